@@ -1,0 +1,71 @@
+"""What can go wrong, in one tree.
+
+Three kinds of wrong are never mixed: a Kafka error code is an answer and is returned as a value;
+bytes that cannot be what they claim raise `ProtocolError`; a broken invariant is an `AssertionError`.
+
+    KmirrorError
+    +-- ProtocolError          bytes from outside are not what they claim to be
+    |   +-- CorruptBatch       a record batch or a log file
+    +-- LocalProtocolError     the caller asked to write what the wire cannot carry
+    +-- UsageError             options that make no sense, input that cannot be read
+    +-- KafkaError             a request was answered with an error code where the caller asked for success
+    +-- SimulationFailure      a simulated run broke an invariant or did not converge
+"""
+
+from __future__ import annotations
+
+
+class KmirrorError(Exception):
+    """The root of everything kmirror raises on purpose."""
+
+
+class ProtocolError(KmirrorError):
+    """Bytes from outside are malformed; `position` is the byte offset, `path` the field path if known."""
+
+    def __init__(self, message: str, *, position: int | None = None, path: str = "") -> None:
+        self.reason = message
+        self.position = position
+        self.path = path
+        where = []
+        if path:
+            where.append(f"field {path}")
+        if position is not None:
+            where.append(f"byte {position}")
+        super().__init__(f"{message} (at {', '.join(where)})" if where else message)
+
+
+class CorruptBatch(ProtocolError):
+    """A record batch, message set or log file cannot be parsed or fails its checksum.
+
+    `position` is the byte position in the buffer or file, `offset` the Kafka offset if it is known.
+    """
+
+    def __init__(self, message: str, *, position: int | None = None, offset: int | None = None) -> None:
+        self.offset = offset
+        text = message if offset is None else f"{message} (offset {offset})"
+        super().__init__(text, position=position)
+
+
+class LocalProtocolError(KmirrorError):
+    """The caller asked for bytes that the wire cannot carry: a null, a range or a version."""
+
+
+class UsageError(KmirrorError):
+    """An option, a file or a folder that the caller named cannot be used; the text says what to do."""
+
+
+class KafkaError(KmirrorError):
+    """A request was answered with `code` where the caller asked for success."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class SimulationFailure(KmirrorError):
+    """A simulated run broke an invariant or did not converge; `seed` replays it."""
+
+    def __init__(self, message: str, *, seed: int, at_us: int) -> None:
+        self.seed = seed
+        self.at_us = at_us
+        super().__init__(f"{message} (seed {seed}, virtual time {at_us / 1_000_000:.6f} s)")
