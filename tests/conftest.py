@@ -1,0 +1,24 @@
+"""What every test gets: a Hypothesis profile, and where the repository lies."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# `check` must give the same verdict twice, so its examples are fixed; `soak` is for long random runs by hand.
+settings.register_profile(
+    "check", derandomize=True, deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("soak", deadline=None, max_examples=5000)
+settings.load_profile(os.environ.get("KMIRROR_HYPOTHESIS", "check"))
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the top folder of the repository."""
+    return ROOT
