@@ -1,0 +1,148 @@
+"""How do records become a batch?
+
+The batch takes its base timestamp from the first record and its greatest from all of them, as the JVM's
+builder does. What stands outside the checksum, base offset and leader epoch, can be set later without
+touching the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kmirror.errors import LocalProtocolError
+from kmirror.records import layout
+from kmirror.records.codecs import Compression, compress
+from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import TimestampType
+from kmirror.records.record import Header, RecordData
+from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint
+
+_INT32_MAX = 0x7FFFFFFF
+_INT64_MAX = 0x7FFFFFFFFFFFFFFF
+
+
+def encode_headers(headers: Sequence[Header]) -> bytes:
+    """Return the count and the fields of a record's headers."""
+    parts = [encode_varint(len(headers))]
+    for name, value in headers:
+        encoded = name.encode("utf-8")
+        parts += (encode_varint(len(encoded)), encoded)
+        if value is None:
+            parts.append(MINUS_ONE)
+        else:
+            parts += (encode_varint(len(value)), value)
+    return b"".join(parts)
+
+
+def encode_records(
+    records: Sequence[RecordData], *, base_offset: int, base_timestamp: int, default_timestamp: int
+) -> list[bytes]:
+    """Return the records as chunks of bytes, two for each record."""
+    chunks: list[bytes] = []
+    push = chunks.append
+    for index, record in enumerate(records):
+        key, value = record.key, record.value
+        timestamp = default_timestamp if record.timestamp is None else record.timestamp
+        offset_delta = index if record.offset is None else record.offset - base_offset
+        delta = timestamp - base_timestamp
+        body = b"".join(
+            (
+                b"\x00",
+                SMALL[delta] if 0 <= delta < 4096 else encode_varint(delta),
+                SMALL[offset_delta] if 0 <= offset_delta < 4096 else encode_varint(offset_delta),
+                MINUS_ONE if key is None else encode_varint(len(key)),
+                b"" if key is None else key,
+                MINUS_ONE if value is None else encode_varint(len(value)),
+                b"" if value is None else value,
+                encode_headers(record.headers) if record.headers else b"\x00",
+            )
+        )
+        push(encode_varint(len(body)))
+        push(body)
+    return chunks
+
+
+def build_batch(
+    records: Sequence[RecordData],
+    *,
+    base_offset: int = 0,
+    partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
+    compression: Compression = Compression.NONE,
+    level: int | None = None,
+    producer_id: int = layout.NO_PRODUCER_ID,
+    producer_epoch: int = layout.NO_PRODUCER_EPOCH,
+    base_sequence: int = layout.NO_SEQUENCE,
+    is_transactional: bool = False,
+    is_control: bool = False,
+    timestamp_type: int = TimestampType.CREATE_TIME,
+    timestamp_ms: int = layout.NO_TIMESTAMP,
+    last_offset_delta: int | None = None,
+    base_timestamp: int | None = None,
+    max_timestamp: int | None = None,
+    delete_horizon_ms: int | None = None,
+) -> bytes:
+    """Return the batch of `records`.
+
+    `timestamp_ms` is the timestamp of records that have none, and the append time when `timestamp_type` is
+    LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are for who keeps those of an
+    older batch; a batch without records, as the cleaner leaves them, needs the first.
+    """
+    if last_offset_delta is None:
+        if not records:
+            raise LocalProtocolError("a batch without records must be told its last offset delta")
+        last = records[-1].offset
+        last_offset_delta = len(records) - 1 if last is None else last - base_offset
+    if not 0 <= last_offset_delta <= _INT32_MAX:
+        raise LocalProtocolError(f"a batch cannot span {last_offset_delta} offsets from {base_offset}")
+    stamps = [timestamp_ms if record.timestamp is None else record.timestamp for record in records]
+    if max_timestamp is None:
+        own = max(stamps, default=layout.NO_TIMESTAMP)
+        max_timestamp = timestamp_ms if timestamp_type == TimestampType.LOG_APPEND_TIME else own
+    if delete_horizon_ms is not None:
+        base_timestamp = delete_horizon_ms
+    elif base_timestamp is None:
+        base_timestamp = stamps[0] if stamps else layout.NO_TIMESTAMP
+    chunks = encode_records(
+        records, base_offset=base_offset, base_timestamp=base_timestamp, default_timestamp=timestamp_ms
+    )
+    body = b"".join(chunks)
+    if compression is not Compression.NONE and records:
+        body = compress(compression, body, level=level)
+    attributes = (
+        compression
+        | (layout.LOG_APPEND_TIME_FLAG if timestamp_type == TimestampType.LOG_APPEND_TIME else 0)
+        | (layout.TRANSACTIONAL_FLAG if is_transactional else 0)
+        | (layout.CONTROL_FLAG if is_control else 0)
+        | (layout.DELETE_HORIZON_FLAG if delete_horizon_ms is not None else 0)
+    )
+    checked = layout.CHECKED_HEADER.pack(
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        len(records),
+    )
+    return frame_batch(checked + body, base_offset=base_offset, partition_leader_epoch=partition_leader_epoch)
+
+
+def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int) -> bytes:
+    """Return a batch around `checked`, the bytes from the attributes on."""
+    length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
+    if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
+        raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
+    head = layout.UNCHECKED_HEADER.pack(
+        base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc32c(checked)
+    )
+    return head + checked
+
+
+def set_base_offset_and_epoch(
+    buffer: bytearray | memoryview, base_offset: int, leader_epoch: int, *, position: int = 0
+) -> None:
+    """Set both in the batch at `position`, in place; the checksum does not cover them."""
+    buffer[position + layout.BASE_OFFSET_AT : position + 8] = base_offset.to_bytes(8, "big", signed=True)
+    at = position + layout.LEADER_EPOCH_AT
+    buffer[at : at + 4] = leader_epoch.to_bytes(4, "big", signed=True)

@@ -1,0 +1,347 @@
+"""How are the records of a batch compressed, and how large may they become?
+
+Output is what Kafka's own producer writes: gzip with an empty header, snappy in xerial blocks of 32 KiB, an
+lz4 frame of independent 64 KiB blocks without sizes, a zstd stream without a content size. The same input
+gives the same output.
+
+Nothing is inflated beyond `limit` bytes: a bomb raises `CorruptBatch` that names the limit, before the
+memory is taken. Compressor contexts are kept between calls (a new zstd context costs more than a small
+batch), so one thread at a time may compress.
+"""
+
+from __future__ import annotations
+
+import zlib
+from enum import IntEnum
+from functools import cache
+from typing import Any, Final
+
+from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.records.layout import Buffer
+
+DECOMPRESSED_BYTES_MAX: Final = 128 * 1024 * 1024
+
+_GZIP_LEVEL: Final = 6  # Kafka's -1, zlib's default.
+_LZ4_LEVEL: Final = 9  # The default of KIP-390, for which the JVM client uses the fast compressor.
+_ZSTD_LEVEL: Final = 3
+
+_XERIAL_HEADER: Final = b"\x82SNAPPY\x00" + (1).to_bytes(4, "big") + (1).to_bytes(4, "big")
+_XERIAL_MAGIC: Final = _XERIAL_HEADER[:8]
+_XERIAL_BLOCK: Final = 32 * 1024
+# A copy of 64 bytes takes three: no snappy block grows by more than this.
+_SNAPPY_RATIO_MAX: Final = 22
+
+_LZ4_BLOCK: Final = 64 * 1024
+# Magic, version 1 with independent blocks, 64 KiB blocks, and the checksum of these two bytes.
+_LZ4_HEADER: Final = bytes.fromhex("04224d18604082")
+_LZ4_STORED: Final = 0x80000000
+
+_ZSTD_MAGIC: Final = 0xFD2FB528
+_ZSTD_SKIPPABLE: Final = 0x184D2A50
+_ZSTD_BLOCK_MAX: Final = 128 * 1024
+_CHUNK: Final = 1024 * 1024
+
+
+class Compression(IntEnum):
+    """The compression bits of a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+# Default, least and greatest level; a codec without a row has no levels.
+LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
+    Compression.GZIP: (_GZIP_LEVEL, 1, 9),
+    Compression.LZ4: (_LZ4_LEVEL, 1, 17),
+    Compression.ZSTD: (_ZSTD_LEVEL, -131072, 22),
+}
+
+
+def compress(codec: Compression, data: Buffer, *, level: int | None = None) -> bytes:
+    """Return `data` compressed; raises `LocalProtocolError` for a level that the codec does not have."""
+    if codec in LEVELS:
+        default, least, greatest = LEVELS[codec]
+        level = default if level is None else level
+        if not least <= level <= greatest and (codec, level) != (Compression.GZIP, -1):
+            raise LocalProtocolError(f"{codec.name} level is {least} to {greatest}, not {level}")
+    elif level is not None:
+        raise LocalProtocolError(f"{codec.name} has no level, not even {level}")
+    if codec is Compression.NONE:
+        return bytes(data)
+    if codec is Compression.GZIP:
+        return _gzip(data, _GZIP_LEVEL if level in (None, -1) else level)
+    if codec is Compression.SNAPPY:
+        return _snappy(data)
+    if codec is Compression.LZ4:
+        return _lz4(data, level or _LZ4_LEVEL)
+    return _zstd(data, _ZSTD_LEVEL if level is None else level)
+
+
+def decompress(codec: Compression, data: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
+    """Return `data` inflated; raises `CorruptBatch` when it is not whole or grows beyond `limit` bytes."""
+    if codec is Compression.NONE:
+        return bytes(data)
+    view = memoryview(data)
+    if codec is Compression.GZIP:
+        return _gunzip(view, limit)
+    if codec is Compression.SNAPPY:
+        return _unsnappy(view, limit)
+    if codec is Compression.LZ4:
+        return _unlz4(view, limit)
+    return _unzstd(view, limit)
+
+
+def _too_large(codec: Compression, limit: int) -> CorruptBatch:
+    return CorruptBatch(f"{codec.name.lower()} data inflates beyond the limit of {limit} bytes")
+
+
+def _broken(codec: Compression, reason: object) -> CorruptBatch:
+    return CorruptBatch(f"{codec.name.lower()} data cannot be inflated: {reason}")
+
+
+# gzip
+
+
+def _gzip(data: Buffer, level: int) -> bytes:
+    deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS)
+    # No time stamp, and "unknown" as the operating system, as the JVM writes it since Java 16.
+    head = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+    tail = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+    return b"".join((head, deflate.compress(data), deflate.flush(), tail))
+
+
+def _gunzip(data: memoryview, limit: int) -> bytes:
+    chunks: list[bytes] = []
+    total = 0
+    rest: Buffer = data
+    while True:
+        inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            chunk = inflate.decompress(rest, limit - total + 1)
+        except zlib.error as error:
+            raise _broken(Compression.GZIP, error) from None
+        total += len(chunk)
+        if total > limit:
+            raise _too_large(Compression.GZIP, limit)
+        chunks.append(chunk)
+        if not inflate.eof:
+            raise _broken(Compression.GZIP, "it ends early")
+        rest = inflate.unused_data
+        # Members may follow each other; bytes that start no member are ignored, as the JVM does.
+        if rest[:3] != b"\x1f\x8b\x08":
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+# snappy
+
+
+@cache
+def _snappy_library() -> Any:
+    import cramjam  # What python-snappy stands on; python-snappy's own xerial framing knows no bound.
+
+    return cramjam
+
+
+def _snappy(data: Buffer) -> bytes:
+    pack = _snappy_library().snappy.compress_raw
+    view = memoryview(data)
+    chunks = [_XERIAL_HEADER]
+    for start in range(0, len(view), _XERIAL_BLOCK):
+        block = bytes(pack(view[start : start + _XERIAL_BLOCK]))
+        chunks += (len(block).to_bytes(4, "big"), block)
+    return b"".join(chunks)
+
+
+def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
+    library = _snappy_library()
+    try:
+        size = int(library.snappy.decompress_raw_len(block))
+    except library.DecompressionError as error:
+        raise _broken(Compression.SNAPPY, error) from None
+    if size > limit - total:
+        raise _too_large(Compression.SNAPPY, limit)
+    if size > len(block) * _SNAPPY_RATIO_MAX:
+        raise _broken(Compression.SNAPPY, f"{len(block)} bytes claim to hold {size}")
+    out = bytearray(size)
+    try:
+        written = library.snappy.decompress_raw_into(block, out) if size else 0
+    except library.DecompressionError as error:
+        raise _broken(Compression.SNAPPY, error) from None
+    if written != size:
+        raise _broken(Compression.SNAPPY, f"{size} bytes were announced and {written} came")
+    return out
+
+
+def _unsnappy(data: memoryview, limit: int) -> bytes:
+    if data[:8] != _XERIAL_MAGIC:
+        # One raw block, as old clients of other languages write.
+        return bytes(_unsnappy_block(data, limit, 0))
+    if len(data) < len(_XERIAL_HEADER):
+        raise _broken(Compression.SNAPPY, "the stream header is cut")
+    at = len(_XERIAL_HEADER)
+    chunks: list[bytearray] = []
+    total = 0
+    while at < len(data):
+        if data[at : at + 8] == _XERIAL_MAGIC:  # Streams may follow each other.
+            at += len(_XERIAL_HEADER)
+            continue
+        size = int.from_bytes(data[at : at + 4], "big")
+        at += 4
+        if size > len(data) - at:
+            left = max(0, len(data) - at)
+            raise _broken(Compression.SNAPPY, f"a block of {size} bytes cannot stand in {left} bytes")
+        chunk = _unsnappy_block(data[at : at + size], limit, total)
+        chunks.append(chunk)
+        total += len(chunk)
+        at += size
+    return b"".join(chunks)
+
+
+# lz4
+
+
+@cache
+def _lz4_block_library() -> Any:
+    import lz4.block
+
+    return lz4.block
+
+
+def _lz4(data: Buffer, level: int) -> bytes:
+    pack = _lz4_block_library().compress
+    options: dict[str, object] = {"store_size": False}
+    if level != _LZ4_LEVEL:
+        options |= {"mode": "high_compression", "compression": min(level, 12)}  # liblz4 has no more than 12.
+    view = memoryview(data)
+    chunks = [_LZ4_HEADER]
+    for start in range(0, len(view), _LZ4_BLOCK):
+        raw = view[start : start + _LZ4_BLOCK]
+        block = pack(raw, **options)
+        if len(block) < len(raw):
+            chunks += (len(block).to_bytes(4, "little"), block)
+        else:
+            chunks += ((len(raw) | _LZ4_STORED).to_bytes(4, "little"), bytes(raw))
+    chunks.append(b"\x00\x00\x00\x00")
+    return b"".join(chunks)
+
+
+@cache
+def _lz4_frame_library() -> Any:
+    import lz4.frame
+
+    return lz4.frame
+
+
+def _unlz4(data: memoryview, limit: int) -> bytes:
+    inflate = _lz4_frame_library().LZ4FrameDecompressor()
+    chunks: list[bytes] = []
+    total = 0
+    rest: Buffer = data
+    while not inflate.eof:
+        if total > limit:
+            raise _too_large(Compression.LZ4, limit)
+        # The library takes all of this memory at once, so it is not simply the limit.
+        step = min(limit - total + 1, max(_LZ4_BLOCK, 4 * len(data)))
+        try:
+            chunk = inflate.decompress(rest, step)
+        except (RuntimeError, EOFError, ValueError) as error:
+            raise _broken(Compression.LZ4, error) from None
+        if not chunk and not inflate.eof:
+            raise _broken(Compression.LZ4, "it ends early")
+        total += len(chunk)
+        chunks.append(chunk)
+        rest = b""
+    if total > limit:
+        raise _too_large(Compression.LZ4, limit)
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+# zstd
+
+
+@cache
+def _zstd_library() -> Any:
+    import zstandard
+
+    return zstandard
+
+
+@cache
+def _zstd_compressor(level: int) -> Any:
+    return _zstd_library().ZstdCompressor(level=level, write_content_size=False)
+
+
+@cache
+def _zstd_decompressor() -> Any:
+    return _zstd_library().ZstdDecompressor()
+
+
+def _zstd(data: Buffer, level: int) -> bytes:
+    # A stream, not one call: the JVM does not tell the compressor the size, which changes its choices.
+    deflate = _zstd_compressor(level).compressobj()
+    return b"".join((deflate.compress(data), deflate.flush()))
+
+
+def _unzstd(data: memoryview, limit: int) -> bytes:
+    chunks: list[bytes] = []
+    total = at = 0
+    while True:
+        inflate = _zstd_decompressor().decompressobj()
+        for piece in _zstd_pieces(data, at):
+            try:
+                chunk = inflate.decompress(piece)
+            except _zstd_library().ZstdError as error:
+                raise _broken(Compression.ZSTD, error) from None
+            at += len(piece)
+            total += len(chunk)
+            if total > limit:
+                raise _too_large(Compression.ZSTD, limit)
+            chunks.append(chunk)
+        if at == len(data):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
+    """Cut the frame at `at` so that no piece can inflate to much more than a mebibyte.
+
+    The decompressor gives everything that its input holds, and a block of four bytes may hold 128 KiB. The
+    block headers say where the blocks end. Raises `CorruptBatch` when the frame is not whole.
+    """
+    start = at
+    magic = int.from_bytes(data[at : at + 4], "little")
+    if magic & 0xFFFFFFF0 == _ZSTD_SKIPPABLE:
+        at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+        if at > len(data):
+            raise _broken(Compression.ZSTD, "it ends early")
+        return [data[start:at]]
+    if magic != _ZSTD_MAGIC or len(data) < at + 5:
+        raise _broken(Compression.ZSTD, "no frame starts here")
+    descriptor = data[at + 4]
+    single = descriptor >> 5 & 1
+    dictionary = (0, 1, 2, 4)[descriptor & 3]
+    content = (single, 2, 4, 8)[descriptor >> 6]
+    at += 5 + (1 - single) + dictionary + content
+    pieces: list[memoryview] = []
+    size = 0
+    last = False
+    while not last:
+        block = int.from_bytes(data[at : at + 3], "little")
+        last = bool(block & 1)
+        kind = block >> 1 & 3
+        stored = 1 if kind == 1 else block >> 3  # One byte repeated, else as many as are said.
+        at += 3 + stored
+        size += block >> 3 if kind < 2 else _ZSTD_BLOCK_MAX
+        if at > len(data) or (block >> 3) > _ZSTD_BLOCK_MAX:
+            raise _broken(Compression.ZSTD, "it ends early" if at > len(data) else "a block is too large")
+        if last:
+            at += 4 if descriptor & 4 else 0
+            if at > len(data):
+                raise _broken(Compression.ZSTD, "it ends early")
+        if last or size >= _CHUNK:
+            pieces.append(data[start:at])
+            start = at
+            size = 0
+    return pieces

@@ -1,0 +1,90 @@
+"""What is the CRC-32C (Castagnoli) of these bytes?
+
+Three libraries give the same number; the fastest one installed is used. `crc32c` takes any buffer, `google-
+crc32c` only `bytes` (so a view costs a copy), crcmod is the reference and is always there. They are
+imported at the first checksum, because importing `crc32c` alone takes as long as importing the rest of this
+package.
+
+A loop over many small batches should fetch the library's own function once with `crc32c_function()`:
+`crc32c()` costs one more Python call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Final, TypeAlias
+
+from kmirror.records.layout import Buffer
+
+Crc: TypeAlias = Callable[[Buffer], int]
+
+
+def _hardware() -> Crc:
+    function: Crc = import_module("crc32c").crc32c
+    return function
+
+
+def _google() -> Crc:
+    value: Callable[[bytes], int] = import_module("google_crc32c").value
+    return lambda data: value(data if type(data) is bytes else bytes(data))
+
+
+def _crcmod() -> Crc:
+    function: Crc = import_module("crcmod.predefined").mkPredefinedCrcFun("crc-32c")
+    return function
+
+
+# In the order of preference.
+_LOADERS: Final[dict[str, Callable[[], Crc]]] = {
+    "crc32c": _hardware,
+    "google-crc32c": _google,
+    "crcmod": _crcmod,
+}
+
+_chosen: tuple[str, Crc] | None = None
+
+
+def implementations() -> dict[str, Crc]:
+    """Return every implementation that is installed, the preferred one first."""
+    found: dict[str, Crc] = {}
+    for name, load in _LOADERS.items():
+        try:
+            found[name] = load()
+        except ImportError:
+            continue
+    return found
+
+
+def _choose() -> tuple[str, Crc]:
+    global _chosen
+    if _chosen is None:
+        for name, load in _LOADERS.items():
+            try:
+                _chosen = name, load()
+                break
+            except ImportError:
+                continue
+    assert _chosen is not None, "crcmod is a dependency of kmirror and must be installed"
+    return _chosen
+
+
+def crc32c_function() -> Crc:
+    """Return the checksum function in use, without a wrapper where the library needs none."""
+    return _choose()[1]
+
+
+def crc32c(data: Buffer) -> int:
+    """Return the checksum of `data` as an unsigned 32-bit number."""
+    return (_chosen or _choose())[1](data)
+
+
+def crc32c_reference(data: Buffer) -> int:
+    """Return the same number as `crc32c`, computed by crcmod."""
+    return _crcmod()(data)
+
+
+def __getattr__(name: str) -> str:
+    if name == "IMPLEMENTATION":
+        return _choose()[0]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

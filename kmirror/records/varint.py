@@ -1,0 +1,70 @@
+"""How does a record write a signed number in few bytes?
+
+Zig-zag first (0, -1, 1, -2 become 0, 1, 2, 3), then seven bits a byte, lowest first, the top bit set on all
+but the last. A 32-bit number takes at most 5 bytes and a 64-bit number 10; bits beyond the width are
+dropped, as the JVM drops them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kmirror.errors import CorruptBatch
+
+VARINT_SIZE_MAX: Final = 5
+VARLONG_SIZE_MAX: Final = 10
+_MASK_32: Final = 0xFFFFFFFF
+_MASK_64: Final = 0xFFFFFFFFFFFFFFFF
+
+
+def _encode(value: int) -> bytes:
+    raw = value << 1 if value >= 0 else (-value << 1) - 1
+    out = bytearray()
+    while raw > 127:
+        out.append(raw & 127 | 128)
+        raw >>= 7
+    out.append(raw)
+    return bytes(out)
+
+
+# Most lengths, offset deltas and timestamp deltas are here.
+SMALL: Final = tuple(_encode(value) for value in range(4096))
+MINUS_ONE: Final = _encode(-1)
+
+
+def encode_varint(value: int) -> bytes:
+    """Return `value` as a zig-zag varint; the caller has checked that it fits 64 bits."""
+    return SMALL[value] if 0 <= value < 4096 else _encode(value)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the 32-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
+    raw = shift = 0
+    for _ in range(VARINT_SIZE_MAX):
+        byte = data[at]
+        at += 1
+        raw |= (byte & 127) << shift
+        if byte < 128:
+            raw &= _MASK_32
+            return (raw >> 1) ^ -(raw & 1), at
+        shift += 7
+    raise CorruptBatch(f"a varint is longer than {VARINT_SIZE_MAX} bytes", position=at - VARINT_SIZE_MAX)
+
+
+def read_varlong(data: bytes, at: int) -> tuple[int, int]:
+    """Return the 64-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
+    raw = shift = 0
+    for _ in range(VARLONG_SIZE_MAX):
+        byte = data[at]
+        at += 1
+        raw |= (byte & 127) << shift
+        if byte < 128:
+            raw &= _MASK_64
+            return (raw >> 1) ^ -(raw & 1), at
+        shift += 7
+    raise CorruptBatch(f"a varlong is longer than {VARLONG_SIZE_MAX} bytes", position=at - VARLONG_SIZE_MAX)
+
+
+def wrap_int64(value: int) -> int:
+    """Return what a Java long holds after an addition gave `value`."""
+    return (value + 0x8000000000000000 & _MASK_64) - 0x8000000000000000
