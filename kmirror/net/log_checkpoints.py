@@ -1,0 +1,125 @@
+"""What do the small text files of a log folder say?
+
+    meta.properties                  key=value lines, with the id of the cluster
+    replication-offset-checkpoint    the high watermark of each partition
+    log-start-offset-checkpoint      the log start offset, where it is above the first segment's base offset
+    recovery-point-offset-checkpoint the offset up to which the log has been flushed
+    T-P/partition.metadata           the topic id
+    T-P/leader-epoch-checkpoint      see `kmirror.log.epochs`
+
+The checkpoints are a version, a count and a line for each entry; a file that was created and not written yet
+is empty and has no entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.epochs import EpochEntry, decode_checkpoint
+from kmirror.net.log_errors import CorruptLog, reading
+from kmirror.protocol.uuid import Uuid
+
+META_PROPERTIES = "meta.properties"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+# A broker writes this file as the last act of a clean shutdown and removes it when it starts.
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+# The versions of the common checkpoints and of partition.metadata that Kafka knows.
+_VERSION = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFacts:
+    """What the files at the top of a log folder say about all its partitions."""
+
+    cluster_id: str | None = None
+    clean_shutdown: bool = False
+    high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
+    log_start_offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    recovery_points: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def read_folder_facts(folder: Path) -> FolderFacts:
+    """Return what the files at the top of `folder` say; a file that is missing says nothing."""
+    return FolderFacts(
+        cluster_id=_cluster_id(folder / META_PROPERTIES),
+        clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
+        high_watermarks=_offsets(folder / HIGH_WATERMARKS),
+        log_start_offsets=_offsets(folder / LOG_START_OFFSETS),
+        recovery_points=_offsets(folder / RECOVERY_POINTS),
+    )
+
+
+def read_if_present(path: Path) -> bytes | None:
+    """Return the bytes of the file at `path`, or None where there is no such file."""
+    with reading(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+
+def parse_topic_id(data: bytes, path: Path) -> Uuid:
+    """Return the topic id that a `partition.metadata` file gives."""
+    fields = dict(_pairs(data, ":"))
+    if fields.get("version") != str(_VERSION):
+        raise CorruptLog(f"version {fields.get('version')!r} where {_VERSION} is expected", path=path)
+    text = fields.get("topic_id", "")
+    try:
+        topic_id = Uuid.from_str(text)
+    except UsageError:
+        raise CorruptLog(f"{text!r} is not a topic id", path=path) from None
+    if topic_id == Uuid.ZERO:
+        raise CorruptLog("the topic id is all zero", path=path)
+    return topic_id
+
+
+def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
+    """Return the entries of a `leader-epoch-checkpoint` file."""
+    try:
+        return decode_checkpoint(data) if data else []
+    except CorruptBatch as error:
+        raise CorruptLog(error.reason, path=path) from None
+
+
+def _cluster_id(path: Path) -> str | None:
+    data = read_if_present(path)
+    return None if data is None else dict(_pairs(data, "=")).get("cluster.id")
+
+
+def _pairs(data: bytes, separator: str) -> list[tuple[str, str]]:
+    """Split the lines of a properties-like file; Java reads these as Latin-1, which no byte can break."""
+    pairs = []
+    for line in data.decode("latin-1").splitlines():
+        key, found, value = line.partition(separator)
+        if found and not line.lstrip().startswith(("#", "!")):
+            pairs.append((key.strip(), value.strip()))
+    return pairs
+
+
+def _offsets(path: Path) -> dict[TopicPartition, int]:
+    """Return the rows of one of the common offset checkpoints."""
+    data = read_if_present(path)
+    if not data:
+        return {}
+    lines = data.decode("latin-1").splitlines()
+    rows: dict[TopicPartition, int] = {}
+    if len(lines) < 2 or lines[0].strip() != str(_VERSION):
+        raise CorruptLog(f"it does not begin with version {_VERSION} and a count", path=path)
+    for number, line in enumerate(lines[2:], start=3):
+        words = line.split()
+        try:
+            topic, partition, offset = words[0], int(words[1]), int(words[2])
+        except (ValueError, IndexError):
+            raise CorruptLog(f"line {number} is not `topic partition offset`: {line!r}", path=path) from None
+        if len(words) != 3 or partition < 0 or offset < 0:
+            raise CorruptLog(f"line {number} is not `topic partition offset`: {line!r}", path=path)
+        rows[TopicPartition(topic, partition)] = offset
+    if lines[1].strip() != str(len(lines) - 2):
+        raise CorruptLog(f"it announces {lines[1].strip()!r} lines and has {len(lines) - 2}", path=path)
+    return rows

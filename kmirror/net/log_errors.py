@@ -1,0 +1,47 @@
+"""How does a log folder that cannot be used say so?
+
+Every error names the file as the caller would type it, and says what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kmirror.errors import UsageError
+
+REMEDY = "copy the folder again from a broker that was shut down cleanly, or choose other topics"
+
+
+class CorruptLog(UsageError):
+    """A file of a log folder does not hold what Kafka would have written.
+
+    `path` is the file; `position` the byte in it where the fault begins, `offset` the Kafka offset there,
+    each None where there is none; `reason` is the fault without its place.
+    """
+
+    def __init__(
+        self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None
+    ) -> None:
+        self.reason = reason
+        self.path = path
+        self.position = position
+        self.offset = offset
+        place = [str(path)]
+        if position is not None:
+            place.append(f"byte {position}")
+        if offset is not None:
+            place.append(f"offset {offset}")
+        super().__init__(f"{', '.join(place)}: {reason}; {REMEDY}")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses about `path` into a `UsageError` that names it."""
+    try:
+        yield
+    except OSError as error:
+        # A directory that is walked reports the entry that failed, which is closer than `path`.
+        where = error.filename if isinstance(error.filename, str) else str(path)
+        raise UsageError(f"{where}: cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,276 @@
+"""Which files of a partition folder are its log, and are they what a broker wrote?
+
+Rule 1: the choice of files is the one a broker makes when it starts, without its deletes and renames.
+Rule 2: every batch is looked at: its checksum, and for what lies outside the checksum (base offset, leader
+epoch) its order among its neighbours and its agreement with the checkpoints.
+
+An interrupted compaction leaves `.cleaned` files, which count for nothing, or `.swap` files, which take the
+place of all segments from the lowest base offset to the highest end offset among them. A split of a segment
+leaves both, and then the `.swap` files at or above the lowest `.cleaned` one count for nothing either.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.epochs import EpochEntry, LeaderEpochCache
+from kmirror.net.log_errors import CorruptLog, reading
+from kmirror.records import layout
+from kmirror.records.batch import Batch, UnsupportedMagic, iter_batches
+
+LOG_SUFFIX = ".log"
+TIME_INDEX_SUFFIX = ".timeindex"
+SWAP_SUFFIX = ".swap"
+CLEANED_SUFFIX = ".cleaned"
+_OFFSET_DIGITS = 20
+_OFFSET_MAX = 2**63 - 1
+_TIME_INDEX_ENTRY = 12  # Timestamp int64, offset relative to the base int32.
+_LEGACY_CRC_AT = 12  # Message formats 0 and 1: the checksum follows the length and covers all after itself.
+_LEGACY_MAGIC_AT = 16
+
+
+class LegacyFormat(Exception):
+    """A segment holds a message of format `magic` that is sound; kmirror does not mirror it yet."""
+
+    def __init__(self, magic: int, path: Path) -> None:
+        self.magic = magic
+        self.path = path
+        super().__init__(f"not mirrored yet: message format v{magic} in {path.parent.name}/{path.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFile:
+    """A file that a broker would open as the segment at `base_offset`."""
+
+    base_offset: int
+    path: Path
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the checkpoints say a partition's log looks like."""
+
+    epochs: list[EpochEntry] | None = None
+    log_start_offset: int = 0
+    recovery_point: int | None = None
+    clean_shutdown: bool = False
+
+
+@dataclass(slots=True)
+class Scan:
+    """Where a walk over a partition's batches stands."""
+
+    next_offset: int
+    leader_epoch: int = layout.NO_LEADER_EPOCH
+    batches: int = 0
+
+
+def list_segments(folder: Path) -> list[SegmentFile]:
+    """Return the segment files of a partition folder, in order of their base offsets."""
+    logs: list[SegmentFile] = []
+    swaps: list[SegmentFile] = []
+    cleaned_from = _OFFSET_MAX + 1
+    with reading(folder), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_file():
+                continue
+            offset = _offset_of(entry.name)
+            if offset is None:
+                if entry.name.endswith(LOG_SUFFIX):
+                    reason = "the name of a segment is its base offset in 20 digits"
+                    raise CorruptLog(reason, path=folder / entry.name)
+                continue
+            if entry.name.endswith(CLEANED_SUFFIX):
+                cleaned_from = min(cleaned_from, offset)
+            elif entry.name.endswith(LOG_SUFFIX):
+                logs.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
+            elif entry.name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
+                swaps.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
+    swaps = [file for file in swaps if file.base_offset < cleaned_from]
+    if swaps:
+        logs = _swapped(logs, swaps)
+    return sorted(logs, key=lambda file: file.base_offset)
+
+
+def check_segments(
+    folder: Path, files: list[SegmentFile], expected: Expected, on_read: Callable[[int], None]
+) -> tuple[dict[int, bytes], Scan]:
+    """Return the bytes of the segments by base offset, and where the log ends.
+
+    `on_read` is told the size of each segment when it is done. Raises `CorruptLog` at the first fault,
+    `LegacyFormat` at the first sound message older than batches.
+    """
+    if not files:
+        # A broker begins an empty segment at the log start offset.
+        files = [SegmentFile(expected.log_start_offset, folder, 0)]
+    segments: dict[int, bytes] = {}
+    epochs = None
+    if expected.clean_shutdown and expected.epochs:
+        epochs = LeaderEpochCache(expected.epochs)
+    scan = Scan(files[0].base_offset)
+    for file, after in zip(files, [*files[1:], None], strict=True):
+        data = _read(file)
+        scan.next_offset = max(scan.next_offset, file.base_offset)
+        _check_segment(data, file, scan, end=after.base_offset if after else None, epochs=epochs)
+        if after is not None:
+            _check_time_index(file, scan.next_offset, len(data))
+        segments[file.base_offset] = data
+        on_read(len(data))
+    _check_end(files[-1], scan, expected, len(segments[files[-1].base_offset]))
+    return segments, scan
+
+
+def is_segment_name(name: str) -> bool:
+    """Say whether a file of this name holds batches, also as the swap file of a compaction."""
+    return _offset_of(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
+
+
+def _offset_of(name: str) -> int | None:
+    """Return the offset that a file's name begins with, or None where it does not name one."""
+    digits = name.partition(".")[0]
+    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
+        return None
+    offset = int(digits)
+    return offset if offset <= _OFFSET_MAX else None
+
+
+def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
+    """Return the segments after the swap that a crash interrupted has been brought to its end."""
+    low = min(file.base_offset for file in swaps)
+    high = max(_end_offset(file) for file in swaps)
+    return [file for file in logs if not low <= file.base_offset < high] + swaps
+
+
+def _read(file: SegmentFile) -> bytes:
+    if file.path.is_dir():  # It stands for a segment that is not there yet.
+        return b""
+    with reading(file.path):
+        return file.path.read_bytes()
+
+
+def _end_offset(file: SegmentFile) -> int:
+    data = _read(file)
+    end = file.base_offset
+    try:
+        for batch in iter_batches(data):
+            end = batch.next_offset
+    except CorruptBatch as error:
+        raise _corrupt(file.path, data, error, end) from None
+    return end
+
+
+def _check_segment(
+    data: bytes, file: SegmentFile, scan: Scan, *, end: int | None, epochs: LeaderEpochCache | None
+) -> None:
+    """Walk the batches of one segment; `end` is the base offset of the next segment."""
+    try:
+        for batch in iter_batches(data, check_crc=True):
+            reason = _out_of_order(batch, file.base_offset, scan, end) or _wrong_epoch(batch, scan, epochs)
+            if reason:
+                raise CorruptLog(reason, path=file.path, position=batch.position, offset=batch.base_offset)
+            scan.next_offset = batch.next_offset
+            scan.leader_epoch = batch.partition_leader_epoch
+            scan.batches += 1
+    except UnsupportedMagic as error:
+        if error.position is not None and _is_sound_legacy(data, error.position):
+            raise LegacyFormat(error.magic, file.path) from None
+        raise _corrupt(file.path, data, error, scan.next_offset) from None
+    except CorruptBatch as error:
+        raise _corrupt(file.path, data, error, scan.next_offset) from None
+
+
+def _out_of_order(batch: Batch, base_offset: int, scan: Scan, end: int | None) -> str | None:
+    """Say why this batch cannot stand here, by its offsets."""
+    if batch.last_offset_delta < 0:
+        return f"the last offset delta is {batch.last_offset_delta}"
+    if batch.base_offset < base_offset:
+        return f"the batch lies below the base offset {base_offset} of its segment"
+    if batch.base_offset < scan.next_offset:
+        return f"offsets go backwards: the batch before it ends at offset {scan.next_offset}"
+    if batch.last_offset > _OFFSET_MAX - 1:
+        return "the batch ends beyond the greatest offset there can be"
+    if end is not None and batch.last_offset >= end:
+        return f"the batch ends at offset {batch.last_offset}, beyond the next segment's base offset {end}"
+    return None
+
+
+def _wrong_epoch(batch: Batch, scan: Scan, epochs: LeaderEpochCache | None) -> str | None:
+    """Say why this batch cannot stand here, by its leader epoch.
+
+    Leader epochs never fall in a log. After a clean shutdown the checkpoint knows each of them; after a crash
+    it may lag behind the log, so it is no witness then.
+    """
+    epoch = batch.partition_leader_epoch
+    if epoch < scan.leader_epoch:
+        return f"the leader epoch falls from {scan.leader_epoch} to {epoch}"
+    known = layout.NO_LEADER_EPOCH if epochs is None else epochs.epoch_for_offset(batch.base_offset)
+    if known not in (layout.NO_LEADER_EPOCH, epoch):
+        return f"the leader epoch is {epoch}, and the leader-epoch-checkpoint says {known}"
+    return None
+
+
+def _check_time_index(file: SegmentFile, next_offset: int, size: int) -> None:
+    """Raise if the time index of a rolled segment knows of an offset that the segment no longer holds.
+
+    A broker ends the index of a segment it closes with the greatest timestamp and the offset that has it.
+    That is the only witness against a closed segment that was cut between two batches.
+    """
+    index = file.path.with_name(file.path.name.removesuffix(LOG_SUFFIX) + TIME_INDEX_SUFFIX)
+    if not index.is_file():
+        return
+    with reading(index), index.open("rb") as stream:
+        entries = index.stat().st_size // _TIME_INDEX_ENTRY
+        if entries == 0:
+            return
+        stream.seek((entries - 1) * _TIME_INDEX_ENTRY)
+        entry = stream.read(_TIME_INDEX_ENTRY)
+    last = file.base_offset + int.from_bytes(entry[8:], "big")
+    if last >= next_offset:
+        reason = f"the segment ends here, and its time index has offset {last}: batches are missing"
+        raise CorruptLog(reason, path=file.path, position=size, offset=next_offset)
+
+
+def _check_end(file: SegmentFile, scan: Scan, expected: Expected, size: int) -> None:
+    """Raise if the log ends elsewhere than the broker recorded when it last flushed it."""
+    flushed = expected.recovery_point
+    if scan.next_offset < expected.log_start_offset:
+        start = expected.log_start_offset
+        reason = f"the log ends here, below its log start offset {start}: batches are missing"
+        raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
+    if flushed is None:
+        return
+    if scan.next_offset < flushed:
+        reason = f"the log ends here, and it had been flushed up to offset {flushed}: batches are missing"
+        raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
+    if scan.next_offset > flushed and expected.clean_shutdown:
+        reason = f"the log ends here, and the broker had closed it at offset {flushed}"
+        raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
+
+
+def _is_sound_legacy(data: bytes, position: int) -> bool:
+    """Is there a message of format 0 or 1 whose checksum holds? A flipped bit in a batch's magic has none."""
+    length = int.from_bytes(data[position + layout.BATCH_LENGTH_AT : position + layout.LOG_OVERHEAD], "big")
+    end = position + layout.LOG_OVERHEAD + length
+    if end > len(data):
+        return False
+    stored = int.from_bytes(data[position + _LEGACY_CRC_AT : position + _LEGACY_MAGIC_AT], "big")
+    return zlib.crc32(data[position + _LEGACY_MAGIC_AT : end]) == stored
+
+
+def _corrupt(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:
+    """Give a parser's error the file it is about, and the offset that should stand there if it shows none."""
+    assert error.position is not None, "whoever walks a buffer knows where it is"
+    offset = expected if error.offset is None else max(error.offset, expected)
+    rest = len(data) - error.position
+    if not data[error.position :].strip(b"\0"):
+        return CorruptLog(
+            f"the last {rest} bytes of the file are zero", path=path, position=error.position, offset=expected
+        )
+    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `CorruptLog` says it again.
+    return CorruptLog(reason, path=path, position=error.position, offset=offset)
