@@ -191,6 +191,8 @@ class Batch:
 
     def payload(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
         """Return the bytes of the records, inflated up to `limit`."""
+        if self.record_count == 0:
+            return b""  # The cleaner keeps the codec in the attributes of a batch that it emptied.
         try:
             return decompress(self.compression, self.view[layout.RECORDS_AT :], limit=limit)
         except CorruptBatch as error:

@@ -280,9 +280,11 @@ def _zstd_decompressor() -> Any:
 
 
 def _zstd(data: Buffer, level: int) -> bytes:
-    # A stream, not one call: the JVM does not tell the compressor the size, which changes its choices.
+    # A stream, not one call: the JVM does not tell the compressor the size, which changes its choices. It
+    # flushes before it closes, so the last block is an empty one.
     deflate = _zstd_compressor(level).compressobj()
-    return b"".join((deflate.compress(data), deflate.flush()))
+    flush_block: int = _zstd_library().COMPRESSOBJ_FLUSH_BLOCK
+    return b"".join((deflate.compress(data), deflate.flush(flush_block), deflate.flush()))
 
 
 def _unzstd(data: memoryview, limit: int) -> bytes:

@@ -6,8 +6,8 @@
      | set  | size | epoch|c |   | but.| set  | stamp| stamp| id    | epoch| quen.| count|
      | not under the checksum    | under the checksum, to the end of the batch
 
-The batch size counts the bytes after itself. "Last offset" is relative to the base offset. Base offset and leader epoch may be set without touching the
-checksum.
+The batch size counts the bytes after itself; the last offset is relative to the base offset. Base offset and
+leader epoch may be set without touching the checksum.
 
     attributes   6 delete horizon | 5 control | 4 transactional | 3 timestamp type | 2..0 compression
 """

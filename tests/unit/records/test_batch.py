@@ -1,0 +1,122 @@
+"""What a batch says about itself, and how each broken start is named."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.records import (
+    Batch,
+    Compression,
+    RecordData,
+    TimestampType,
+    TornBatch,
+    UnsupportedMagic,
+    build_batch,
+    iter_batches,
+)
+from kmirror.records.layout import SEQUENCE_MAX, add_to_sequence
+
+SMALL = build_batch([RecordData(b"k", b"v", (), 1000)], base_offset=42, partition_leader_epoch=3)
+
+
+def edited(at: int, data: bytes) -> bytes:
+    return SMALL[:at] + data + SMALL[at + len(data) :]
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "reason"),
+    [
+        (edited(8, (48).to_bytes(4, "big")), CorruptBatch, "below the 49"),
+        (edited(8, (13).to_bytes(4, "big")), CorruptBatch, "too small"),
+        (edited(8, b"\xff\xff\xff\xff"), CorruptBatch, "too small"),
+        (edited(8, b"\x7f\xff\xff\xff"), TornBatch, "has 70 left"),
+        (edited(16, b"\x03"), CorruptBatch, "format 3 does not exist"),
+        (edited(16, b"\xff"), CorruptBatch, "format -1 does not exist"),
+        (edited(16, b"\x01"), UnsupportedMagic, "message format 1"),
+        (edited(16, b"\x00")[:30], UnsupportedMagic, "message format 0"),
+        (bytes(100), CorruptBatch, "too small"),
+        (SMALL[:60], TornBatch, "60 bytes are left"),
+        (SMALL[:5], TornBatch, "5 bytes are left"),
+        (SMALL[:-1], TornBatch, "has 69 left"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_broken_start_is_named_with_its_position(
+    data: bytes, kind: type[CorruptBatch], reason: str
+) -> None:
+    batches = iter_batches(SMALL + data)
+    next(batches)
+    with pytest.raises(CorruptBatch, match=reason) as caught:
+        next(batches)
+    assert type(caught.value) is kind
+    assert caught.value.position == len(SMALL)
+
+
+def test_the_magic_of_an_old_message_is_carried() -> None:
+    with pytest.raises(UnsupportedMagic) as caught:
+        Batch(edited(16, b"\x01"))
+    assert (caught.value.magic, caught.value.offset) == (1, 42)
+
+
+def test_a_wrong_checksum_names_offset_and_both_numbers() -> None:
+    batch = Batch(edited(17, b"\x00\x00\x00\x00"))
+    with pytest.raises(CorruptBatch, match=r"checksum is 0x00000000 .*offset 42"):
+        batch.verify_crc()
+    with pytest.raises(CorruptBatch):
+        list(iter_batches(batch.view, check_crc=True))
+
+
+@pytest.mark.parametrize("bits", [5, 6, 7])
+def test_a_codec_that_does_not_exist_is_refused(bits: int) -> None:
+    batch = Batch(edited(22, bytes([bits])))
+    with pytest.raises(CorruptBatch, match=f"compression type {bits}"):
+        list(batch.records())
+
+
+def test_the_attributes_are_read_bit_by_bit() -> None:
+    batch = Batch(edited(21, b"\x00\x7c"))
+    assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert batch.is_transactional and batch.is_control
+    assert batch.delete_horizon_ms == 1000
+    assert batch.compression is Compression.ZSTD
+    plain = Batch(SMALL)
+    assert plain.timestamp_type is TimestampType.CREATE_TIME
+    assert not plain.is_transactional and not plain.is_control
+    assert plain.delete_horizon_ms is None
+
+
+def test_sequence_numbers_begin_again_at_zero() -> None:
+    assert add_to_sequence(SEQUENCE_MAX, 1) == 0
+    assert add_to_sequence(SEQUENCE_MAX - 1, 1) == SEQUENCE_MAX
+    records = [RecordData(b"k", b"v")] * 3
+    batch = Batch(build_batch(records, producer_id=1, producer_epoch=0, base_sequence=SEQUENCE_MAX))
+    assert batch.last_sequence == 1
+    assert [record.sequence for record in batch.records()] == [SEQUENCE_MAX, 0, 1]
+    assert Batch(SMALL).last_sequence == -1
+
+
+def test_an_emptied_batch_keeps_its_span() -> None:
+    data = build_batch([], base_offset=5, last_offset_delta=3, producer_id=9, compression=Compression.GZIP)
+    batch = Batch(data)
+    assert (len(data), batch.last_offset, batch.next_offset, batch.record_count) == (61, 8, 9, 0)
+    assert list(batch.records()) == []
+
+
+def test_what_no_batch_can_hold_is_refused() -> None:
+    with pytest.raises(LocalProtocolError, match="last offset delta"):
+        build_batch([])
+    with pytest.raises(LocalProtocolError, match="span"):
+        build_batch([RecordData(offset=3)], base_offset=4)
+    with pytest.raises(LocalProtocolError, match="base offset"):
+        build_batch([RecordData()], base_offset=-1)
+
+
+def test_a_record_shows_itself_and_compares_by_content() -> None:
+    first, second = (next(Batch(SMALL).records()) for _ in range(2))
+    assert first == second
+    assert "offset=42" in repr(first) and "key=b'k'" in repr(first)
+    second.value = b"other"
+    assert first != second
+    assert first != "a record"
+    assert "base_offset=42" in repr(Batch(SMALL))

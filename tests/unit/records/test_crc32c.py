@@ -1,0 +1,71 @@
+"""Every checksum library gives the same number for every kind of buffer."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kmirror.records import crc32c as module
+from kmirror.records.crc32c import crc32c, crc32c_function, crc32c_reference, implementations
+
+# From RFC 3720, appendix B.4.
+KNOWN = [
+    (b"", 0x00000000),
+    (b"123456789", 0xE3069283),
+    (bytes(32), 0x8A9136AA),
+    (b"\xff" * 32, 0x62A8AB43),
+    (bytes(range(32)), 0x46DD794E),
+    (bytes(range(31, -1, -1)), 0x113FDB5C),
+]
+
+
+@pytest.mark.parametrize("name", implementations())
+def test_known_numbers(name: str) -> None:
+    function = implementations()[name]
+    for data, expected in KNOWN:
+        assert function(data) == expected
+        assert function(bytearray(data)) == expected
+        assert function(memoryview(b"x" + data + b"x")[1:-1]) == expected
+
+
+def test_the_reference_is_always_there_and_agrees() -> None:
+    assert "crcmod" in implementations()
+    for data, expected in KNOWN:
+        assert crc32c(data) == crc32c_reference(data) == crc32c_function()(data) == expected
+
+
+def test_the_fastest_one_installed_is_used() -> None:
+    assert next(iter(implementations())) == module.IMPLEMENTATION
+
+
+PICK = """
+import sys
+sys.path.insert(0, {root!r})
+for name in {missing!r}:
+    sys.modules[name] = None  # Importing it now raises ImportError.
+from kmirror.records.crc32c import IMPLEMENTATION, crc32c
+assert crc32c(memoryview(b"123456789")) == 0xE3069283
+print(IMPLEMENTATION)
+"""
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"), [(["crc32c"], "google-crc32c"), (["crc32c", "google_crc32c"], "crcmod")]
+)
+def test_a_missing_library_is_replaced_by_the_next(root: Path, missing: list[str], expected: str) -> None:
+    script = PICK.format(root=str(root), missing=missing)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected
+
+
+def test_nothing_is_imported_before_the_first_checksum(root: Path) -> None:
+    script = (
+        f"import sys; sys.path.insert(0, {str(root)!r}); import kmirror.records\n"
+        "heavy = {'crc32c', 'google_crc32c', 'crcmod', 'lz4', 'zstandard', 'cramjam', 'numpy', 'pyarrow'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
