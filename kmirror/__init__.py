@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-# Where each public name lives. A name stands here, under TYPE_CHECKING above, and in tests/repo/test_exports.py.
+# Where each public name lives. Type checkers need the name above as well, and tests/repo/test_exports.py
+# lists it once more: what is public is decided, it does not just happen.
 _HOME = {
     "TopicPartition": "kmirror.kernel.ids",
     "KmirrorError": "kmirror.errors",

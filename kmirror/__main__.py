@@ -1,0 +1,8 @@
+"""`python -m kmirror` is the command line."""
+
+from __future__ import annotations
+
+from kmirror.cli.main import run
+
+if __name__ == "__main__":
+    run()

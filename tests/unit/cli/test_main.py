@@ -1,0 +1,153 @@
+"""The frame of the command line: exit codes, no tracebacks, nothing imported before it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import click
+import pytest
+
+import kmirror
+from kmirror.cli import main
+from kmirror.cli.main import CommandRow
+from kmirror.errors import UsageError
+
+MODULE = "planted_commands"
+
+
+@click.command()
+def refuse() -> None:
+    raise UsageError("/data: is not a folder")
+
+
+@click.command()
+def answer() -> int:
+    return 7
+
+
+@click.command()
+def crash() -> None:
+    raise ZeroDivisionError
+
+
+@click.command()
+def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+ROWS = tuple(
+    CommandRow(name, MODULE, name, f"{name} it") for name in ("refuse", "answer", "crash", "interrupt")
+)
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType(MODULE)
+    vars(module).update(refuse=refuse, answer=answer, crash=crash, interrupt=interrupt)
+    monkeypatch.setitem(sys.modules, MODULE, module)
+
+
+def exit_code(*arguments: str, rows: tuple[CommandRow, ...] = ROWS) -> object:
+    with pytest.raises(SystemExit) as caught:
+        main.run(arguments, rows=rows)
+    return caught.value.code
+
+
+@pytest.mark.usefixtures("planted")
+def test_an_error_on_purpose_is_one_line_on_stderr_and_exit_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code("refuse") == 1
+    assert capsys.readouterr() == ("", "kmirror: /data: is not a folder\n")
+
+
+@pytest.mark.usefixtures("planted")
+def test_the_exit_code_is_what_the_command_returns() -> None:
+    assert exit_code("answer") == 7
+
+
+@pytest.mark.usefixtures("planted")
+def test_a_bug_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        main.run(["crash"], rows=ROWS)
+
+
+@pytest.mark.usefixtures("planted")
+def test_interruption_is_exit_code_130() -> None:
+    assert exit_code("interrupt") == 130
+
+
+def test_an_unknown_command_and_an_unknown_option_are_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("nope") == 2
+    assert exit_code("--nope") == 2
+    errors = capsys.readouterr().err
+    assert "nope" in errors
+    assert "Traceback" not in errors
+
+
+def test_help_lists_every_command_and_imports_none(capsys: pytest.CaptureFixture[str]) -> None:
+    absent = (CommandRow("demo", "no.such.module", "demo", "what demo does"),)
+    assert exit_code("--help", rows=absent) == 0
+    assert "what demo does" in capsys.readouterr().out
+
+
+def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("--version") == 0
+    assert capsys.readouterr().out == f"kmirror {kmirror.__version__}\n"
+
+
+def test_every_row_leads_to_a_command_of_its_name() -> None:
+    group = main.build(main.COMMANDS)
+    for row in main.COMMANDS:
+        command = group.get_command(click.Context(group), row.name)
+        assert command is not None
+        assert command.name == row.name
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+
+
+def test_ctrl_c_ends_the_process_with_130_and_no_traceback() -> None:
+    program = """if True:
+        import signal, sys, types, click
+        from kmirror.cli.main import CommandRow, run
+        module = types.ModuleType("planted")
+        module.wait = click.command("wait")(lambda: signal.raise_signal(signal.SIGINT))
+        sys.modules["planted"] = module
+        run(["wait"], rows=(CommandRow("wait", "planted", "wait", ""),))
+    """
+    done = python("-c", program)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+def test_optimised_python_is_refused() -> None:
+    done = python("-O", "-m", "kmirror", "--version")
+    assert done.returncode == 1
+    assert "without -O" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_imports_neither_rich_nor_any_engine() -> None:
+    program = """if True:
+        import sys
+        from kmirror.cli.main import run
+        try:
+            run(["--help"])
+        except SystemExit:
+            print(*sorted(sys.modules), file=sys.stderr)
+    """
+    done = python("-c", program)
+    loaded = done.stderr.split()
+    assert {name for name in loaded if name.startswith("kmirror.")} == {
+        "kmirror.cli",
+        "kmirror.cli.main",
+        "kmirror.errors",
+    }
+    assert "rich" not in loaded
+    assert "asyncio" not in loaded
