@@ -1,0 +1,56 @@
+"""A text in the making: lines with their indentation, written in final formatting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+WIDTH = 110
+
+
+class Emitter:
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._depth = 0
+
+    def line(self, text: str = "") -> None:
+        self._lines.append("    " * self._depth + text if text else "")
+
+    def lines(self, *texts: str) -> None:
+        for text in texts:
+            self.line(text)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Lines that belong to `head`, one step further in."""
+        self.line(head)
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    def call(self, head: str, arguments: list[str], tail: str = ")") -> None:
+        """`head(arguments)` on one line if it fits, else one argument a line."""
+        whole = f"{head}{', '.join(arguments)}{tail}"
+        if len(whole) + 4 * self._depth <= WIDTH:
+            self.line(whole)
+            return
+        self.line(head)
+        for argument in arguments:
+            self.line(f"    {argument},")
+        self.line(tail)
+
+    def comment(self, text: str) -> None:
+        """`text` as comment lines that keep within the width."""
+        room = WIDTH - 4 * self._depth - 2
+        line = ""
+        for word in text.split():
+            if line and len(line) + 1 + len(word) > room:
+                self.line(f"# {line}")
+                line = word
+            else:
+                line = f"{line} {word}".strip()
+        self.line(f"# {line}")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"

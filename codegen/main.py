@@ -1,0 +1,72 @@
+"""The command: what to write where, and what `--check` finds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from codegen.errors import generate_error_codes
+from codegen.load import ROOT, load
+from codegen.messages import generate_message
+from codegen.registry import generate_package, generate_registry
+
+GENERATED = "kmirror/protocol/gen"
+ERROR_CODES = "kmirror/spec/error_codes.py"
+
+
+def build() -> dict[str, str]:
+    """Every generated file with its text, by path from the root."""
+    schemas = load()
+    files = {f"{GENERATED}/{m.module}.py": generate_message(m) for m in schemas.live()}
+    files[f"{GENERATED}/registry.py"] = generate_registry(schemas)
+    files[f"{GENERATED}/__init__.py"] = generate_package(schemas)
+    files[ERROR_CODES] = generate_error_codes()
+    return files
+
+
+def differences(files: dict[str, str], root: Path = ROOT) -> list[str]:
+    """One line for each generated file that is stale, missing or too many on disk."""
+    found = []
+    for path, text in sorted(files.items()):
+        disk = root / path
+        if not disk.exists():
+            found.append(f"missing: {path}")
+        elif disk.read_bytes() != text.encode():
+            found.append(f"stale: {path}")
+    for disk in sorted((root / GENERATED).rglob("*")):
+        path = disk.relative_to(root).as_posix()
+        if disk.is_file() and "__pycache__" not in disk.parts and path not in files:
+            found.append(f"extra: {path}")
+    return found
+
+
+def write(files: dict[str, str], root: Path = ROOT) -> int:
+    """Make the disk agree with `files`; the number of files that changed."""
+    changed = differences(files, root)
+    for line in changed:
+        kind, _, path = line.partition(": ")
+        if kind == "extra":
+            (root / path).unlink()
+        else:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(files[path].encode())
+    return len(changed)
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m codegen", description="Generate kmirror/protocol/gen from schemas/."
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if anything would change")
+    options = parser.parse_args(arguments)
+    files = build()
+    if options.check:
+        found = differences(files)
+        for line in found:
+            print(line, file=sys.stderr)
+        if found:
+            print("generated code is not fresh: run python -m codegen", file=sys.stderr)
+        return 1 if found else 0
+    print(f"{write(files)} of {len(files)} generated files changed")
+    return 0

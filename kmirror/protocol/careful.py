@@ -1,0 +1,418 @@
+"""The slow twin of the generated readers and writers: it walks the field tables and can say where and why.
+
+`Message.decode` and `Message.encode` come here when the generated code has given up. Then either the input is
+one of the odd ones that Kafka takes all the same (text that is not UTF-8), and the result is given back, or
+the error that is raised names the field's path and, on reading, the byte. Every byte read can be reported to
+a `note`, which is how annotated dumps are made.
+
+Policies on reading:
+
+`STRICT` takes and refuses exactly what Kafka's own reader takes and refuses.
+
+`LENIENT` is for people who look at damaged bytes. It also takes a null where none is allowed, a tagged field
+in a version that lacks it (kept as an unknown tag), strings of more than 32767 bytes, and it keeps text that
+is not UTF-8 such that it is written back as it came. Missing bytes are never made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from struct import Struct as Layout
+from struct import error as struct_error
+from typing import Any, TypeVar
+
+from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct, is_default
+from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
+
+S = TypeVar("S", bound=Struct)
+M = TypeVar("M", bound=Message)
+
+
+class Policy(Enum):
+    STRICT = "strict"
+    LENIENT = "lenient"
+
+
+# Called with first byte, end byte, field path and value; structs and arrays come after what they hold.
+Note = Callable[[int, int, str, object], None]
+
+WIDTHS = {
+    "bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8,
+    "float64": 8, "uuid": 16,
+}  # fmt: skip
+LETTERS = {
+    "bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I",
+    "int64": "q", "float64": "d",
+}  # fmt: skip
+RANGES = {
+    "int8": (-(2**7), 2**7 - 1), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1), "uint32": (0, 2**32 - 1), "int64": (-(2**63), 2**63 - 1),
+}  # fmt: skip
+
+
+def within(version: int, versions: tuple[int, int]) -> bool:
+    return versions[0] <= version <= versions[1]
+
+
+# ---------------------------------------------------------------------------
+# Reading
+
+
+def decode(
+    cls: type[M],
+    buffer: Buffer,
+    version: int,
+    position: int = 0,
+    policy: Policy = Policy.STRICT,
+    note: Note | None = None,
+) -> tuple[M, int]:
+    """The message at `position` and the position after it; ProtocolError says at which byte and field."""
+    view = memoryview(buffer).cast("B")
+    reader = _Reader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
+    message = reader.struct(cls, "")
+    return message, reader.position
+
+
+class _Reader:
+    def __init__(
+        self,
+        view: memoryview,
+        position: int,
+        version: int,
+        flexible_from: int | None,
+        policy: Policy,
+        note: Note | None,
+    ) -> None:
+        self.view = view
+        self.position = position
+        self.version = version
+        self.flexible = flexible_from is not None and version >= flexible_from
+        self.lenient = policy is Policy.LENIENT
+        self.note = note
+
+    def fail(self, message: str, path: str, position: int | None = None) -> ProtocolError:
+        return ProtocolError(message, position=self.position if position is None else position, path=path)
+
+    def report(self, start: int, path: str, value: object) -> None:
+        if self.note is not None:
+            self.note(start, self.position, path, value)
+
+    def take(self, n: int, path: str) -> memoryview:
+        """The next `n` bytes."""
+        end = self.position + n
+        if end > len(self.view):
+            raise self.fail(f"{n} bytes wanted, {max(0, len(self.view) - self.position)} left", path)
+        found = self.view[self.position : end]
+        self.position = end
+        return found
+
+    def uvarint(self, path: str) -> int:
+        try:
+            value, self.position = wire.read_uvarint(self.view, self.position)
+        except IndexError:
+            raise self.fail("the bytes end within a varint", path) from None
+        except wire.Malformed:
+            raise self.fail("a varint has more than five bytes", path) from None
+        return value
+
+    def length(self, flexible: bool, width: int, path: str) -> int:
+        """A length or count; negative means null."""
+        if flexible:
+            value = self.uvarint(path)
+            return value - 1 if value != -(2**31) else wire.INT32_MAX
+        (value,) = Layout(">h" if width == 2 else ">i").unpack(self.take(width, path))
+        return int(value)
+
+    def struct(self, cls: type[S], path: str) -> S:
+        start = self.position
+        found = cls.__new__(cls)
+        found.unknown_tags = ()
+        prefix = f"{path}." if path else ""
+        for field in cls.FIELDS:
+            ordinary = within(self.version, field.versions) and not within(self.version, field.tagged)
+            where = prefix + field.attribute
+            setattr(found, field.attribute, self.field(field, where) if ordinary else fresh_default(field))
+        if self.flexible:
+            self.tags(found, prefix)
+        self.report(start, path, found)
+        return found
+
+    def tags(self, struct: Struct, prefix: str) -> None:
+        start = self.position
+        where = f"{prefix}tags"
+        known = {f.tag: f for f in struct.FIELDS if f.tag >= 0}
+        n = self.uvarint(where)
+        unknown = []
+        self.report(start, where, n)
+        for _ in range(n):
+            start = self.position
+            tag = self.uvarint(where)
+            size = self.uvarint(where)
+            field = known.get(tag)
+            if field is not None and within(self.version, field.tagged):
+                # Like Kafka: the size is not compared with what the body takes.
+                setattr(struct, field.attribute, self.field(field, prefix + field.attribute, in_tag=True))
+                continue
+            if field is not None and not self.lenient:
+                raise self.fail(f"tag {tag} does not exist in version {self.version}", where, start)
+            if size < 0:
+                raise self.fail(f"tag {tag} has the negative size {size}", where, start)
+            data = bytes(self.take(size, where))
+            unknown.append(UnknownTag(tag, data))
+            self.report(start, f"{where}[{tag}]", data)
+        struct.unknown_tags = tuple(unknown)
+
+    def field(self, field: Field, path: str, *, in_tag: bool = False) -> Any:
+        nullable = self.lenient or within(self.version, field.nullable)
+        flexible = self.flexible and not field.never_flexible
+        if field.is_array:
+            return self.array(field, path, flexible, nullable)
+        if field.type == "struct":
+            if within(self.version, field.nullable) and not self.present(path, in_tag):
+                return None
+            return self.struct(field.struct, path)
+        return self.scalar(field.type, path, flexible, nullable)
+
+    def present(self, path: str, in_tag: bool) -> bool:
+        """The marker before a nullable struct."""
+        start = self.position
+        marker = self.uvarint(path) if in_tag else int(Layout(">b").unpack(self.take(1, path))[0])
+        is_present = marker > 0 if in_tag else marker >= 0
+        if not is_present:
+            self.report(start, path, None)
+        return is_present
+
+    def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
+        start = self.position
+        n = self.length(flexible, 4, path)
+        if n < 0:
+            if not nullable:
+                raise self.fail("null where an array must be", path, start)
+            self.report(start, path, None)
+            return None
+        left = len(self.view) - self.position
+        if n > left:
+            raise self.fail(f"{n} elements claimed, {left} bytes left", path, start)
+        items: list[Any] = []
+        for i in range(n):
+            where = f"{path}[{i}]"
+            if field.type == "struct":
+                items.append(self.struct(field.struct, where))
+            else:
+                items.append(self.scalar(field.type, where, flexible, self.lenient))
+        self.report(start, path, items)
+        return items
+
+    def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
+        start = self.position
+        value: Any
+        if type_ in LETTERS:
+            (value,) = Layout(">" + LETTERS[type_]).unpack(self.take(WIDTHS[type_], path))
+        elif type_ == "uuid":
+            value = Uuid(self.take(16, path))
+        else:
+            value = self.variable(type_, path, flexible, nullable)
+        self.report(start, path, value)
+        return value
+
+    def variable(
+        self, type_: str, path: str, flexible: bool, nullable: bool
+    ) -> str | bytes | memoryview | None:
+        start = self.position
+        n = self.length(flexible, 2 if type_ == "string" else 4, path)
+        if n < 0:
+            if not nullable:
+                raise self.fail(f"null where {type_} must be", path, start)
+            return None
+        if type_ == "string":
+            if n > wire.STRING_BYTES_MAX and not self.lenient:
+                raise self.fail(
+                    f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start
+                )
+            raw = bytes(self.take(n, path))
+            return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
+        found = self.take(n, path)
+        return found if type_ == "records" else bytes(found)
+
+
+def fresh_default(field: Field) -> Any:
+    if field.default is None:
+        return None
+    if field.is_array:
+        return []
+    return field.struct() if field.type == "struct" else field.default
+
+
+def java_text(raw: bytes) -> str:
+    """`raw` as Java's UTF-8 decoder reads it: what is malformed turns into U+FFFD.
+
+    Java and Python agree on what is malformed, but not always on how many U+FFFD stand for it: three bytes
+    that spell a surrogate are one for Java and three for Python.
+    """
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        pass
+    out = []
+    pos = 0
+    while pos < len(raw):
+        try:
+            out.append(raw[pos:].decode())
+            break
+        except UnicodeDecodeError as error:
+            bad = pos + error.start
+            out.append(raw[pos:bad].decode())
+            is_surrogate = (
+                raw[bad] == 0xED
+                and bad + 2 < len(raw)
+                and raw[bad + 1] >= 0xA0
+                and 0x80 <= raw[bad + 2] <= 0xBF
+                and raw[bad + 1] <= 0xBF
+            )
+            out.append("\ufffd")
+            pos = bad + 3 if is_surrogate else pos + error.end
+    return "".join(out)
+
+
+# ---------------------------------------------------------------------------
+# Writing
+
+
+def encode(message: Message, version: int) -> list[Chunk]:
+    """The message as buffers; LocalProtocolError with the field's path if the version cannot carry it."""
+    flexible_from = message.FLEXIBLE_FROM
+    writer = _Writer(version, flexible_from is not None and version >= flexible_from)
+    chunks: list[Chunk] = []
+    writer.struct(message, "", chunks.append)
+    return chunks
+
+
+class _Writer:
+    def __init__(self, version: int, flexible: bool) -> None:
+        self.version = version
+        self.flexible = flexible
+
+    def fail(self, message: str, path: str) -> LocalProtocolError:
+        return LocalProtocolError(f"field {path}: {message}")
+
+    def struct(self, struct: Struct, path: str, put: Put) -> None:
+        prefix = f"{path}." if path else ""
+        tagged = []
+        for field in struct.FIELDS:
+            value = getattr(struct, field.attribute)
+            where = prefix + field.attribute
+            if within(self.version, field.tagged):
+                tagged.append((field, value))
+            elif within(self.version, field.versions):
+                self.field(field, value, where, put)
+            elif not field.ignorable and not is_default(field, value):
+                raise self.fail(f"version {self.version} lacks it and {value!r} may not be dropped", where)
+        if self.flexible:
+            self.tags(struct, tagged, prefix, put)
+        elif struct.unknown_tags:
+            raise self.fail(f"version {self.version} has no tagged fields", f"{prefix}unknown_tags")
+
+    def tags(self, struct: Struct, tagged: list[tuple[Field, Any]], prefix: str, put: Put) -> None:
+        sections: dict[int, bytes] = {}
+        for field, value in sorted(tagged, key=lambda pair: pair[0].tag):
+            if is_default(field, value):
+                continue
+            body: list[Chunk] = []
+            self.field(field, value, prefix + field.attribute, body.append, in_tag=True)
+            sections[field.tag] = b"".join(body)
+        known = {field.tag for field, _ in tagged}
+        last = -1
+        for tag, data in struct.unknown_tags:
+            if tag in known:
+                raise self.fail(f"tag {tag} is one that the schema names", f"{prefix}unknown_tags")
+            if not last < tag < wire.INT32_MAX:  # As in Kafka the highest number is no tag.
+                raise self.fail(f"tag {tag} after tag {last}: they must ascend", f"{prefix}unknown_tags")
+            last = tag
+            sections[tag] = data
+        put(wire.uvarint(len(sections)))
+        for tag, data in sorted(sections.items()):
+            put(wire.uvarint(tag))
+            put(wire.uvarint(len(data)))
+            put(data)
+
+    def field(self, field: Field, value: Any, path: str, put: Put, *, in_tag: bool = False) -> None:
+        flexible = self.flexible and not field.never_flexible
+        nullable = within(self.version, field.nullable)
+        if value is None and not nullable:
+            raise self.fail(f"null, which version {self.version} does not allow", path)
+        if field.is_array:
+            self.array(field, value, path, flexible, put)
+        elif field.type == "struct":
+            if nullable and in_tag:
+                put(b"\0" if value is None else b"\x01")
+            elif nullable:
+                put(b"\xff" if value is None else b"\x01")
+            if value is not None:
+                self.nested(field, value, path, put)
+        else:
+            self.scalar(field.type, value, path, flexible, put)
+
+    def nested(self, field: Field, value: Any, path: str, put: Put) -> None:
+        if not isinstance(value, field.struct):
+            raise self.fail(f"{field.struct.__name__} expected, not {type(value).__name__}", path)
+        self.struct(value, path, put)
+
+    def array(self, field: Field, value: Any, path: str, flexible: bool, put: Put) -> None:
+        if value is not None and not isinstance(value, (list, tuple)):
+            raise self.fail(f"a list expected, not {type(value).__name__}", path)
+        put((wire.compact_nullable_count if flexible else wire.nullable_count)(value))
+        for i, item in enumerate(value or ()):
+            where = f"{path}[{i}]"
+            if item is None:
+                raise self.fail("null, which no element may be", where)
+            if field.type == "struct":
+                self.nested(field, item, where, put)
+            else:
+                self.scalar(field.type, item, where, flexible, put)
+
+    def scalar(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:
+        if type_ in LETTERS:
+            if type_ in RANGES:
+                low, high = RANGES[type_]
+                if not isinstance(value, int) or not low <= value <= high:
+                    raise self.fail(f"{value!r} is no {type_}", path)
+            try:
+                put(Layout(">" + LETTERS[type_]).pack(value))
+            except struct_error:
+                raise self.fail(f"{value!r} is no {type_}", path) from None
+        elif type_ == "uuid":
+            if not isinstance(value, bytes) or len(value) != 16:
+                raise self.fail(f"{value!r} is no uuid", path)
+            put(value)
+        elif type_ == "string":
+            put(self.text(value, path, flexible))
+        else:
+            self.buffer(type_, value, path, flexible, put)
+
+    def text(self, value: Any, path: str, flexible: bool) -> bytes:
+        if value is None:
+            return b"\0" if flexible else b"\xff\xff"
+        if not isinstance(value, str):
+            raise self.fail(f"a str expected, not {type(value).__name__}", path)
+        try:
+            raw = value.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError as error:
+            raise self.fail(f"{error.object[error.start]!r} has no UTF-8 form", path) from None
+        if len(raw) > wire.STRING_BYTES_MAX:
+            raise self.fail(
+                f"a string of {len(raw)} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path
+            )
+        return (wire.uvarint(len(raw) + 1) if flexible else wire.pack_int16(len(raw))) + raw
+
+    def buffer(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:
+        if value is not None and not isinstance(value, (bytes, bytearray, memoryview)):
+            raise self.fail(f"{type_} expected, not {type(value).__name__}", path)
+        if value is not None and len(value) > wire.INT32_MAX:
+            raise self.fail(f"{len(value)} bytes do not fit", path)
+        if isinstance(value, bytearray):
+            value = memoryview(value)
+        (wire.put_compact_nullable_bytes if flexible else wire.put_nullable_bytes)(put, value)

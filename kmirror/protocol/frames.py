@@ -1,0 +1,57 @@
+"""A byte stream into frames: each is led by its length as int32."""
+
+from __future__ import annotations
+
+from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.protocol.wire import Buffer, pack_int32, unpack_int32
+
+# Kafka's default for socket.request.max.bytes.
+FRAME_BYTES_MAX = 104_857_600
+
+
+def add_length(frame: Buffer) -> bytes:
+    """The frame as it goes out."""
+    if len(frame) > 2**31 - 1:
+        raise LocalProtocolError(f"a frame of {len(frame)} bytes: its length does not fit")
+    return pack_int32(len(frame)) + frame
+
+
+class FrameReader:
+    """Takes bytes as they come and gives frames as they are complete.
+
+    A length is refused as soon as its four bytes are there, so nobody makes us hold more than `max_bytes`.
+    """
+
+    def __init__(self, *, max_bytes: int = FRAME_BYTES_MAX) -> None:
+        self.max_bytes = max_bytes
+        self.position = 0  # Of the next frame in the stream.
+        self._held = bytearray()
+
+    def feed(self, data: Buffer) -> list[bytes]:
+        """The frames that `data` completes; ProtocolError if a length is negative or beyond the limit."""
+        self._held += data
+        found = []
+        start = 0
+        held = len(self._held)
+        while held - start >= 4:
+            (size,) = unpack_int32(self._held, start)
+            if not 0 <= size <= self.max_bytes:
+                raise ProtocolError(
+                    f"a frame of {size} bytes: 0 to {self.max_bytes} are allowed",
+                    position=self.position,
+                    path="length",
+                )
+            end = start + 4 + size
+            if end > held:
+                break
+            with memoryview(self._held) as view:
+                found.append(bytes(view[start + 4 : end]))
+            self.position += 4 + size
+            start = end
+        del self._held[:start]
+        return found
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of a frame that is not complete."""
+        return len(self._held)

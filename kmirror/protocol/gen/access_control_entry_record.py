@@ -1,0 +1,80 @@
+"""AccessControlEntryRecord: metadata, key 18, versions 0, flexible from 0.
+
+Generated from schemas/metadata/AccessControlEntryRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+unpack_bb, pack_bb = wire.fused("bb")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class AccessControlEntryRecord(Message):
+    """AccessControlEntryRecord, versions 0."""
+
+    id: Uuid = Uuid.ZERO  # uuid
+    resource_type: int = 0  # int8
+    resource_name: str = ""  # string
+    pattern_type: int = 0  # int8
+    principal: str = ""  # string
+    host: str = ""  # string
+    operation: int = 0  # int8
+    permission_type: int = 0  # int8
+
+    NAME: ClassVar[str] = "AccessControlEntryRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 18
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Id", "id", "uuid", (0, 0), default=Uuid.ZERO),
+        Field("ResourceType", "resource_type", "int8", (0, 0), default=0),
+        Field("ResourceName", "resource_name", "string", (0, 0), default=""),
+        Field("PatternType", "pattern_type", "int8", (0, 0), default=0),
+        Field("Principal", "principal", "string", (0, 0), default=""),
+        Field("Host", "host", "string", (0, 0), default=""),
+        Field("Operation", "operation", "int8", (0, 0), default=0),
+        Field("PermissionType", "permission_type", "int8", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.id))
+        put(wire.pack_int8(self.resource_type))
+        put(wire.compact_string(self.resource_name))
+        put(wire.pack_int8(self.pattern_type))
+        put(wire.compact_string(self.principal))
+        put(wire.compact_string(self.host))
+        put(pack_bb(self.operation, self.permission_type))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[AccessControlEntryRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.id, pos = wire.read_uuid(buf, pos)
+        (self.resource_type,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        self.resource_name, pos = wire.read_compact_string(buf, pos)
+        (self.pattern_type,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        self.principal, pos = wire.read_compact_string(buf, pos)
+        self.host, pos = wire.read_compact_string(buf, pos)
+        self.operation, self.permission_type = unpack_bb(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

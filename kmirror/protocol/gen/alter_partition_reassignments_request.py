@@ -1,0 +1,156 @@
+"""AlterPartitionReassignmentsRequest: request, key 45, versions 0-1, flexible from 0.
+
+Generated from schemas/kafka/AlterPartitionReassignmentsRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReassignablePartition(Struct):
+    """Part of AlterPartitionReassignmentsRequest."""
+
+    partition_index: int = 0  # int32
+    replicas: list[int] | None = None  # []int32, brokerId
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (0, 1), default=0),
+        Field("Replicas", "replicas", "int32", (0, 1), is_array=True, nullable=(0, 1), entity="brokerId"),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.partition_index))
+        put(wire.compact_nullable_count(self.replicas))
+        put(wire.numbers(self.replicas or (), "i"))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReassignablePartition, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.partition_index,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+        if n < 0:
+            self.replicas = None
+        else:
+            self.replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReassignableTopic(Struct):
+    """Part of AlterPartitionReassignmentsRequest."""
+
+    name: str = ""  # string, topicName
+    partitions: list[ReassignablePartition] = field(default_factory=list)  # []ReassignablePartition
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 1), default="", entity="topicName"),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (0, 1),
+            is_array=True,
+            default=[],
+            struct=ReassignablePartition,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(wire.compact_count(self.partitions))
+        for reassignable_partition in self.partitions:
+            reassignable_partition._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReassignableTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 6)
+        self.partitions, pos = wire.read_structs(ReassignablePartition._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class AlterPartitionReassignmentsRequest(Message):
+    """AlterPartitionReassignmentsRequest, versions 0-1."""
+
+    timeout_ms: int = 60000  # int32
+    allow_replication_factor_change: bool = True  # bool, v1+
+    topics: list[ReassignableTopic] = field(default_factory=list)  # []ReassignableTopic
+
+    NAME: ClassVar[str] = "AlterPartitionReassignmentsRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 45
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TimeoutMs", "timeout_ms", "int32", (0, 1), default=60000),
+        Field(
+            "AllowReplicationFactorChange",
+            "allow_replication_factor_change",
+            "bool",
+            (1, 1),
+            default=True,
+        ),
+        Field("Topics", "topics", "struct", (0, 1), is_array=True, default=[], struct=ReassignableTopic),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.timeout_ms))
+        if version >= 1:
+            put(wire.pack_bool(self.allow_replication_factor_change))
+        elif not self.allow_replication_factor_change:
+            raise wire.Unwritable
+        put(wire.compact_count(self.topics))
+        for reassignable_topic in self.topics:
+            reassignable_topic._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.timeout_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if version >= 1:
+            (self.allow_replication_factor_change,) = wire.unpack_bool(buf, pos)
+            pos += 1
+        else:
+            self.allow_replication_factor_change = True
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.topics, pos = wire.read_structs(ReassignableTopic._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,203 @@
+"""AlterPartitionRequest: request, key 56, versions 2-3, flexible from 0.
+
+Generated from schemas/kafka/AlterPartitionRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_bi, pack_bi = wire.fused("bi")
+unpack_ii, pack_ii = wire.fused("ii")
+unpack_iq, pack_iq = wire.fused("iq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class BrokerState(Struct):
+    """Part of AlterPartitionRequest, v3+."""
+
+    broker_id: int = 0  # int32, brokerId
+    broker_epoch: int = -1  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("BrokerId", "broker_id", "int32", (3, 3), default=0, entity="brokerId"),
+        Field("BrokerEpoch", "broker_epoch", "int64", (3, 3), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.broker_id, self.broker_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerState, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.broker_id, self.broker_epoch = unpack_iq(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionData(Struct):
+    """Part of AlterPartitionRequest."""
+
+    partition_index: int = 0  # int32
+    leader_epoch: int = 0  # int32
+    new_isr: list[int] = field(default_factory=list)  # []int32, v2, brokerId
+    new_isr_with_epochs: list[BrokerState] = field(default_factory=list)  # []BrokerState, v3+
+    leader_recovery_state: int = 0  # int8
+    partition_epoch: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (2, 3), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (2, 3), default=0),
+        Field("NewIsr", "new_isr", "int32", (2, 2), is_array=True, default=[], entity="brokerId"),
+        Field(
+            "NewIsrWithEpochs",
+            "new_isr_with_epochs",
+            "struct",
+            (3, 3),
+            is_array=True,
+            default=[],
+            struct=BrokerState,
+        ),
+        Field("LeaderRecoveryState", "leader_recovery_state", "int8", (2, 3), default=0),
+        Field("PartitionEpoch", "partition_epoch", "int32", (2, 3), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.partition_index, self.leader_epoch))
+        if version <= 2:
+            put(wire.compact_count(self.new_isr))
+            put(wire.numbers(self.new_isr, "i"))
+        elif self.new_isr:
+            raise wire.Unwritable
+        if version >= 3:
+            put(wire.compact_count(self.new_isr_with_epochs))
+            for broker_state in self.new_isr_with_epochs:
+                broker_state._write(put, version)
+        elif self.new_isr_with_epochs:
+            raise wire.Unwritable
+        put(pack_bi(self.leader_recovery_state, self.partition_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_index, self.leader_epoch = unpack_ii(buf, pos)
+        pos += 8
+        if version <= 2:
+            n, pos = wire.read_compact_count(buf, pos, 4)
+            self.new_isr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        else:
+            self.new_isr = []
+        if version >= 3:
+            n, pos = wire.read_compact_count(buf, pos, 13)
+            self.new_isr_with_epochs, pos = wire.read_structs(BrokerState._read, buf, pos, n, version)
+        else:
+            self.new_isr_with_epochs = []
+        self.leader_recovery_state, self.partition_epoch = unpack_bi(buf, pos)
+        pos += 5
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicData(Struct):
+    """Part of AlterPartitionRequest."""
+
+    topic_id: Uuid = Uuid.ZERO  # uuid, ignorable
+    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicId", "topic_id", "uuid", (2, 3), default=Uuid.ZERO, ignorable=True),
+        Field("Partitions", "partitions", "struct", (2, 3), is_array=True, default=[], struct=PartitionData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        for partition_data in self.partitions:
+            partition_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 15)
+        self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class AlterPartitionRequest(Message):
+    """AlterPartitionRequest, versions 2-3."""
+
+    broker_id: int = 0  # int32, brokerId
+    broker_epoch: int = -1  # int64
+    topics: list[TopicData] = field(default_factory=list)  # []TopicData
+
+    NAME: ClassVar[str] = "AlterPartitionRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 56
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("BrokerId", "broker_id", "int32", (2, 3), default=0, entity="brokerId"),
+        Field("BrokerEpoch", "broker_epoch", "int64", (2, 3), default=-1),
+        Field("Topics", "topics", "struct", (2, 3), is_array=True, default=[], struct=TopicData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.broker_id, self.broker_epoch))
+        put(wire.compact_count(self.topics))
+        for topic_data in self.topics:
+            topic_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterPartitionRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.broker_id, self.broker_epoch = unpack_iq(buf, pos)
+        pos += 12
+        n, pos = wire.read_compact_count(buf, pos, 18)
+        self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,153 @@
+"""AlterPartitionResponse: response, key 56, versions 2-3, flexible from 0.
+
+Generated from schemas/kafka/AlterPartitionResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_bi, pack_bi = wire.fused("bi")
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_ihii, pack_ihii = wire.fused("ihii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionData(Struct):
+    """Part of AlterPartitionResponse."""
+
+    partition_index: int = 0  # int32
+    error_code: int = 0  # int16
+    leader_id: int = 0  # int32, brokerId
+    leader_epoch: int = 0  # int32
+    isr: list[int] = field(default_factory=list)  # []int32, brokerId
+    leader_recovery_state: int = 0  # int8, ignorable
+    partition_epoch: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (2, 3), default=0),
+        Field("ErrorCode", "error_code", "int16", (2, 3), default=0),
+        Field("LeaderId", "leader_id", "int32", (2, 3), default=0, entity="brokerId"),
+        Field("LeaderEpoch", "leader_epoch", "int32", (2, 3), default=0),
+        Field("Isr", "isr", "int32", (2, 3), is_array=True, default=[], entity="brokerId"),
+        Field("LeaderRecoveryState", "leader_recovery_state", "int8", (2, 3), default=0, ignorable=True),
+        Field("PartitionEpoch", "partition_epoch", "int32", (2, 3), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
+        put(wire.compact_count(self.isr))
+        put(wire.numbers(self.isr, "i"))
+        put(pack_bi(self.leader_recovery_state, self.partition_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.partition_index,
+            self.error_code,
+            self.leader_id,
+            self.leader_epoch,
+        ) = unpack_ihii(buf, pos)
+        pos += 14
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.isr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        self.leader_recovery_state, self.partition_epoch = unpack_bi(buf, pos)
+        pos += 5
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicData(Struct):
+    """Part of AlterPartitionResponse."""
+
+    topic_id: Uuid = Uuid.ZERO  # uuid, ignorable
+    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicId", "topic_id", "uuid", (2, 3), default=Uuid.ZERO, ignorable=True),
+        Field("Partitions", "partitions", "struct", (2, 3), is_array=True, default=[], struct=PartitionData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        for partition_data in self.partitions:
+            partition_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 21)
+        self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class AlterPartitionResponse(Message):
+    """AlterPartitionResponse, versions 2-3."""
+
+    throttle_time_ms: int = 0  # int32
+    error_code: int = 0  # int16
+    topics: list[TopicData] = field(default_factory=list)  # []TopicData
+
+    NAME: ClassVar[str] = "AlterPartitionResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 56
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 3), default=0),
+        Field("ErrorCode", "error_code", "int16", (2, 3), default=0),
+        Field("Topics", "topics", "struct", (2, 3), is_array=True, default=[], struct=TopicData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_count(self.topics))
+        for topic_data in self.topics:
+            topic_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterPartitionResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        n, pos = wire.read_compact_count(buf, pos, 18)
+        self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,261 @@
+"""ApiVersionsResponse: response, key 18, versions 0-4, flexible from 3.
+
+Generated from schemas/kafka/ApiVersionsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_hh, pack_hh = wire.fused("hh")
+unpack_hhh, pack_hhh = wire.fused("hhh")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ApiVersion(Struct):
+    """Part of ApiVersionsResponse."""
+
+    api_key: int = 0  # int16
+    min_version: int = 0  # int16
+    max_version: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ApiKey", "api_key", "int16", (0, 4), default=0, map_key=True),
+        Field("MinVersion", "min_version", "int16", (0, 4), default=0),
+        Field("MaxVersion", "max_version", "int16", (0, 4), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_hhh(self.api_key, self.min_version, self.max_version))
+        if version >= 3:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ApiVersion, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.api_key, self.min_version, self.max_version = unpack_hhh(buf, pos)
+        pos += 6
+        if version >= 3:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class SupportedFeatureKey(Struct):
+    """Part of ApiVersionsResponse, v3+."""
+
+    name: str = ""  # string
+    min_version: int = 0  # int16
+    max_version: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (3, 4), default="", map_key=True),
+        Field("MinVersion", "min_version", "int16", (3, 4), default=0),
+        Field("MaxVersion", "max_version", "int16", (3, 4), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(pack_hh(self.min_version, self.max_version))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[SupportedFeatureKey, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.min_version, self.max_version = unpack_hh(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class FinalizedFeatureKey(Struct):
+    """Part of ApiVersionsResponse, v3+."""
+
+    name: str = ""  # string
+    max_version_level: int = 0  # int16
+    min_version_level: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (3, 4), default="", map_key=True),
+        Field("MaxVersionLevel", "max_version_level", "int16", (3, 4), default=0),
+        Field("MinVersionLevel", "min_version_level", "int16", (3, 4), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(pack_hh(self.max_version_level, self.min_version_level))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[FinalizedFeatureKey, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.max_version_level, self.min_version_level = unpack_hh(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ApiVersionsResponse(Message):
+    """ApiVersionsResponse, versions 0-4."""
+
+    error_code: int = 0  # int16
+    api_keys: list[ApiVersion] = field(default_factory=list)  # []ApiVersion
+    throttle_time_ms: int = 0  # int32, v1+, ignorable
+    supported_features: list[SupportedFeatureKey] = field(default_factory=list)  # []SupportedFeatureKey, v3+, tag 0, ignorable
+    finalized_features_epoch: int = -1  # int64, v3+, tag 1, ignorable
+    finalized_features: list[FinalizedFeatureKey] = field(default_factory=list)  # []FinalizedFeatureKey, v3+, tag 2, ignorable
+    zk_migration_ready: bool = False  # bool, v3+, tag 3, ignorable
+
+    NAME: ClassVar[str] = "ApiVersionsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 18
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int | None] = 3
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 4), default=0),
+        Field("ApiKeys", "api_keys", "struct", (0, 4), is_array=True, default=[], struct=ApiVersion),
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 4), default=0, ignorable=True),
+        Field(
+            "SupportedFeatures",
+            "supported_features",
+            "struct",
+            (3, 4),
+            is_array=True,
+            tagged=(3, 4),
+            tag=0,
+            default=[],
+            ignorable=True,
+            struct=SupportedFeatureKey,
+        ),
+        Field(
+            "FinalizedFeaturesEpoch",
+            "finalized_features_epoch",
+            "int64",
+            (3, 4),
+            tagged=(3, 4),
+            tag=1,
+            default=-1,
+            ignorable=True,
+        ),
+        Field(
+            "FinalizedFeatures",
+            "finalized_features",
+            "struct",
+            (3, 4),
+            is_array=True,
+            tagged=(3, 4),
+            tag=2,
+            default=[],
+            ignorable=True,
+            struct=FinalizedFeatureKey,
+        ),
+        Field(
+            "ZkMigrationReady",
+            "zk_migration_ready",
+            "bool",
+            (3, 4),
+            tagged=(3, 4),
+            tag=3,
+            default=False,
+            ignorable=True,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int16(self.error_code))
+        put((wire.compact_count if version >= 3 else wire.count)(self.api_keys))
+        for api_version in self.api_keys:
+            api_version._write(put, version)
+        if version >= 1:
+            put(wire.pack_int32(self.throttle_time_ms))
+        if version >= 3:
+            tags: list[tuple[int, bytes]] = []
+            if self.supported_features:
+                body_0: list[wire.Chunk] = []
+                body_0.append(wire.compact_count(self.supported_features))
+                for supported_feature_key in self.supported_features:
+                    supported_feature_key._write(body_0.append, version)
+                tags.append((0, b"".join(body_0)))
+            if self.finalized_features_epoch != -1:
+                tags.append((1, wire.pack_int64(self.finalized_features_epoch)))
+            if self.finalized_features:
+                body_2: list[wire.Chunk] = []
+                body_2.append(wire.compact_count(self.finalized_features))
+                for finalized_feature_key in self.finalized_features:
+                    finalized_feature_key._write(body_2.append, version)
+                tags.append((2, b"".join(body_2)))
+            if self.zk_migration_ready:
+                tags.append((3, wire.pack_bool(self.zk_migration_ready)))
+            wire.put_tags(put, tags, self.unknown_tags, 4)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ApiVersionsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 6)
+        self.api_keys, pos = wire.read_structs(ApiVersion._read, buf, pos, n, version)
+        if version >= 1:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        self.supported_features = []
+        self.finalized_features_epoch = -1
+        self.finalized_features = []
+        self.zk_migration_ready = False
+        if version >= 3:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    n, pos = wire.read_compact_count(buf, pos, 6)
+                    self.supported_features, pos = wire.read_structs(SupportedFeatureKey._read, buf, pos, n, version)
+                elif tag == 1:
+                    (self.finalized_features_epoch,) = wire.unpack_int64(buf, pos)
+                    pos += 8
+                elif tag == 2:
+                    n, pos = wire.read_compact_count(buf, pos, 6)
+                    self.finalized_features, pos = wire.read_structs(FinalizedFeatureKey._read, buf, pos, n, version)
+                elif tag == 3:
+                    (self.zk_migration_ready,) = wire.unpack_bool(buf, pos)
+                    pos += 1
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

@@ -1,0 +1,50 @@
+"""BeginTransactionRecord: metadata, key 23, versions 0, flexible from 0.
+
+Generated from schemas/metadata/BeginTransactionRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class BeginTransactionRecord(Message):
+    """BeginTransactionRecord, versions 0."""
+
+    name: str | None = None  # string, tag 0
+
+    NAME: ClassVar[str] = "BeginTransactionRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 23
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), nullable=(0, 0), tagged=(0, 0), tag=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.name is not None:
+            tags.append((0, wire.compact_nullable_string(self.name)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[BeginTransactionRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name = None
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.name, pos = wire.read_compact_nullable_string(buf, pos)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

@@ -1,0 +1,124 @@
+"""BrokerHeartbeatRequest: request, key 63, versions 0-2, flexible from 0.
+
+Generated from schemas/kafka/BrokerHeartbeatRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+unpack_iqqoo, pack_iqqoo = wire.fused("iqq??")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class BrokerHeartbeatRequest(Message):
+    """BrokerHeartbeatRequest, versions 0-2."""
+
+    broker_id: int = 0  # int32, brokerId
+    broker_epoch: int = -1  # int64
+    current_metadata_offset: int = 0  # int64
+    want_fence: bool = False  # bool
+    want_shut_down: bool = False  # bool
+    offline_log_dirs: list[Uuid] = field(default_factory=list)  # []uuid, v1+, tag 0
+    cordoned_log_dirs: list[Uuid] | None = None  # []uuid, v2+, tag 1
+
+    NAME: ClassVar[str] = "BrokerHeartbeatRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 63
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("BrokerId", "broker_id", "int32", (0, 2), default=0, entity="brokerId"),
+        Field("BrokerEpoch", "broker_epoch", "int64", (0, 2), default=-1),
+        Field("CurrentMetadataOffset", "current_metadata_offset", "int64", (0, 2), default=0),
+        Field("WantFence", "want_fence", "bool", (0, 2), default=False),
+        Field("WantShutDown", "want_shut_down", "bool", (0, 2), default=False),
+        Field(
+            "OfflineLogDirs",
+            "offline_log_dirs",
+            "uuid",
+            (1, 2),
+            is_array=True,
+            tagged=(1, 2),
+            tag=0,
+            default=[],
+        ),
+        Field(
+            "CordonedLogDirs",
+            "cordoned_log_dirs",
+            "uuid",
+            (2, 2),
+            is_array=True,
+            nullable=(2, 2),
+            tagged=(2, 2),
+            tag=1,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iqqoo(
+            self.broker_id,
+            self.broker_epoch,
+            self.current_metadata_offset,
+            self.want_fence,
+            self.want_shut_down,
+        ))
+        if version < 1 and self.offline_log_dirs:
+            raise wire.Unwritable
+        if version < 2 and self.cordoned_log_dirs is not None:
+            raise wire.Unwritable
+        tags: list[tuple[int, bytes]] = []
+        if version >= 1 and self.offline_log_dirs:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.offline_log_dirs))
+            for uuid in self.offline_log_dirs:
+                body_0.append(wire.uuid(uuid))
+            tags.append((0, b"".join(body_0)))
+        if version >= 2 and self.cordoned_log_dirs is not None:
+            body_1: list[wire.Chunk] = []
+            body_1.append(wire.compact_nullable_count(self.cordoned_log_dirs))
+            for uuid in self.cordoned_log_dirs or ():
+                body_1.append(wire.uuid(uuid))
+            tags.append((1, b"".join(body_1)))
+        wire.put_tags(put, tags, self.unknown_tags, 2)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerHeartbeatRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.broker_id,
+            self.broker_epoch,
+            self.current_metadata_offset,
+            self.want_fence,
+            self.want_shut_down,
+        ) = unpack_iqqoo(buf, pos)
+        pos += 22
+        self.offline_log_dirs = []
+        self.cordoned_log_dirs = None
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 1:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_count(buf, pos, 16)
+                self.offline_log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+            elif tag == 1:
+                if version < 2:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 16)
+                if n < 0:
+                    self.cordoned_log_dirs = None
+                else:
+                    self.cordoned_log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

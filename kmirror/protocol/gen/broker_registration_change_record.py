@@ -1,0 +1,125 @@
+"""BrokerRegistrationChangeRecord: metadata, key 17, versions 0-3, flexible from 0.
+
+Generated from schemas/metadata/BrokerRegistrationChangeRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+unpack_iq, pack_iq = wire.fused("iq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class BrokerRegistrationChangeRecord(Message):
+    """BrokerRegistrationChangeRecord, versions 0-3."""
+
+    broker_id: int = 0  # int32, brokerId
+    broker_epoch: int = 0  # int64
+    fenced: int = 0  # int8, tag 0
+    in_controlled_shutdown: int = 0  # int8, v1+, tag 1
+    log_dirs: list[Uuid] = field(default_factory=list)  # []uuid, v2+, tag 2
+    cordoned_log_dirs: list[Uuid] | None = None  # []uuid, v3+, tag 3
+
+    NAME: ClassVar[str] = "BrokerRegistrationChangeRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 17
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("BrokerId", "broker_id", "int32", (0, 3), default=0, entity="brokerId"),
+        Field("BrokerEpoch", "broker_epoch", "int64", (0, 3), default=0),
+        Field("Fenced", "fenced", "int8", (0, 3), tagged=(0, 3), tag=0, default=0),
+        Field(
+            "InControlledShutdown",
+            "in_controlled_shutdown",
+            "int8",
+            (1, 3),
+            tagged=(1, 3),
+            tag=1,
+            default=0,
+        ),
+        Field("LogDirs", "log_dirs", "uuid", (2, 3), is_array=True, tagged=(2, 3), tag=2, default=[]),
+        Field(
+            "CordonedLogDirs",
+            "cordoned_log_dirs",
+            "uuid",
+            (3, 3),
+            is_array=True,
+            nullable=(3, 3),
+            tagged=(3, 3),
+            tag=3,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.broker_id, self.broker_epoch))
+        if version < 1 and self.in_controlled_shutdown:
+            raise wire.Unwritable
+        if version < 2 and self.log_dirs:
+            raise wire.Unwritable
+        if version < 3 and self.cordoned_log_dirs is not None:
+            raise wire.Unwritable
+        tags: list[tuple[int, bytes]] = []
+        if self.fenced:
+            tags.append((0, wire.pack_int8(self.fenced)))
+        if version >= 1 and self.in_controlled_shutdown:
+            tags.append((1, wire.pack_int8(self.in_controlled_shutdown)))
+        if version >= 2 and self.log_dirs:
+            body_2: list[wire.Chunk] = []
+            body_2.append(wire.compact_count(self.log_dirs))
+            for uuid in self.log_dirs:
+                body_2.append(wire.uuid(uuid))
+            tags.append((2, b"".join(body_2)))
+        if version >= 3 and self.cordoned_log_dirs is not None:
+            body_3: list[wire.Chunk] = []
+            body_3.append(wire.compact_nullable_count(self.cordoned_log_dirs))
+            for uuid in self.cordoned_log_dirs or ():
+                body_3.append(wire.uuid(uuid))
+            tags.append((3, b"".join(body_3)))
+        wire.put_tags(put, tags, self.unknown_tags, 4)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerRegistrationChangeRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.broker_id, self.broker_epoch = unpack_iq(buf, pos)
+        pos += 12
+        self.fenced = 0
+        self.in_controlled_shutdown = 0
+        self.log_dirs = []
+        self.cordoned_log_dirs = None
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.fenced,) = wire.unpack_int8(buf, pos)
+                pos += 1
+            elif tag == 1:
+                if version < 1:
+                    raise wire.Malformed
+                (self.in_controlled_shutdown,) = wire.unpack_int8(buf, pos)
+                pos += 1
+            elif tag == 2:
+                if version < 2:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_count(buf, pos, 16)
+                self.log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+            elif tag == 3:
+                if version < 3:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 16)
+                if n < 0:
+                    self.cordoned_log_dirs = None
+                else:
+                    self.cordoned_log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

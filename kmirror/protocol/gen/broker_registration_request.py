@@ -1,0 +1,186 @@
+"""BrokerRegistrationRequest: request, key 62, versions 0-4, flexible from 0.
+
+Generated from schemas/kafka/BrokerRegistrationRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_Hh, pack_Hh = wire.fused("Hh")
+unpack_hh, pack_hh = wire.fused("hh")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Listener(Struct):
+    """Part of BrokerRegistrationRequest."""
+
+    name: str = ""  # string
+    host: str = ""  # string
+    port: int = 0  # uint16
+    security_protocol: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 4), default="", map_key=True),
+        Field("Host", "host", "string", (0, 4), default=""),
+        Field("Port", "port", "uint16", (0, 4), default=0),
+        Field("SecurityProtocol", "security_protocol", "int16", (0, 4), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(wire.compact_string(self.host))
+        put(pack_Hh(self.port, self.security_protocol))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Listener, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.host, pos = wire.read_compact_string(buf, pos)
+        self.port, self.security_protocol = unpack_Hh(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Feature(Struct):
+    """Part of BrokerRegistrationRequest."""
+
+    name: str = ""  # string
+    min_supported_version: int = 0  # int16
+    max_supported_version: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 4), default="", map_key=True),
+        Field("MinSupportedVersion", "min_supported_version", "int16", (0, 4), default=0),
+        Field("MaxSupportedVersion", "max_supported_version", "int16", (0, 4), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(pack_hh(self.min_supported_version, self.max_supported_version))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Feature, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.min_supported_version, self.max_supported_version = unpack_hh(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class BrokerRegistrationRequest(Message):
+    """BrokerRegistrationRequest, versions 0-4."""
+
+    broker_id: int = 0  # int32, brokerId
+    cluster_id: str = ""  # string
+    incarnation_id: Uuid = Uuid.ZERO  # uuid
+    listeners: list[Listener] = field(default_factory=list)  # []Listener
+    features: list[Feature] = field(default_factory=list)  # []Feature
+    rack: str | None = ""  # string
+    is_migrating_zk_broker: bool = False  # bool, v1+
+    log_dirs: list[Uuid] = field(default_factory=list)  # []uuid, v2+, ignorable
+    previous_broker_epoch: int = -1  # int64, v3+, ignorable
+
+    NAME: ClassVar[str] = "BrokerRegistrationRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 62
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("BrokerId", "broker_id", "int32", (0, 4), default=0, entity="brokerId"),
+        Field("ClusterId", "cluster_id", "string", (0, 4), default=""),
+        Field("IncarnationId", "incarnation_id", "uuid", (0, 4), default=Uuid.ZERO),
+        Field("Listeners", "listeners", "struct", (0, 4), is_array=True, default=[], struct=Listener),
+        Field("Features", "features", "struct", (0, 4), is_array=True, default=[], struct=Feature),
+        Field("Rack", "rack", "string", (0, 4), nullable=(0, 4), default=""),
+        Field("IsMigratingZkBroker", "is_migrating_zk_broker", "bool", (1, 4), default=False),
+        Field("LogDirs", "log_dirs", "uuid", (2, 4), is_array=True, default=[], ignorable=True),
+        Field("PreviousBrokerEpoch", "previous_broker_epoch", "int64", (3, 4), default=-1, ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.broker_id))
+        put(wire.compact_string(self.cluster_id))
+        put(wire.uuid(self.incarnation_id))
+        put(wire.compact_count(self.listeners))
+        for listener in self.listeners:
+            listener._write(put, version)
+        put(wire.compact_count(self.features))
+        for feature in self.features:
+            feature._write(put, version)
+        put(wire.compact_nullable_string(self.rack))
+        if version >= 1:
+            put(wire.pack_bool(self.is_migrating_zk_broker))
+        elif self.is_migrating_zk_broker:
+            raise wire.Unwritable
+        if version >= 2:
+            put(wire.compact_count(self.log_dirs))
+            for uuid in self.log_dirs:
+                put(wire.uuid(uuid))
+        if version >= 3:
+            put(wire.pack_int64(self.previous_broker_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerRegistrationRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.broker_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.cluster_id, pos = wire.read_compact_string(buf, pos)
+        self.incarnation_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 7)
+        self.listeners, pos = wire.read_structs(Listener._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 6)
+        self.features, pos = wire.read_structs(Feature._read, buf, pos, n, version)
+        self.rack, pos = wire.read_compact_nullable_string(buf, pos)
+        if version >= 1:
+            (self.is_migrating_zk_broker,) = wire.unpack_bool(buf, pos)
+            pos += 1
+        else:
+            self.is_migrating_zk_broker = False
+        if version >= 2:
+            n, pos = wire.read_compact_count(buf, pos, 16)
+            self.log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+        else:
+            self.log_dirs = []
+        if version >= 3:
+            (self.previous_broker_epoch,) = wire.unpack_int64(buf, pos)
+            pos += 8
+        else:
+            self.previous_broker_epoch = -1
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,156 @@
+"""ConsumerGroupHeartbeatRequest: request, key 68, versions 0-1, flexible from 0.
+
+Generated from schemas/kafka/ConsumerGroupHeartbeatRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicPartitions(Struct):
+    """Part of ConsumerGroupHeartbeatRequest."""
+
+    topic_id: Uuid = Uuid.ZERO  # uuid
+    partitions: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicId", "topic_id", "uuid", (0, 1), default=Uuid.ZERO),
+        Field("Partitions", "partitions", "int32", (0, 1), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        put(wire.numbers(self.partitions, "i"))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ConsumerGroupHeartbeatRequest(Message):
+    """ConsumerGroupHeartbeatRequest, versions 0-1."""
+
+    group_id: str = ""  # string, groupId
+    member_id: str = ""  # string
+    member_epoch: int = 0  # int32
+    instance_id: str | None = None  # string
+    rack_id: str | None = None  # string
+    rebalance_timeout_ms: int = -1  # int32
+    subscribed_topic_names: list[str] | None = None  # []string, topicName
+    subscribed_topic_regex: str | None = None  # string, v1+
+    server_assignor: str | None = None  # string
+    topic_partitions: list[TopicPartitions] | None = None  # []TopicPartitions
+
+    NAME: ClassVar[str] = "ConsumerGroupHeartbeatRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 68
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (0, 1), default="", entity="groupId"),
+        Field("MemberId", "member_id", "string", (0, 1), default=""),
+        Field("MemberEpoch", "member_epoch", "int32", (0, 1), default=0),
+        Field("InstanceId", "instance_id", "string", (0, 1), nullable=(0, 1)),
+        Field("RackId", "rack_id", "string", (0, 1), nullable=(0, 1)),
+        Field("RebalanceTimeoutMs", "rebalance_timeout_ms", "int32", (0, 1), default=-1),
+        Field(
+            "SubscribedTopicNames",
+            "subscribed_topic_names",
+            "string",
+            (0, 1),
+            is_array=True,
+            nullable=(0, 1),
+            entity="topicName",
+        ),
+        Field("SubscribedTopicRegex", "subscribed_topic_regex", "string", (1, 1), nullable=(1, 1)),
+        Field("ServerAssignor", "server_assignor", "string", (0, 1), nullable=(0, 1)),
+        Field(
+            "TopicPartitions",
+            "topic_partitions",
+            "struct",
+            (0, 1),
+            is_array=True,
+            nullable=(0, 1),
+            struct=TopicPartitions,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.group_id))
+        put(wire.compact_string(self.member_id))
+        put(wire.pack_int32(self.member_epoch))
+        put(wire.compact_nullable_string(self.instance_id))
+        put(wire.compact_nullable_string(self.rack_id))
+        put(wire.pack_int32(self.rebalance_timeout_ms))
+        put(wire.compact_nullable_count(self.subscribed_topic_names))
+        for text in self.subscribed_topic_names or ():
+            put(wire.compact_string(text))
+        if version >= 1:
+            put(wire.compact_nullable_string(self.subscribed_topic_regex))
+        elif self.subscribed_topic_regex is not None:
+            raise wire.Unwritable
+        put(wire.compact_nullable_string(self.server_assignor))
+        put(wire.compact_nullable_count(self.topic_partitions))
+        for topic_partitions in self.topic_partitions or ():
+            topic_partitions._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = wire.read_compact_string(buf, pos)
+        self.member_id, pos = wire.read_compact_string(buf, pos)
+        (self.member_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.instance_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.rack_id, pos = wire.read_compact_nullable_string(buf, pos)
+        (self.rebalance_timeout_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_nullable_count(buf, pos, 1)
+        if n < 0:
+            self.subscribed_topic_names = None
+        else:
+            self.subscribed_topic_names, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+        if version >= 1:
+            self.subscribed_topic_regex, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.subscribed_topic_regex = None
+        self.server_assignor, pos = wire.read_compact_nullable_string(buf, pos)
+        n, pos = wire.read_compact_nullable_count(buf, pos, 18)
+        if n < 0:
+            self.topic_partitions = None
+        else:
+            self.topic_partitions, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,191 @@
+"""ConsumerGroupMemberMetadataValue: coordinator-value, key 5, versions 0, flexible from 0.
+
+Generated from schemas/coordinator/ConsumerGroupMemberMetadataValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ClassicProtocol(Struct):
+    """Part of ConsumerGroupMemberMetadataValue."""
+
+    name: str = ""  # string
+    metadata: bytes = b""  # bytes
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), default=""),
+        Field("Metadata", "metadata", "bytes", (0, 0), default=b""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        wire.put_compact_bytes(put, self.metadata)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ClassicProtocol, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.metadata, pos = wire.read_compact_bytes(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ClassicMemberMetadata(Struct):
+    """Part of ConsumerGroupMemberMetadataValue."""
+
+    session_timeout_ms: int = 0  # int32
+    supported_protocols: list[ClassicProtocol] = field(default_factory=list)  # []ClassicProtocol
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("SessionTimeoutMs", "session_timeout_ms", "int32", (0, 0), default=0),
+        Field(
+            "SupportedProtocols",
+            "supported_protocols",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=ClassicProtocol,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.session_timeout_ms))
+        put(wire.compact_count(self.supported_protocols))
+        for classic_protocol in self.supported_protocols:
+            classic_protocol._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ClassicMemberMetadata, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.session_timeout_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.supported_protocols, pos = wire.read_structs(ClassicProtocol._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ConsumerGroupMemberMetadataValue(Message):
+    """ConsumerGroupMemberMetadataValue, versions 0."""
+
+    instance_id: str | None = ""  # string
+    rack_id: str | None = ""  # string
+    client_id: str = ""  # string
+    client_host: str = ""  # string
+    subscribed_topic_names: list[str] = field(default_factory=list)  # []string
+    subscribed_topic_regex: str | None = ""  # string
+    rebalance_timeout_ms: int = -1  # int32
+    server_assignor: str | None = ""  # string
+    classic_member_metadata: ClassicMemberMetadata | None = field(default_factory=ClassicMemberMetadata)  # ClassicMemberMetadata, tag 0
+
+    NAME: ClassVar[str] = "ConsumerGroupMemberMetadataValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 5
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("InstanceId", "instance_id", "string", (0, 0), nullable=(0, 0), default=""),
+        Field("RackId", "rack_id", "string", (0, 0), nullable=(0, 0), default=""),
+        Field("ClientId", "client_id", "string", (0, 0), default=""),
+        Field("ClientHost", "client_host", "string", (0, 0), default=""),
+        Field("SubscribedTopicNames", "subscribed_topic_names", "string", (0, 0), is_array=True, default=[]),
+        Field(
+            "SubscribedTopicRegex",
+            "subscribed_topic_regex",
+            "string",
+            (0, 0),
+            nullable=(0, 0),
+            default="",
+        ),
+        Field("RebalanceTimeoutMs", "rebalance_timeout_ms", "int32", (0, 0), default=-1),
+        Field("ServerAssignor", "server_assignor", "string", (0, 0), nullable=(0, 0), default=""),
+        Field(
+            "ClassicMemberMetadata",
+            "classic_member_metadata",
+            "struct",
+            (0, 0),
+            nullable=(0, 0),
+            tagged=(0, 0),
+            tag=0,
+            default={},
+            struct=ClassicMemberMetadata,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_nullable_string(self.instance_id))
+        put(wire.compact_nullable_string(self.rack_id))
+        put(wire.compact_string(self.client_id))
+        put(wire.compact_string(self.client_host))
+        put(wire.compact_count(self.subscribed_topic_names))
+        for text in self.subscribed_topic_names:
+            put(wire.compact_string(text))
+        put(wire.compact_nullable_string(self.subscribed_topic_regex))
+        put(wire.pack_int32(self.rebalance_timeout_ms))
+        put(wire.compact_nullable_string(self.server_assignor))
+        tags: list[tuple[int, bytes]] = []
+        if self.classic_member_metadata != ClassicMemberMetadata():
+            body_0: list[wire.Chunk] = []
+            if self.classic_member_metadata is None:
+                body_0.append(b"\0")
+            else:
+                body_0.append(b"\x01")
+                self.classic_member_metadata._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupMemberMetadataValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.instance_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.rack_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.client_id, pos = wire.read_compact_string(buf, pos)
+        self.client_host, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 1)
+        self.subscribed_topic_names, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+        self.subscribed_topic_regex, pos = wire.read_compact_nullable_string(buf, pos)
+        (self.rebalance_timeout_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.server_assignor, pos = wire.read_compact_nullable_string(buf, pos)
+        self.classic_member_metadata = ClassicMemberMetadata()
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                present, pos = wire.read_uvarint(buf, pos)
+                if present <= 0:
+                    self.classic_member_metadata = None
+                else:
+                    self.classic_member_metadata, pos = ClassicMemberMetadata._read(buf, pos, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

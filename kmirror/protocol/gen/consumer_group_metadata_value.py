@@ -1,0 +1,56 @@
+"""ConsumerGroupMetadataValue: coordinator-value, key 3, versions 0, flexible from 0.
+
+Generated from schemas/coordinator/ConsumerGroupMetadataValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ConsumerGroupMetadataValue(Message):
+    """ConsumerGroupMetadataValue, versions 0."""
+
+    epoch: int = 0  # int32
+    metadata_hash: int = 0  # int64, tag 0
+
+    NAME: ClassVar[str] = "ConsumerGroupMetadataValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 3
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Epoch", "epoch", "int32", (0, 0), default=0),
+        Field("MetadataHash", "metadata_hash", "int64", (0, 0), tagged=(0, 0), tag=0, default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.epoch))
+        tags: list[tuple[int, bytes]] = []
+        if self.metadata_hash:
+            tags.append((0, wire.pack_int64(self.metadata_hash)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupMetadataValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.metadata_hash = 0
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.metadata_hash,) = wire.unpack_int64(buf, pos)
+                pos += 8
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

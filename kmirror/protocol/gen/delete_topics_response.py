@@ -1,0 +1,132 @@
+"""DeleteTopicsResponse: response, key 20, versions 1-6, flexible from 4.
+
+Generated from schemas/kafka/DeleteTopicsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DeletableTopicResult(Struct):
+    """Part of DeleteTopicsResponse."""
+
+    name: str | None = ""  # string, null in v6+, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v6+, ignorable
+    error_code: int = 0  # int16
+    error_message: str | None = None  # string, v5+, ignorable
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "Name",
+            "name",
+            "string",
+            (1, 6),
+            nullable=(6, 6),
+            default="",
+            entity="topicName",
+            map_key=True,
+        ),
+        Field("TopicId", "topic_id", "uuid", (6, 6), default=Uuid.ZERO, ignorable=True),
+        Field("ErrorCode", "error_code", "int16", (1, 6), default=0),
+        Field("ErrorMessage", "error_message", "string", (5, 6), nullable=(5, 6), ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_nullable_string if version >= 6 else wire.compact_string if version >= 4 else wire.string)(self.name))
+        if version >= 6:
+            put(wire.uuid(self.topic_id))
+        put(wire.pack_int16(self.error_code))
+        if version >= 5:
+            put(wire.compact_nullable_string(self.error_message))
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeletableTopicResult, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = (wire.read_compact_nullable_string if version >= 6 else wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        if version >= 6:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        if version >= 5:
+            self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.error_message = None
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DeleteTopicsResponse(Message):
+    """DeleteTopicsResponse, versions 1-6."""
+
+    throttle_time_ms: int = 0  # int32, ignorable
+    responses: list[DeletableTopicResult] = field(default_factory=list)  # []DeletableTopicResult
+
+    NAME: ClassVar[str] = "DeleteTopicsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 20
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 6
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 6), default=0, ignorable=True),
+        Field(
+            "Responses",
+            "responses",
+            "struct",
+            (1, 6),
+            is_array=True,
+            default=[],
+            struct=DeletableTopicResult,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.throttle_time_ms))
+        put((wire.compact_count if version >= 4 else wire.count)(self.responses))
+        for deletable_topic_result in self.responses:
+            deletable_topic_result._write(put, version)
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteTopicsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 4)
+        self.responses, pos = wire.read_structs(DeletableTopicResult._read, buf, pos, n, version)
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,135 @@
+"""DescribeConfigsRequest: request, key 32, versions 1-5, flexible from 4.
+
+Generated from schemas/kafka/DescribeConfigsRequest.json and schemas/mirroring/DescribeConfigsRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribeConfigsResource(Struct):
+    """Part of DescribeConfigsRequest."""
+
+    resource_type: int = 0  # int8
+    resource_name: str = ""  # string
+    configuration_keys: list[str] | None = field(default_factory=list)  # []string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ResourceType", "resource_type", "int8", (1, 5), default=0),
+        Field("ResourceName", "resource_name", "string", (1, 5), default=""),
+        Field(
+            "ConfigurationKeys",
+            "configuration_keys",
+            "string",
+            (1, 5),
+            is_array=True,
+            nullable=(1, 5),
+            default=[],
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int8(self.resource_type))
+        put((wire.compact_string if version >= 4 else wire.string)(self.resource_name))
+        put((wire.compact_nullable_count if version >= 4 else wire.nullable_count)(self.configuration_keys))
+        for text in self.configuration_keys or ():
+            put((wire.compact_string if version >= 4 else wire.string)(text))
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsResource, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.resource_type,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        self.resource_name, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_nullable_count if version >= 4 else wire.read_nullable_count)(buf, pos, 1)
+        if n < 0:
+            self.configuration_keys = None
+        else:
+            self.configuration_keys, pos = wire.read_many(wire.read_compact_string if version >= 4 else wire.read_string, buf, pos, n)
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribeConfigsRequest(Message):
+    """DescribeConfigsRequest, versions 1-5."""
+
+    resources: list[DescribeConfigsResource] = field(default_factory=list)  # []DescribeConfigsResource
+    include_synonyms: bool = False  # bool
+    include_documentation: bool = False  # bool, v3+
+
+    NAME: ClassVar[str] = "DescribeConfigsRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 32
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "Resources",
+            "resources",
+            "struct",
+            (1, 5),
+            is_array=True,
+            default=[],
+            struct=DescribeConfigsResource,
+        ),
+        Field("IncludeSynonyms", "include_synonyms", "bool", (1, 5), default=False),
+        Field("IncludeDocumentation", "include_documentation", "bool", (3, 5), default=False),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_count if version >= 4 else wire.count)(self.resources))
+        for describe_configs_resource in self.resources:
+            describe_configs_resource._write(put, version)
+        put(wire.pack_bool(self.include_synonyms))
+        if version >= 3:
+            put(wire.pack_bool(self.include_documentation))
+        elif self.include_documentation:
+            raise wire.Unwritable
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 4)
+        self.resources, pos = wire.read_structs(DescribeConfigsResource._read, buf, pos, n, version)
+        (self.include_synonyms,) = wire.unpack_bool(buf, pos)
+        pos += 1
+        if version >= 3:
+            (self.include_documentation,) = wire.unpack_bool(buf, pos)
+            pos += 1
+        else:
+            self.include_documentation = False
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,199 @@
+"""DescribeGroupsResponse: response, key 15, versions 0-6, flexible from 5.
+
+Generated from schemas/kafka/DescribeGroupsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribedGroupMember(Struct):
+    """Part of DescribeGroupsResponse."""
+
+    member_id: str = ""  # string
+    group_instance_id: str | None = None  # string, v4+, ignorable
+    client_id: str = ""  # string
+    client_host: str = ""  # string
+    member_metadata: bytes = b""  # bytes
+    member_assignment: bytes = b""  # bytes
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("MemberId", "member_id", "string", (0, 6), default=""),
+        Field("GroupInstanceId", "group_instance_id", "string", (4, 6), nullable=(4, 6), ignorable=True),
+        Field("ClientId", "client_id", "string", (0, 6), default=""),
+        Field("ClientHost", "client_host", "string", (0, 6), default=""),
+        Field("MemberMetadata", "member_metadata", "bytes", (0, 6), default=b""),
+        Field("MemberAssignment", "member_assignment", "bytes", (0, 6), default=b""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 5 else wire.string)(self.member_id))
+        if version >= 4:
+            put((wire.compact_nullable_string if version >= 5 else wire.nullable_string)(self.group_instance_id))
+        put((wire.compact_string if version >= 5 else wire.string)(self.client_id))
+        put((wire.compact_string if version >= 5 else wire.string)(self.client_host))
+        (wire.put_compact_bytes if version >= 5 else wire.put_bytes)(put, self.member_metadata)
+        (wire.put_compact_bytes if version >= 5 else wire.put_bytes)(put, self.member_assignment)
+        if version >= 5:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedGroupMember, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.member_id, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        if version >= 4:
+            self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 5 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.group_instance_id = None
+        self.client_id, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        self.client_host, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        self.member_metadata, pos = (wire.read_compact_bytes if version >= 5 else wire.read_bytes)(buf, pos)
+        self.member_assignment, pos = (wire.read_compact_bytes if version >= 5 else wire.read_bytes)(buf, pos)
+        if version >= 5:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribedGroup(Struct):
+    """Part of DescribeGroupsResponse."""
+
+    error_code: int = 0  # int16
+    error_message: str | None = None  # string, v6+
+    group_id: str = ""  # string, groupId
+    group_state: str = ""  # string
+    protocol_type: str = ""  # string
+    protocol_data: str = ""  # string
+    members: list[DescribedGroupMember] = field(default_factory=list)  # []DescribedGroupMember
+    authorized_operations: int = -2147483648  # int32, v3+
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 6), default=0),
+        Field("ErrorMessage", "error_message", "string", (6, 6), nullable=(6, 6)),
+        Field("GroupId", "group_id", "string", (0, 6), default="", entity="groupId"),
+        Field("GroupState", "group_state", "string", (0, 6), default=""),
+        Field("ProtocolType", "protocol_type", "string", (0, 6), default=""),
+        Field("ProtocolData", "protocol_data", "string", (0, 6), default=""),
+        Field("Members", "members", "struct", (0, 6), is_array=True, default=[], struct=DescribedGroupMember),
+        Field("AuthorizedOperations", "authorized_operations", "int32", (3, 6), default=-2147483648),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int16(self.error_code))
+        if version >= 6:
+            put(wire.compact_nullable_string(self.error_message))
+        elif self.error_message is not None:
+            raise wire.Unwritable
+        put((wire.compact_string if version >= 5 else wire.string)(self.group_id))
+        put((wire.compact_string if version >= 5 else wire.string)(self.group_state))
+        put((wire.compact_string if version >= 5 else wire.string)(self.protocol_type))
+        put((wire.compact_string if version >= 5 else wire.string)(self.protocol_data))
+        put((wire.compact_count if version >= 5 else wire.count)(self.members))
+        for described_group_member in self.members:
+            described_group_member._write(put, version)
+        if version >= 3:
+            put(wire.pack_int32(self.authorized_operations))
+        elif self.authorized_operations != -2147483648:
+            raise wire.Unwritable
+        if version >= 5:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedGroup, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        if version >= 6:
+            self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.error_message = None
+        self.group_id, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        self.group_state, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        self.protocol_type, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        self.protocol_data, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 5 else wire.read_count)(buf, pos, 7)
+        self.members, pos = wire.read_structs(DescribedGroupMember._read, buf, pos, n, version)
+        if version >= 3:
+            (self.authorized_operations,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.authorized_operations = -2147483648
+        if version >= 5:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribeGroupsResponse(Message):
+    """DescribeGroupsResponse, versions 0-6."""
+
+    throttle_time_ms: int = 0  # int32, v1+, ignorable
+    groups: list[DescribedGroup] = field(default_factory=list)  # []DescribedGroup
+
+    NAME: ClassVar[str] = "DescribeGroupsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 15
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 6
+    FLEXIBLE_FROM: ClassVar[int | None] = 5
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 6), default=0, ignorable=True),
+        Field("Groups", "groups", "struct", (0, 6), is_array=True, default=[], struct=DescribedGroup),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 1:
+            put(wire.pack_int32(self.throttle_time_ms))
+        put((wire.compact_count if version >= 5 else wire.count)(self.groups))
+        for described_group in self.groups:
+            described_group._write(put, version)
+        if version >= 5:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeGroupsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 1:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        n, pos = (wire.read_compact_count if version >= 5 else wire.read_count)(buf, pos, 12)
+        self.groups, pos = wire.read_structs(DescribedGroup._read, buf, pos, n, version)
+        if version >= 5:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,221 @@
+"""DescribeMirrorsResponse: response, key 99, versions 0, flexible from 0.
+
+Generated from schemas/mirroring/DescribeMirrorsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_iqqq, pack_iqqq = wire.fused("iqqq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionDetail(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    # Partition.
+    partition_index: int = 0  # int32
+    # High watermark at the source leader, -1 until it is known.
+    source_offset: int = -1  # int64
+    # Log end offset here, -1 until it is known.
+    destination_offset: int = -1  # int64
+    # Source offset minus destination offset, -1 until both are known.
+    lag: int = -1  # int64
+    # Name of the mirror state.
+    state: str = ""  # string
+    # Last mirror epoch as persisted when mirroring stopped, -1 if there is none.
+    last_mirror_epoch: int = -1  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
+        Field("SourceOffset", "source_offset", "int64", (0, 0), default=-1),
+        Field("DestinationOffset", "destination_offset", "int64", (0, 0), default=-1),
+        Field("Lag", "lag", "int64", (0, 0), default=-1),
+        Field("State", "state", "string", (0, 0), default=""),
+        Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iqqq(self.partition_index, self.source_offset, self.destination_offset, self.lag))
+        put(wire.compact_string(self.state))
+        put(wire.pack_int32(self.last_mirror_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionDetail, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.partition_index,
+            self.source_offset,
+            self.destination_offset,
+            self.lag,
+        ) = unpack_iqqq(buf, pos)
+        pos += 28
+        self.state, pos = wire.read_compact_string(buf, pos)
+        (self.last_mirror_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicPartitions(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    # Name of the topic.
+    topic_name: str = ""  # string
+    # The partitions that the answering broker leads.
+    partitions: list[PartitionDetail] = field(default_factory=list)  # []PartitionDetail
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicName", "topic_name", "string", (0, 0), default=""),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=PartitionDetail,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.topic_name))
+        put(wire.compact_count(self.partitions))
+        for partition_detail in self.partitions:
+            partition_detail._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 34)
+        self.partitions, pos = wire.read_structs(PartitionDetail._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribedMirror(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    # Error code, 0 if all is well.
+    error_code: int = 0  # int16
+    # Name of the mirror.
+    mirror_name: str = ""  # string, mirrorName
+    # Bit field of what the caller may do; the least int32 if it was not asked for.
+    authorized_operations: int = -2147483648  # int32
+    # Topics of the mirror.
+    topics: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
+        Field("AuthorizedOperations", "authorized_operations", "int32", (0, 0), default=-2147483648),
+        Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicPartitions),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int16(self.error_code))
+        put(wire.compact_string(self.mirror_name))
+        put(wire.pack_int32(self.authorized_operations))
+        put(wire.compact_count(self.topics))
+        for topic_partitions in self.topics:
+            topic_partitions._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedMirror, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        self.mirror_name, pos = wire.read_compact_string(buf, pos)
+        (self.authorized_operations,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.topics, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribeMirrorsResponse(Message):
+    """Offsets, states and last mirror epochs, by mirror, topic and partition."""
+
+    # How long the broker held the answer back because of a quota, in milliseconds.
+    throttle_time_ms: int = 0  # int32
+    # Error code, 0 if all is well.
+    error_code: int = 0  # int16
+    # What went wrong, null if all is well.
+    error_message: str | None = None  # string
+    # One entry for each mirror.
+    mirrors: list[DescribedMirror] = field(default_factory=list)  # []DescribedMirror
+
+    NAME: ClassVar[str] = "DescribeMirrorsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 99
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
+        Field("Mirrors", "mirrors", "struct", (0, 0), is_array=True, default=[], struct=DescribedMirror),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.compact_count(self.mirrors))
+        for described_mirror in self.mirrors:
+            described_mirror._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 9)
+        self.mirrors, pos = wire.read_structs(DescribedMirror._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,169 @@
+"""ElectLeadersResponse: response, key 43, versions 0-2, flexible from 2.
+
+Generated from schemas/kafka/ElectLeadersResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionResult(Struct):
+    """Part of ElectLeadersResponse."""
+
+    partition_id: int = 0  # int32
+    error_code: int = 0  # int16
+    error_message: str | None = ""  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionId", "partition_id", "int32", (0, 2), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
+        Field("ErrorMessage", "error_message", "string", (0, 2), nullable=(0, 2), default=""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.partition_id, self.error_code))
+        put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.error_message))
+        if version >= 2:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_id, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)
+        if version >= 2:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReplicaElectionResult(Struct):
+    """Part of ElectLeadersResponse."""
+
+    topic: str = ""  # string, topicName
+    partition_result: list[PartitionResult] = field(default_factory=list)  # []PartitionResult
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Topic", "topic", "string", (0, 2), default="", entity="topicName"),
+        Field(
+            "PartitionResult",
+            "partition_result",
+            "struct",
+            (0, 2),
+            is_array=True,
+            default=[],
+            struct=PartitionResult,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 2 else wire.string)(self.topic))
+        put((wire.compact_count if version >= 2 else wire.count)(self.partition_result))
+        for partition_result in self.partition_result:
+            partition_result._write(put, version)
+        if version >= 2:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReplicaElectionResult, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 8)
+        self.partition_result, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
+        if version >= 2:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ElectLeadersResponse(Message):
+    """ElectLeadersResponse, versions 0-2."""
+
+    throttle_time_ms: int = 0  # int32
+    error_code: int = 0  # int16, v1+
+    replica_election_results: list[ReplicaElectionResult] = field(default_factory=list)  # []ReplicaElectionResult
+
+    NAME: ClassVar[str] = "ElectLeadersResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 43
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 2
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
+        Field("ErrorCode", "error_code", "int16", (1, 2), default=0),
+        Field(
+            "ReplicaElectionResults",
+            "replica_election_results",
+            "struct",
+            (0, 2),
+            is_array=True,
+            default=[],
+            struct=ReplicaElectionResult,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.throttle_time_ms))
+        if version >= 1:
+            put(wire.pack_int16(self.error_code))
+        elif self.error_code:
+            raise wire.Unwritable
+        put((wire.compact_count if version >= 2 else wire.count)(self.replica_election_results))
+        for replica_election_result in self.replica_election_results:
+            replica_election_result._write(put, version)
+        if version >= 2:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ElectLeadersResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if version >= 1:
+            (self.error_code,) = wire.unpack_int16(buf, pos)
+            pos += 2
+        else:
+            self.error_code = 0
+        n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 3)
+        self.replica_election_results, pos = wire.read_structs(ReplicaElectionResult._read, buf, pos, n, version)
+        if version >= 2:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

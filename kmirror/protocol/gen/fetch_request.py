@@ -1,0 +1,437 @@
+"""FetchRequest: request, key 1, versions 4-19, flexible from 12.
+
+Generated from schemas/kafka/FetchRequest.json and schemas/mirroring/FetchRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_ii, pack_ii = wire.fused("ii")
+unpack_iiib, pack_iiib = wire.fused("iiib")
+unpack_iq, pack_iq = wire.fused("iq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReplicaState(Struct):
+    """Part of FetchRequest, v15+."""
+
+    replica_id: int = -1  # int32, brokerId
+    replica_epoch: int = -1  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ReplicaId", "replica_id", "int32", (15, 19), default=-1, entity="brokerId"),
+        Field("ReplicaEpoch", "replica_epoch", "int64", (15, 19), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.replica_id, self.replica_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReplicaState, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.replica_id, self.replica_epoch = unpack_iq(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class FetchPartition(Struct):
+    """Part of FetchRequest."""
+
+    partition: int = 0  # int32
+    current_leader_epoch: int = -1  # int32, v9+, ignorable
+    fetch_offset: int = 0  # int64
+    last_fetched_epoch: int = -1  # int32, v12+
+    log_start_offset: int = -1  # int64, v5+, ignorable
+    partition_max_bytes: int = 0  # int32
+    replica_directory_id: Uuid = Uuid.ZERO  # uuid, v17+, tag 0, ignorable
+    high_watermark: int = 9223372036854775807  # int64, v18+, tag 1, ignorable
+    # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
+    mirror_leader_epoch: int = -1  # int32, v19+, tag 2, ignorable
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Partition", "partition", "int32", (4, 19), default=0),
+        Field("CurrentLeaderEpoch", "current_leader_epoch", "int32", (9, 19), default=-1, ignorable=True),
+        Field("FetchOffset", "fetch_offset", "int64", (4, 19), default=0),
+        Field("LastFetchedEpoch", "last_fetched_epoch", "int32", (12, 19), default=-1),
+        Field("LogStartOffset", "log_start_offset", "int64", (5, 19), default=-1, ignorable=True),
+        Field("PartitionMaxBytes", "partition_max_bytes", "int32", (4, 19), default=0),
+        Field(
+            "ReplicaDirectoryId",
+            "replica_directory_id",
+            "uuid",
+            (17, 19),
+            tagged=(17, 19),
+            tag=0,
+            default=Uuid.ZERO,
+            ignorable=True,
+        ),
+        Field(
+            "HighWatermark",
+            "high_watermark",
+            "int64",
+            (18, 19),
+            tagged=(18, 19),
+            tag=1,
+            default=9223372036854775807,
+            ignorable=True,
+        ),
+        Field(
+            "MirrorLeaderEpoch",
+            "mirror_leader_epoch",
+            "int32",
+            (19, 19),
+            tagged=(19, 19),
+            tag=2,
+            default=-1,
+            ignorable=True,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.partition))
+        if version >= 9:
+            put(wire.pack_int32(self.current_leader_epoch))
+        put(wire.pack_int64(self.fetch_offset))
+        if version >= 12:
+            put(wire.pack_int32(self.last_fetched_epoch))
+        elif self.last_fetched_epoch != -1:
+            raise wire.Unwritable
+        if version >= 5:
+            put(wire.pack_int64(self.log_start_offset))
+        put(wire.pack_int32(self.partition_max_bytes))
+        if version >= 12:
+            tags: list[tuple[int, bytes]] = []
+            if version >= 17 and self.replica_directory_id != Uuid.ZERO:
+                tags.append((0, wire.uuid(self.replica_directory_id)))
+            if version >= 18 and self.high_watermark != 9223372036854775807:
+                tags.append((1, wire.pack_int64(self.high_watermark)))
+            if version >= 19 and self.mirror_leader_epoch != -1:
+                tags.append((2, wire.pack_int32(self.mirror_leader_epoch)))
+            wire.put_tags(put, tags, self.unknown_tags, 3)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchPartition, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.partition,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if version >= 9:
+            (self.current_leader_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.current_leader_epoch = -1
+        (self.fetch_offset,) = wire.unpack_int64(buf, pos)
+        pos += 8
+        if version >= 12:
+            (self.last_fetched_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.last_fetched_epoch = -1
+        if version >= 5:
+            (self.log_start_offset,) = wire.unpack_int64(buf, pos)
+            pos += 8
+        else:
+            self.log_start_offset = -1
+        (self.partition_max_bytes,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.replica_directory_id = Uuid.ZERO
+        self.high_watermark = 9223372036854775807
+        self.mirror_leader_epoch = -1
+        if version >= 12:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    if version < 17:
+                        raise wire.Malformed
+                    self.replica_directory_id, pos = wire.read_uuid(buf, pos)
+                elif tag == 1:
+                    if version < 18:
+                        raise wire.Malformed
+                    (self.high_watermark,) = wire.unpack_int64(buf, pos)
+                    pos += 8
+                elif tag == 2:
+                    if version < 19:
+                        raise wire.Malformed
+                    (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
+                    pos += 4
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class FetchTopic(Struct):
+    """Part of FetchRequest."""
+
+    topic: str = ""  # string, v4-12, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
+    partitions: list[FetchPartition] = field(default_factory=list)  # []FetchPartition
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Topic", "topic", "string", (4, 12), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (13, 19), default=Uuid.ZERO, ignorable=True),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (4, 19),
+            is_array=True,
+            default=[],
+            struct=FetchPartition,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 12:
+            put((wire.compact_string if version >= 12 else wire.string)(self.topic))
+        if version >= 13:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 12 else wire.count)(self.partitions))
+        for fetch_partition in self.partitions:
+            fetch_partition._write(put, version)
+        if version >= 12:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 12:
+            self.topic, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
+        else:
+            self.topic = ""
+        if version >= 13:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 16)
+        self.partitions, pos = wire.read_structs(FetchPartition._read, buf, pos, n, version)
+        if version >= 12:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ForgottenTopic(Struct):
+    """Part of FetchRequest, v7+."""
+
+    topic: str = ""  # string, v7-12, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
+    partitions: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Topic", "topic", "string", (7, 12), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (13, 19), default=Uuid.ZERO, ignorable=True),
+        Field("Partitions", "partitions", "int32", (7, 19), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 12:
+            put((wire.compact_string if version >= 12 else wire.string)(self.topic))
+        if version >= 13:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 12 else wire.count)(self.partitions))
+        put(wire.numbers(self.partitions, "i"))
+        if version >= 12:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ForgottenTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 12:
+            self.topic, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
+        else:
+            self.topic = ""
+        if version >= 13:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 4)
+        self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if version >= 12:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class FetchRequest(Message):
+    """FetchRequest, versions 4-19."""
+
+    cluster_id: str | None = None  # string, v12+, tag 0, ignorable
+    replica_id: int = -1  # int32, v4-14, brokerId
+    replica_state: ReplicaState = field(default_factory=ReplicaState)  # ReplicaState, v15+, tag 1
+    max_wait_ms: int = 0  # int32
+    min_bytes: int = 0  # int32
+    max_bytes: int = 2147483647  # int32, ignorable
+    isolation_level: int = 0  # int8, ignorable
+    session_id: int = 0  # int32, v7+, ignorable
+    session_epoch: int = -1  # int32, v7+, ignorable
+    topics: list[FetchTopic] = field(default_factory=list)  # []FetchTopic
+    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)  # []ForgottenTopic, v7+
+    rack_id: str = ""  # string, v11+, ignorable
+
+    NAME: ClassVar[str] = "FetchRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 1
+    MIN_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 19
+    FLEXIBLE_FROM: ClassVar[int | None] = 12
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "ClusterId",
+            "cluster_id",
+            "string",
+            (12, 19),
+            nullable=(12, 19),
+            tagged=(12, 19),
+            tag=0,
+            ignorable=True,
+        ),
+        Field("ReplicaId", "replica_id", "int32", (4, 14), default=-1, entity="brokerId"),
+        Field(
+            "ReplicaState",
+            "replica_state",
+            "struct",
+            (15, 19),
+            tagged=(15, 19),
+            tag=1,
+            default={},
+            struct=ReplicaState,
+        ),
+        Field("MaxWaitMs", "max_wait_ms", "int32", (4, 19), default=0),
+        Field("MinBytes", "min_bytes", "int32", (4, 19), default=0),
+        Field("MaxBytes", "max_bytes", "int32", (4, 19), default=2147483647, ignorable=True),
+        Field("IsolationLevel", "isolation_level", "int8", (4, 19), default=0, ignorable=True),
+        Field("SessionId", "session_id", "int32", (7, 19), default=0, ignorable=True),
+        Field("SessionEpoch", "session_epoch", "int32", (7, 19), default=-1, ignorable=True),
+        Field("Topics", "topics", "struct", (4, 19), is_array=True, default=[], struct=FetchTopic),
+        Field(
+            "ForgottenTopicsData",
+            "forgotten_topics_data",
+            "struct",
+            (7, 19),
+            is_array=True,
+            default=[],
+            struct=ForgottenTopic,
+        ),
+        Field("RackId", "rack_id", "string", (11, 19), default="", ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 14:
+            put(wire.pack_int32(self.replica_id))
+        elif self.replica_id != -1:
+            raise wire.Unwritable
+        put(pack_iiib(self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level))
+        if version >= 7:
+            put(pack_ii(self.session_id, self.session_epoch))
+        put((wire.compact_count if version >= 12 else wire.count)(self.topics))
+        for fetch_topic in self.topics:
+            fetch_topic._write(put, version)
+        if version >= 7:
+            put((wire.compact_count if version >= 12 else wire.count)(self.forgotten_topics_data))
+            for forgotten_topic in self.forgotten_topics_data:
+                forgotten_topic._write(put, version)
+        elif self.forgotten_topics_data:
+            raise wire.Unwritable
+        if version >= 11:
+            put((wire.compact_string if version >= 12 else wire.string)(self.rack_id))
+        if version < 15 and self.replica_state != ReplicaState():
+            raise wire.Unwritable
+        if version >= 12:
+            tags: list[tuple[int, bytes]] = []
+            if self.cluster_id is not None:
+                tags.append((0, wire.compact_nullable_string(self.cluster_id)))
+            if version >= 15 and self.replica_state != ReplicaState():
+                body_1: list[wire.Chunk] = []
+                self.replica_state._write(body_1.append, version)
+                tags.append((1, b"".join(body_1)))
+            wire.put_tags(put, tags, self.unknown_tags, 2)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 14:
+            (self.replica_id,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.replica_id = -1
+        (
+            self.max_wait_ms,
+            self.min_bytes,
+            self.max_bytes,
+            self.isolation_level,
+        ) = unpack_iiib(buf, pos)
+        pos += 13
+        if version >= 7:
+            self.session_id, self.session_epoch = unpack_ii(buf, pos)
+            pos += 8
+        else:
+            self.session_id = 0
+            self.session_epoch = -1
+        n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 3)
+        self.topics, pos = wire.read_structs(FetchTopic._read, buf, pos, n, version)
+        if version >= 7:
+            n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 3)
+            self.forgotten_topics_data, pos = wire.read_structs(ForgottenTopic._read, buf, pos, n, version)
+        else:
+            self.forgotten_topics_data = []
+        if version >= 11:
+            self.rack_id, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
+        else:
+            self.rack_id = ""
+        self.cluster_id = None
+        self.replica_state = ReplicaState()
+        if version >= 12:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
+                elif tag == 1:
+                    if version < 15:
+                        raise wire.Malformed
+                    self.replica_state, pos = ReplicaState._read(buf, pos, version)
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

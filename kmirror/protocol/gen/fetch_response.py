@@ -1,0 +1,518 @@
+"""FetchResponse: response, key 1, versions 4-19, flexible from 12.
+
+Generated from schemas/kafka/FetchResponse.json and schemas/mirroring/FetchResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_hi, pack_hi = wire.fused("hi")
+unpack_ihqq, pack_ihqq = wire.fused("ihqq")
+unpack_ii, pack_ii = wire.fused("ii")
+unpack_iq, pack_iq = wire.fused("iq")
+unpack_qi, pack_qi = wire.fused("qi")
+unpack_qq, pack_qq = wire.fused("qq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class EpochEndOffset(Struct):
+    """Part of FetchResponse, v12+."""
+
+    epoch: int = -1  # int32
+    end_offset: int = -1  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Epoch", "epoch", "int32", (12, 19), default=-1),
+        Field("EndOffset", "end_offset", "int64", (12, 19), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.epoch, self.end_offset))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[EpochEndOffset, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.epoch, self.end_offset = unpack_iq(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class LeaderIdAndEpoch(Struct):
+    """Part of FetchResponse, v12+."""
+
+    leader_id: int = -1  # int32, brokerId
+    leader_epoch: int = -1  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("LeaderId", "leader_id", "int32", (12, 19), default=-1, entity="brokerId"),
+        Field("LeaderEpoch", "leader_epoch", "int32", (12, 19), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.leader_id, self.leader_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
+        pos += 8
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class SnapshotId(Struct):
+    """Part of FetchResponse, v12+."""
+
+    end_offset: int = -1  # int64
+    epoch: int = -1  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("EndOffset", "end_offset", "int64", (12, 19), default=-1),
+        Field("Epoch", "epoch", "int32", (12, 19), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_qi(self.end_offset, self.epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[SnapshotId, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.end_offset, self.epoch = unpack_qi(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class AbortedTransaction(Struct):
+    """Part of FetchResponse."""
+
+    producer_id: int = 0  # int64, producerId
+    first_offset: int = 0  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ProducerId", "producer_id", "int64", (4, 19), default=0, entity="producerId"),
+        Field("FirstOffset", "first_offset", "int64", (4, 19), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_qq(self.producer_id, self.first_offset))
+        if version >= 12:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[AbortedTransaction, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.producer_id, self.first_offset = unpack_qq(buf, pos)
+        pos += 16
+        if version >= 12:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionData(Struct):
+    """Part of FetchResponse."""
+
+    partition_index: int = 0  # int32
+    error_code: int = 0  # int16
+    high_watermark: int = 0  # int64
+    last_stable_offset: int = -1  # int64, ignorable
+    log_start_offset: int = -1  # int64, v5+, ignorable
+    diverging_epoch: EpochEndOffset = field(default_factory=EpochEndOffset)  # EpochEndOffset, v12+, tag 0
+    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)  # LeaderIdAndEpoch, v12+, tag 1
+    snapshot_id: SnapshotId = field(default_factory=SnapshotId)  # SnapshotId, v12+, tag 2
+    aborted_transactions: list[AbortedTransaction] | None = field(default_factory=list)  # []AbortedTransaction, ignorable
+    preferred_read_replica: int = -1  # int32, v11+, brokerId
+    records: bytes | memoryview | None = None  # records
+    # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
+    mirror_leader_epoch: int = -1  # int32, v19+, tag 3, ignorable
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (4, 19), default=0),
+        Field("ErrorCode", "error_code", "int16", (4, 19), default=0),
+        Field("HighWatermark", "high_watermark", "int64", (4, 19), default=0),
+        Field("LastStableOffset", "last_stable_offset", "int64", (4, 19), default=-1, ignorable=True),
+        Field("LogStartOffset", "log_start_offset", "int64", (5, 19), default=-1, ignorable=True),
+        Field(
+            "DivergingEpoch",
+            "diverging_epoch",
+            "struct",
+            (12, 19),
+            tagged=(12, 19),
+            tag=0,
+            default={},
+            struct=EpochEndOffset,
+        ),
+        Field(
+            "CurrentLeader",
+            "current_leader",
+            "struct",
+            (12, 19),
+            tagged=(12, 19),
+            tag=1,
+            default={},
+            struct=LeaderIdAndEpoch,
+        ),
+        Field(
+            "SnapshotId",
+            "snapshot_id",
+            "struct",
+            (12, 19),
+            tagged=(12, 19),
+            tag=2,
+            default={},
+            struct=SnapshotId,
+        ),
+        Field(
+            "AbortedTransactions",
+            "aborted_transactions",
+            "struct",
+            (4, 19),
+            is_array=True,
+            nullable=(4, 19),
+            default=[],
+            ignorable=True,
+            struct=AbortedTransaction,
+        ),
+        Field(
+            "PreferredReadReplica",
+            "preferred_read_replica",
+            "int32",
+            (11, 19),
+            default=-1,
+            entity="brokerId",
+        ),
+        Field("Records", "records", "records", (4, 19), nullable=(4, 19)),
+        Field(
+            "MirrorLeaderEpoch",
+            "mirror_leader_epoch",
+            "int32",
+            (19, 19),
+            tagged=(19, 19),
+            tag=3,
+            default=-1,
+            ignorable=True,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ihqq(self.partition_index, self.error_code, self.high_watermark, self.last_stable_offset))
+        if version >= 5:
+            put(wire.pack_int64(self.log_start_offset))
+        put((wire.compact_nullable_count if version >= 12 else wire.nullable_count)(self.aborted_transactions))
+        for aborted_transaction in self.aborted_transactions or ():
+            aborted_transaction._write(put, version)
+        if version >= 11:
+            put(wire.pack_int32(self.preferred_read_replica))
+        elif self.preferred_read_replica != -1:
+            raise wire.Unwritable
+        (wire.put_compact_nullable_bytes if version >= 12 else wire.put_nullable_bytes)(put, self.records)
+        if version < 12 and self.diverging_epoch != EpochEndOffset():
+            raise wire.Unwritable
+        if version < 12 and self.current_leader != LeaderIdAndEpoch():
+            raise wire.Unwritable
+        if version < 12 and self.snapshot_id != SnapshotId():
+            raise wire.Unwritable
+        if version >= 12:
+            tags: list[tuple[int, bytes]] = []
+            if self.diverging_epoch != EpochEndOffset():
+                body_0: list[wire.Chunk] = []
+                self.diverging_epoch._write(body_0.append, version)
+                tags.append((0, b"".join(body_0)))
+            if self.current_leader != LeaderIdAndEpoch():
+                body_1: list[wire.Chunk] = []
+                self.current_leader._write(body_1.append, version)
+                tags.append((1, b"".join(body_1)))
+            if self.snapshot_id != SnapshotId():
+                body_2: list[wire.Chunk] = []
+                self.snapshot_id._write(body_2.append, version)
+                tags.append((2, b"".join(body_2)))
+            if version >= 19 and self.mirror_leader_epoch != -1:
+                tags.append((3, wire.pack_int32(self.mirror_leader_epoch)))
+            wire.put_tags(put, tags, self.unknown_tags, 4)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.partition_index,
+            self.error_code,
+            self.high_watermark,
+            self.last_stable_offset,
+        ) = unpack_ihqq(buf, pos)
+        pos += 22
+        if version >= 5:
+            (self.log_start_offset,) = wire.unpack_int64(buf, pos)
+            pos += 8
+        else:
+            self.log_start_offset = -1
+        n, pos = (wire.read_compact_nullable_count if version >= 12 else wire.read_nullable_count)(buf, pos, 16)
+        if n < 0:
+            self.aborted_transactions = None
+        else:
+            self.aborted_transactions, pos = wire.read_structs(AbortedTransaction._read, buf, pos, n, version)
+        if version >= 11:
+            (self.preferred_read_replica,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.preferred_read_replica = -1
+        self.records, pos = (wire.read_compact_nullable_records if version >= 12 else wire.read_nullable_records)(buf, pos)
+        self.diverging_epoch = EpochEndOffset()
+        self.current_leader = LeaderIdAndEpoch()
+        self.snapshot_id = SnapshotId()
+        self.mirror_leader_epoch = -1
+        if version >= 12:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    self.diverging_epoch, pos = EpochEndOffset._read(buf, pos, version)
+                elif tag == 1:
+                    self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
+                elif tag == 2:
+                    self.snapshot_id, pos = SnapshotId._read(buf, pos, version)
+                elif tag == 3:
+                    if version < 19:
+                        raise wire.Malformed
+                    (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
+                    pos += 4
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class FetchableTopicResponse(Struct):
+    """Part of FetchResponse."""
+
+    topic: str = ""  # string, v4-12, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
+    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Topic", "topic", "string", (4, 12), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (13, 19), default=Uuid.ZERO, ignorable=True),
+        Field("Partitions", "partitions", "struct", (4, 19), is_array=True, default=[], struct=PartitionData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 12:
+            put((wire.compact_string if version >= 12 else wire.string)(self.topic))
+        if version >= 13:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 12 else wire.count)(self.partitions))
+        for partition_data in self.partitions:
+            partition_data._write(put, version)
+        if version >= 12:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchableTopicResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 12:
+            self.topic, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
+        else:
+            self.topic = ""
+        if version >= 13:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 30)
+        self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
+        if version >= 12:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class NodeEndpoint(Struct):
+    """Part of FetchResponse, v16+."""
+
+    node_id: int = 0  # int32, brokerId
+    host: str = ""  # string
+    port: int = 0  # int32
+    rack: str | None = None  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("NodeId", "node_id", "int32", (16, 19), default=0, entity="brokerId", map_key=True),
+        Field("Host", "host", "string", (16, 19), default=""),
+        Field("Port", "port", "int32", (16, 19), default=0),
+        Field("Rack", "rack", "string", (16, 19), nullable=(16, 19)),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.node_id))
+        put(wire.compact_string(self.host))
+        put(wire.pack_int32(self.port))
+        put(wire.compact_nullable_string(self.rack))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.node_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.host, pos = wire.read_compact_string(buf, pos)
+        (self.port,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.rack, pos = wire.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class FetchResponse(Message):
+    """FetchResponse, versions 4-19."""
+
+    throttle_time_ms: int = 0  # int32, ignorable
+    error_code: int = 0  # int16, v7+, ignorable
+    session_id: int = 0  # int32, v7+
+    responses: list[FetchableTopicResponse] = field(default_factory=list)  # []FetchableTopicResponse
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint, v16+, tag 0
+
+    NAME: ClassVar[str] = "FetchResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 1
+    MIN_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 19
+    FLEXIBLE_FROM: ClassVar[int | None] = 12
+    HAS_RECORDS: ClassVar[bool] = True
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (4, 19), default=0, ignorable=True),
+        Field("ErrorCode", "error_code", "int16", (7, 19), default=0, ignorable=True),
+        Field("SessionId", "session_id", "int32", (7, 19), default=0),
+        Field(
+            "Responses",
+            "responses",
+            "struct",
+            (4, 19),
+            is_array=True,
+            default=[],
+            struct=FetchableTopicResponse,
+        ),
+        Field(
+            "NodeEndpoints",
+            "node_endpoints",
+            "struct",
+            (16, 19),
+            is_array=True,
+            tagged=(16, 19),
+            tag=0,
+            default=[],
+            struct=NodeEndpoint,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.throttle_time_ms))
+        if version >= 7:
+            put(pack_hi(self.error_code, self.session_id))
+        if version < 7 and self.session_id:
+            raise wire.Unwritable
+        put((wire.compact_count if version >= 12 else wire.count)(self.responses))
+        for fetchable_topic_response in self.responses:
+            fetchable_topic_response._write(put, version)
+        if version < 16 and self.node_endpoints:
+            raise wire.Unwritable
+        if version >= 12:
+            tags: list[tuple[int, bytes]] = []
+            if version >= 16 and self.node_endpoints:
+                body_0: list[wire.Chunk] = []
+                body_0.append(wire.compact_count(self.node_endpoints))
+                for node_endpoint in self.node_endpoints:
+                    node_endpoint._write(body_0.append, version)
+                tags.append((0, b"".join(body_0)))
+            wire.put_tags(put, tags, self.unknown_tags, 1)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if version >= 7:
+            self.error_code, self.session_id = unpack_hi(buf, pos)
+            pos += 6
+        else:
+            self.error_code = 0
+            self.session_id = 0
+        n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 3)
+        self.responses, pos = wire.read_structs(FetchableTopicResponse._read, buf, pos, n, version)
+        self.node_endpoints = []
+        if version >= 12:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    if version < 16:
+                        raise wire.Malformed
+                    n, pos = wire.read_compact_count(buf, pos, 11)
+                    self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

@@ -1,0 +1,49 @@
+"""GetTelemetrySubscriptionsRequest: request, key 71, versions 0, flexible from 0.
+
+Generated from schemas/kafka/GetTelemetrySubscriptionsRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class GetTelemetrySubscriptionsRequest(Message):
+    """GetTelemetrySubscriptionsRequest, versions 0."""
+
+    client_instance_id: Uuid = Uuid.ZERO  # uuid
+
+    NAME: ClassVar[str] = "GetTelemetrySubscriptionsRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 71
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ClientInstanceId", "client_instance_id", "uuid", (0, 0), default=Uuid.ZERO),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.client_instance_id))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[GetTelemetrySubscriptionsRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.client_instance_id, pos = wire.read_uuid(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

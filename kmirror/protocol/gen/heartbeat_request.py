@@ -1,0 +1,71 @@
+"""HeartbeatRequest: request, key 12, versions 0-4, flexible from 4.
+
+Generated from schemas/kafka/HeartbeatRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class HeartbeatRequest(Message):
+    """HeartbeatRequest, versions 0-4."""
+
+    group_id: str = ""  # string, groupId
+    generation_id: int = 0  # int32
+    member_id: str = ""  # string
+    group_instance_id: str | None = None  # string, v3+
+
+    NAME: ClassVar[str] = "HeartbeatRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 12
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (0, 4), default="", entity="groupId"),
+        Field("GenerationId", "generation_id", "int32", (0, 4), default=0),
+        Field("MemberId", "member_id", "string", (0, 4), default=""),
+        Field("GroupInstanceId", "group_instance_id", "string", (3, 4), nullable=(3, 4)),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 4 else wire.string)(self.group_id))
+        put(wire.pack_int32(self.generation_id))
+        put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
+        if version >= 3:
+            put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.group_instance_id))
+        elif self.group_instance_id is not None:
+            raise wire.Unwritable
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[HeartbeatRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        (self.generation_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        if version >= 3:
+            self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.group_instance_id = None
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

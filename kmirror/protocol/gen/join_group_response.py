@@ -1,0 +1,157 @@
+"""JoinGroupResponse: response, key 11, versions 0-9, flexible from 6.
+
+Generated from schemas/kafka/JoinGroupResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_hi, pack_hi = wire.fused("hi")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class JoinGroupResponseMember(Struct):
+    """Part of JoinGroupResponse."""
+
+    member_id: str = ""  # string
+    group_instance_id: str | None = None  # string, v5+, ignorable
+    metadata: bytes = b""  # bytes
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("MemberId", "member_id", "string", (0, 9), default=""),
+        Field("GroupInstanceId", "group_instance_id", "string", (5, 9), nullable=(5, 9), ignorable=True),
+        Field("Metadata", "metadata", "bytes", (0, 9), default=b""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 6 else wire.string)(self.member_id))
+        if version >= 5:
+            put((wire.compact_nullable_string if version >= 6 else wire.nullable_string)(self.group_instance_id))
+        (wire.put_compact_bytes if version >= 6 else wire.put_bytes)(put, self.metadata)
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[JoinGroupResponseMember, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.member_id, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        if version >= 5:
+            self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 6 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.group_instance_id = None
+        self.metadata, pos = (wire.read_compact_bytes if version >= 6 else wire.read_bytes)(buf, pos)
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class JoinGroupResponse(Message):
+    """JoinGroupResponse, versions 0-9."""
+
+    throttle_time_ms: int = 0  # int32, v2+, ignorable
+    error_code: int = 0  # int16
+    generation_id: int = -1  # int32
+    protocol_type: str | None = None  # string, v7+, ignorable
+    protocol_name: str | None = ""  # string, null in v7+
+    leader: str = ""  # string
+    skip_assignment: bool = False  # bool, v9+
+    member_id: str = ""  # string
+    members: list[JoinGroupResponseMember] = field(default_factory=list)  # []JoinGroupResponseMember
+
+    NAME: ClassVar[str] = "JoinGroupResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 11
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 9
+    FLEXIBLE_FROM: ClassVar[int | None] = 6
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 9), default=0, ignorable=True),
+        Field("ErrorCode", "error_code", "int16", (0, 9), default=0),
+        Field("GenerationId", "generation_id", "int32", (0, 9), default=-1),
+        Field("ProtocolType", "protocol_type", "string", (7, 9), nullable=(7, 9), ignorable=True),
+        Field("ProtocolName", "protocol_name", "string", (0, 9), nullable=(7, 9), default=""),
+        Field("Leader", "leader", "string", (0, 9), default=""),
+        Field("SkipAssignment", "skip_assignment", "bool", (9, 9), default=False),
+        Field("MemberId", "member_id", "string", (0, 9), default=""),
+        Field(
+            "Members",
+            "members",
+            "struct",
+            (0, 9),
+            is_array=True,
+            default=[],
+            struct=JoinGroupResponseMember,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 2:
+            put(wire.pack_int32(self.throttle_time_ms))
+        put(pack_hi(self.error_code, self.generation_id))
+        if version >= 7:
+            put(wire.compact_nullable_string(self.protocol_type))
+        put((wire.compact_nullable_string if version >= 7 else wire.compact_string if version >= 6 else wire.string)(self.protocol_name))
+        put((wire.compact_string if version >= 6 else wire.string)(self.leader))
+        if version >= 9:
+            put(wire.pack_bool(self.skip_assignment))
+        elif self.skip_assignment:
+            raise wire.Unwritable
+        put((wire.compact_string if version >= 6 else wire.string)(self.member_id))
+        put((wire.compact_count if version >= 6 else wire.count)(self.members))
+        for join_group_response_member in self.members:
+            join_group_response_member._write(put, version)
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[JoinGroupResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 2:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        self.error_code, self.generation_id = unpack_hi(buf, pos)
+        pos += 6
+        if version >= 7:
+            self.protocol_type, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.protocol_type = None
+        self.protocol_name, pos = (wire.read_compact_nullable_string if version >= 7 else wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        self.leader, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        if version >= 9:
+            (self.skip_assignment,) = wire.unpack_bool(buf, pos)
+            pos += 1
+        else:
+            self.skip_assignment = False
+        self.member_id, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 4)
+        self.members, pos = wire.read_structs(JoinGroupResponseMember._read, buf, pos, n, version)
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

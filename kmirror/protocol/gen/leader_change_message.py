@@ -1,0 +1,108 @@
+"""LeaderChangeMessage: data, versions 0-1, flexible from 0.
+
+Generated from schemas/kafka/LeaderChangeMessage.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_hi, pack_hi = wire.fused("hi")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Voter(Struct):
+    """Part of LeaderChangeMessage."""
+
+    voter_id: int = 0  # int32
+    voter_directory_id: Uuid = Uuid.ZERO  # uuid, v1+
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("VoterId", "voter_id", "int32", (0, 1), default=0),
+        Field("VoterDirectoryId", "voter_directory_id", "uuid", (1, 1), default=Uuid.ZERO),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.voter_id))
+        if version >= 1:
+            put(wire.uuid(self.voter_directory_id))
+        elif self.voter_directory_id != Uuid.ZERO:
+            raise wire.Unwritable
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Voter, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.voter_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if version >= 1:
+            self.voter_directory_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.voter_directory_id = Uuid.ZERO
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class LeaderChangeMessage(Message):
+    """LeaderChangeMessage, versions 0-1."""
+
+    version: int = 0  # int16
+    leader_id: int = 0  # int32, brokerId
+    voters: list[Voter] = field(default_factory=list)  # []Voter
+    granting_voters: list[Voter] = field(default_factory=list)  # []Voter
+
+    NAME: ClassVar[str] = "LeaderChangeMessage"
+    TYPE: ClassVar[str] = "data"
+    API_KEY: ClassVar[int | None] = None
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Version", "version", "int16", (0, 1), default=0),
+        Field("LeaderId", "leader_id", "int32", (0, 1), default=0, entity="brokerId"),
+        Field("Voters", "voters", "struct", (0, 1), is_array=True, default=[], struct=Voter),
+        Field("GrantingVoters", "granting_voters", "struct", (0, 1), is_array=True, default=[], struct=Voter),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_hi(self.version, self.leader_id))
+        put(wire.compact_count(self.voters))
+        for voter in self.voters:
+            voter._write(put, version)
+        put(wire.compact_count(self.granting_voters))
+        for voter in self.granting_voters:
+            voter._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderChangeMessage, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.version, self.leader_id = unpack_hi(buf, pos)
+        pos += 6
+        n, pos = wire.read_compact_count(buf, pos, 5)
+        self.voters, pos = wire.read_structs(Voter._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 5)
+        self.granting_voters, pos = wire.read_structs(Voter._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,120 @@
+"""LeaveGroupRequest: request, key 13, versions 0-5, flexible from 4.
+
+Generated from schemas/kafka/LeaveGroupRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class MemberIdentity(Struct):
+    """Part of LeaveGroupRequest, v3+."""
+
+    member_id: str = ""  # string
+    group_instance_id: str | None = None  # string
+    reason: str | None = None  # string, v5+, ignorable
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("MemberId", "member_id", "string", (3, 5), default=""),
+        Field("GroupInstanceId", "group_instance_id", "string", (3, 5), nullable=(3, 5)),
+        Field("Reason", "reason", "string", (5, 5), nullable=(5, 5), ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
+        put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.group_instance_id))
+        if version >= 5:
+            put(wire.compact_nullable_string(self.reason))
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[MemberIdentity, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
+        if version >= 5:
+            self.reason, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.reason = None
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class LeaveGroupRequest(Message):
+    """LeaveGroupRequest, versions 0-5."""
+
+    group_id: str = ""  # string, groupId
+    member_id: str = ""  # string, v0-2
+    members: list[MemberIdentity] = field(default_factory=list)  # []MemberIdentity, v3+
+
+    NAME: ClassVar[str] = "LeaveGroupRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 13
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
+        Field("MemberId", "member_id", "string", (0, 2), default=""),
+        Field("Members", "members", "struct", (3, 5), is_array=True, default=[], struct=MemberIdentity),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 4 else wire.string)(self.group_id))
+        if version <= 2:
+            put(wire.string(self.member_id))
+        elif self.member_id:
+            raise wire.Unwritable
+        if version >= 3:
+            put((wire.compact_count if version >= 4 else wire.count)(self.members))
+            for member_identity in self.members:
+                member_identity._write(put, version)
+        elif self.members:
+            raise wire.Unwritable
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaveGroupRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        if version <= 2:
+            self.member_id, pos = wire.read_string(buf, pos)
+        else:
+            self.member_id = ""
+        if version >= 3:
+            n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 3)
+            self.members, pos = wire.read_structs(MemberIdentity._read, buf, pos, n, version)
+        else:
+            self.members = []
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

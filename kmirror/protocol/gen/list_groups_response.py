@@ -1,0 +1,122 @@
+"""ListGroupsResponse: response, key 16, versions 0-5, flexible from 3.
+
+Generated from schemas/kafka/ListGroupsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListedGroup(Struct):
+    """Part of ListGroupsResponse."""
+
+    group_id: str = ""  # string, groupId
+    protocol_type: str = ""  # string
+    group_state: str = ""  # string, v4+, ignorable
+    group_type: str = ""  # string, v5+, ignorable
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
+        Field("ProtocolType", "protocol_type", "string", (0, 5), default=""),
+        Field("GroupState", "group_state", "string", (4, 5), default="", ignorable=True),
+        Field("GroupType", "group_type", "string", (5, 5), default="", ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 3 else wire.string)(self.group_id))
+        put((wire.compact_string if version >= 3 else wire.string)(self.protocol_type))
+        if version >= 4:
+            put(wire.compact_string(self.group_state))
+        if version >= 5:
+            put(wire.compact_string(self.group_type))
+        if version >= 3:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListedGroup, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
+        self.protocol_type, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
+        if version >= 4:
+            self.group_state, pos = wire.read_compact_string(buf, pos)
+        else:
+            self.group_state = ""
+        if version >= 5:
+            self.group_type, pos = wire.read_compact_string(buf, pos)
+        else:
+            self.group_type = ""
+        if version >= 3:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListGroupsResponse(Message):
+    """ListGroupsResponse, versions 0-5."""
+
+    throttle_time_ms: int = 0  # int32, v1+, ignorable
+    error_code: int = 0  # int16
+    groups: list[ListedGroup] = field(default_factory=list)  # []ListedGroup
+
+    NAME: ClassVar[str] = "ListGroupsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 16
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int | None] = 3
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 5), default=0, ignorable=True),
+        Field("ErrorCode", "error_code", "int16", (0, 5), default=0),
+        Field("Groups", "groups", "struct", (0, 5), is_array=True, default=[], struct=ListedGroup),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 1:
+            put(wire.pack_int32(self.throttle_time_ms))
+        put(wire.pack_int16(self.error_code))
+        put((wire.compact_count if version >= 3 else wire.count)(self.groups))
+        for listed_group in self.groups:
+            listed_group._write(put, version)
+        if version >= 3:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListGroupsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 1:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 3)
+        self.groups, pos = wire.read_structs(ListedGroup._read, buf, pos, n, version)
+        if version >= 3:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,114 @@
+"""ListMirrorsResponse: response, key 98, versions 0, flexible from 0.
+
+Generated from schemas/mirroring/ListMirrorsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListedMirror(Struct):
+    """Part of ListMirrorsResponse."""
+
+    # Name of the mirror.
+    mirror_name: str = ""  # string, mirrorName
+    # Bootstrap servers of the source cluster.
+    source_bootstrap: str = ""  # string
+    # Id of the source cluster, empty until it is known.
+    source_cluster_id: str = ""  # string
+    # Number of topics that name this mirror.
+    topic_count: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
+        Field("SourceBootstrap", "source_bootstrap", "string", (0, 0), default=""),
+        Field("SourceClusterId", "source_cluster_id", "string", (0, 0), default=""),
+        Field("TopicCount", "topic_count", "int32", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.mirror_name))
+        put(wire.compact_string(self.source_bootstrap))
+        put(wire.compact_string(self.source_cluster_id))
+        put(wire.pack_int32(self.topic_count))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListedMirror, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.mirror_name, pos = wire.read_compact_string(buf, pos)
+        self.source_bootstrap, pos = wire.read_compact_string(buf, pos)
+        self.source_cluster_id, pos = wire.read_compact_string(buf, pos)
+        (self.topic_count,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListMirrorsResponse(Message):
+    """The mirrors of this cluster."""
+
+    # How long the broker held the answer back because of a quota, in milliseconds.
+    throttle_time_ms: int = 0  # int32
+    # Error code, 0 if all is well.
+    error_code: int = 0  # int16
+    # What went wrong, null if all is well.
+    error_message: str | None = None  # string
+    # One entry for each mirror that the caller may see.
+    mirrors: list[ListedMirror] = field(default_factory=list)  # []ListedMirror
+
+    NAME: ClassVar[str] = "ListMirrorsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 98
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
+        Field("Mirrors", "mirrors", "struct", (0, 0), is_array=True, default=[], struct=ListedMirror),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.compact_count(self.mirrors))
+        for listed_mirror in self.mirrors:
+            listed_mirror._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListMirrorsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 8)
+        self.mirrors, pos = wire.read_structs(ListedMirror._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

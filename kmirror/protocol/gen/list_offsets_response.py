@@ -1,0 +1,173 @@
+"""ListOffsetsResponse: response, key 2, versions 1-11, flexible from 6.
+
+Generated from schemas/kafka/ListOffsetsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ihqq, pack_ihqq = wire.fused("ihqq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListOffsetsPartitionResponse(Struct):
+    """Part of ListOffsetsResponse."""
+
+    partition_index: int = 0  # int32
+    error_code: int = 0  # int16
+    timestamp: int = -1  # int64
+    offset: int = -1  # int64
+    leader_epoch: int = -1  # int32, v4+
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (1, 11), default=0),
+        Field("ErrorCode", "error_code", "int16", (1, 11), default=0),
+        Field("Timestamp", "timestamp", "int64", (1, 11), default=-1),
+        Field("Offset", "offset", "int64", (1, 11), default=-1),
+        Field("LeaderEpoch", "leader_epoch", "int32", (4, 11), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ihqq(self.partition_index, self.error_code, self.timestamp, self.offset))
+        if version >= 4:
+            put(wire.pack_int32(self.leader_epoch))
+        elif self.leader_epoch != -1:
+            raise wire.Unwritable
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsPartitionResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_index, self.error_code, self.timestamp, self.offset = unpack_ihqq(buf, pos)
+        pos += 22
+        if version >= 4:
+            (self.leader_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.leader_epoch = -1
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListOffsetsTopicResponse(Struct):
+    """Part of ListOffsetsResponse."""
+
+    name: str = ""  # string, topicName
+    partitions: list[ListOffsetsPartitionResponse] = field(default_factory=list)  # []ListOffsetsPartitionResponse
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (1, 11), default="", entity="topicName"),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (1, 11),
+            is_array=True,
+            default=[],
+            struct=ListOffsetsPartitionResponse,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 6 else wire.string)(self.name))
+        put((wire.compact_count if version >= 6 else wire.count)(self.partitions))
+        for list_offsets_partition_response in self.partitions:
+            list_offsets_partition_response._write(put, version)
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsTopicResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 22)
+        self.partitions, pos = wire.read_structs(ListOffsetsPartitionResponse._read, buf, pos, n, version)
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListOffsetsResponse(Message):
+    """ListOffsetsResponse, versions 1-11."""
+
+    throttle_time_ms: int = 0  # int32, v2+, ignorable
+    topics: list[ListOffsetsTopicResponse] = field(default_factory=list)  # []ListOffsetsTopicResponse
+
+    NAME: ClassVar[str] = "ListOffsetsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 2
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 11
+    FLEXIBLE_FROM: ClassVar[int | None] = 6
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 11), default=0, ignorable=True),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (1, 11),
+            is_array=True,
+            default=[],
+            struct=ListOffsetsTopicResponse,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 2:
+            put(wire.pack_int32(self.throttle_time_ms))
+        put((wire.compact_count if version >= 6 else wire.count)(self.topics))
+        for list_offsets_topic_response in self.topics:
+            list_offsets_topic_response._write(put, version)
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 2:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 3)
+        self.topics, pos = wire.read_structs(ListOffsetsTopicResponse._read, buf, pos, n, version)
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,102 @@
+"""ListPartitionReassignmentsRequest: request, key 46, versions 0, flexible from 0.
+
+Generated from schemas/kafka/ListPartitionReassignmentsRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListPartitionReassignmentsTopics(Struct):
+    """Part of ListPartitionReassignmentsRequest."""
+
+    name: str = ""  # string, topicName
+    partition_indexes: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
+        Field("PartitionIndexes", "partition_indexes", "int32", (0, 0), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(wire.compact_count(self.partition_indexes))
+        put(wire.numbers(self.partition_indexes, "i"))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListPartitionReassignmentsTopics, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListPartitionReassignmentsRequest(Message):
+    """ListPartitionReassignmentsRequest, versions 0."""
+
+    timeout_ms: int = 60000  # int32
+    topics: list[ListPartitionReassignmentsTopics] | None = None  # []ListPartitionReassignmentsTopics
+
+    NAME: ClassVar[str] = "ListPartitionReassignmentsRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 46
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TimeoutMs", "timeout_ms", "int32", (0, 0), default=60000),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (0, 0),
+            is_array=True,
+            nullable=(0, 0),
+            struct=ListPartitionReassignmentsTopics,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.timeout_ms))
+        put(wire.compact_nullable_count(self.topics))
+        for list_partition_reassignments_topics in self.topics or ():
+            list_partition_reassignments_topics._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListPartitionReassignmentsRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.timeout_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_nullable_count(buf, pos, 3)
+        if n < 0:
+            self.topics = None
+        else:
+            self.topics, pos = wire.read_structs(ListPartitionReassignmentsTopics._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,113 @@
+"""ListTransactionsResponse: response, key 66, versions 0-2, flexible from 0.
+
+Generated from schemas/kafka/ListTransactionsResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TransactionState(Struct):
+    """Part of ListTransactionsResponse."""
+
+    transactional_id: str = ""  # string, transactionalId
+    producer_id: int = 0  # int64, producerId
+    transaction_state: str = ""  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TransactionalId", "transactional_id", "string", (0, 2), default="", entity="transactionalId"),
+        Field("ProducerId", "producer_id", "int64", (0, 2), default=0, entity="producerId"),
+        Field("TransactionState", "transaction_state", "string", (0, 2), default=""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.transactional_id))
+        put(wire.pack_int64(self.producer_id))
+        put(wire.compact_string(self.transaction_state))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TransactionState, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.transactional_id, pos = wire.read_compact_string(buf, pos)
+        (self.producer_id,) = wire.unpack_int64(buf, pos)
+        pos += 8
+        self.transaction_state, pos = wire.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ListTransactionsResponse(Message):
+    """ListTransactionsResponse, versions 0-2."""
+
+    throttle_time_ms: int = 0  # int32
+    error_code: int = 0  # int16
+    unknown_state_filters: list[str] = field(default_factory=list)  # []string
+    transaction_states: list[TransactionState] = field(default_factory=list)  # []TransactionState
+
+    NAME: ClassVar[str] = "ListTransactionsResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 66
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
+        Field("UnknownStateFilters", "unknown_state_filters", "string", (0, 2), is_array=True, default=[]),
+        Field(
+            "TransactionStates",
+            "transaction_states",
+            "struct",
+            (0, 2),
+            is_array=True,
+            default=[],
+            struct=TransactionState,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_count(self.unknown_state_filters))
+        for text in self.unknown_state_filters:
+            put(wire.compact_string(text))
+        put(wire.compact_count(self.transaction_states))
+        for transaction_state in self.transaction_states:
+            transaction_state._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListTransactionsResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        n, pos = wire.read_compact_count(buf, pos, 1)
+        self.unknown_state_filters, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+        n, pos = wire.read_compact_count(buf, pos, 11)
+        self.transaction_states, pos = wire.read_structs(TransactionState._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

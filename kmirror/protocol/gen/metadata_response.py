@@ -1,0 +1,366 @@
+"""MetadataResponse: response, key 3, versions 0-13, flexible from 9.
+
+Generated from schemas/kafka/MetadataResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_hii, pack_hii = wire.fused("hii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class MetadataResponseBroker(Struct):
+    """Part of MetadataResponse."""
+
+    node_id: int = 0  # int32, brokerId
+    host: str = ""  # string
+    port: int = 0  # int32
+    rack: str | None = None  # string, v1+, ignorable
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("NodeId", "node_id", "int32", (0, 13), default=0, entity="brokerId", map_key=True),
+        Field("Host", "host", "string", (0, 13), default=""),
+        Field("Port", "port", "int32", (0, 13), default=0),
+        Field("Rack", "rack", "string", (1, 13), nullable=(1, 13), ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.node_id))
+        put((wire.compact_string if version >= 9 else wire.string)(self.host))
+        put(wire.pack_int32(self.port))
+        if version >= 1:
+            put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.rack))
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponseBroker, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.node_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.host, pos = (wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
+        (self.port,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if version >= 1:
+            self.rack, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.rack = None
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class MetadataResponsePartition(Struct):
+    """Part of MetadataResponse."""
+
+    error_code: int = 0  # int16
+    partition_index: int = 0  # int32
+    leader_id: int = 0  # int32, brokerId
+    leader_epoch: int = -1  # int32, v7+, ignorable
+    replica_nodes: list[int] = field(default_factory=list)  # []int32, brokerId
+    isr_nodes: list[int] = field(default_factory=list)  # []int32, brokerId
+    offline_replicas: list[int] = field(default_factory=list)  # []int32, v5+, ignorable, brokerId
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 13), default=0),
+        Field("PartitionIndex", "partition_index", "int32", (0, 13), default=0),
+        Field("LeaderId", "leader_id", "int32", (0, 13), default=0, entity="brokerId"),
+        Field("LeaderEpoch", "leader_epoch", "int32", (7, 13), default=-1, ignorable=True),
+        Field(
+            "ReplicaNodes",
+            "replica_nodes",
+            "int32",
+            (0, 13),
+            is_array=True,
+            default=[],
+            entity="brokerId",
+        ),
+        Field("IsrNodes", "isr_nodes", "int32", (0, 13), is_array=True, default=[], entity="brokerId"),
+        Field(
+            "OfflineReplicas",
+            "offline_replicas",
+            "int32",
+            (5, 13),
+            is_array=True,
+            default=[],
+            ignorable=True,
+            entity="brokerId",
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_hii(self.error_code, self.partition_index, self.leader_id))
+        if version >= 7:
+            put(wire.pack_int32(self.leader_epoch))
+        put((wire.compact_count if version >= 9 else wire.count)(self.replica_nodes))
+        put(wire.numbers(self.replica_nodes, "i"))
+        put((wire.compact_count if version >= 9 else wire.count)(self.isr_nodes))
+        put(wire.numbers(self.isr_nodes, "i"))
+        if version >= 5:
+            put((wire.compact_count if version >= 9 else wire.count)(self.offline_replicas))
+            put(wire.numbers(self.offline_replicas, "i"))
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponsePartition, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.error_code, self.partition_index, self.leader_id = unpack_hii(buf, pos)
+        pos += 10
+        if version >= 7:
+            (self.leader_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.leader_epoch = -1
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 4)
+        self.replica_nodes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 4)
+        self.isr_nodes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if version >= 5:
+            n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 4)
+            self.offline_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        else:
+            self.offline_replicas = []
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class MetadataResponseTopic(Struct):
+    """Part of MetadataResponse."""
+
+    error_code: int = 0  # int16
+    name: str | None = ""  # string, null in v12+, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
+    is_internal: bool = False  # bool, v1+, ignorable
+    partitions: list[MetadataResponsePartition] = field(default_factory=list)  # []MetadataResponsePartition
+    topic_authorized_operations: int = -2147483648  # int32, v8+
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 13), default=0),
+        Field(
+            "Name",
+            "name",
+            "string",
+            (0, 13),
+            nullable=(12, 13),
+            default="",
+            entity="topicName",
+            map_key=True,
+        ),
+        Field("TopicId", "topic_id", "uuid", (10, 13), default=Uuid.ZERO, ignorable=True),
+        Field("IsInternal", "is_internal", "bool", (1, 13), default=False, ignorable=True),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (0, 13),
+            is_array=True,
+            default=[],
+            struct=MetadataResponsePartition,
+        ),
+        Field(
+            "TopicAuthorizedOperations",
+            "topic_authorized_operations",
+            "int32",
+            (8, 13),
+            default=-2147483648,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int16(self.error_code))
+        put((wire.compact_nullable_string if version >= 12 else wire.compact_string if version >= 9 else wire.string)(self.name))
+        if version >= 10:
+            put(wire.uuid(self.topic_id))
+        if version >= 1:
+            put(wire.pack_bool(self.is_internal))
+        put((wire.compact_count if version >= 9 else wire.count)(self.partitions))
+        for metadata_response_partition in self.partitions:
+            metadata_response_partition._write(put, version)
+        if version >= 8:
+            put(wire.pack_int32(self.topic_authorized_operations))
+        elif self.topic_authorized_operations != -2147483648:
+            raise wire.Unwritable
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponseTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        self.name, pos = (wire.read_compact_nullable_string if version >= 12 else wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
+        if version >= 10:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        if version >= 1:
+            (self.is_internal,) = wire.unpack_bool(buf, pos)
+            pos += 1
+        else:
+            self.is_internal = False
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 18)
+        self.partitions, pos = wire.read_structs(MetadataResponsePartition._read, buf, pos, n, version)
+        if version >= 8:
+            (self.topic_authorized_operations,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.topic_authorized_operations = -2147483648
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class MetadataResponse(Message):
+    """MetadataResponse, versions 0-13."""
+
+    throttle_time_ms: int = 0  # int32, v3+, ignorable
+    brokers: list[MetadataResponseBroker] = field(default_factory=list)  # []MetadataResponseBroker
+    cluster_id: str | None = None  # string, v2+, ignorable
+    controller_id: int = -1  # int32, v1+, ignorable, brokerId
+    topics: list[MetadataResponseTopic] = field(default_factory=list)  # []MetadataResponseTopic
+    cluster_authorized_operations: int = -2147483648  # int32, v8-10
+    error_code: int = 0  # int16, v13+, ignorable
+
+    NAME: ClassVar[str] = "MetadataResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 3
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 13
+    FLEXIBLE_FROM: ClassVar[int | None] = 9
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 13), default=0, ignorable=True),
+        Field(
+            "Brokers",
+            "brokers",
+            "struct",
+            (0, 13),
+            is_array=True,
+            default=[],
+            struct=MetadataResponseBroker,
+        ),
+        Field("ClusterId", "cluster_id", "string", (2, 13), nullable=(2, 13), ignorable=True),
+        Field(
+            "ControllerId",
+            "controller_id",
+            "int32",
+            (1, 13),
+            default=-1,
+            ignorable=True,
+            entity="brokerId",
+        ),
+        Field("Topics", "topics", "struct", (0, 13), is_array=True, default=[], struct=MetadataResponseTopic),
+        Field(
+            "ClusterAuthorizedOperations",
+            "cluster_authorized_operations",
+            "int32",
+            (8, 10),
+            default=-2147483648,
+        ),
+        Field("ErrorCode", "error_code", "int16", (13, 13), default=0, ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 3:
+            put(wire.pack_int32(self.throttle_time_ms))
+        put((wire.compact_count if version >= 9 else wire.count)(self.brokers))
+        for metadata_response_broker in self.brokers:
+            metadata_response_broker._write(put, version)
+        if version >= 2:
+            put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.cluster_id))
+        if version >= 1:
+            put(wire.pack_int32(self.controller_id))
+        put((wire.compact_count if version >= 9 else wire.count)(self.topics))
+        for metadata_response_topic in self.topics:
+            metadata_response_topic._write(put, version)
+        if 8 <= version <= 10:
+            put(wire.pack_int32(self.cluster_authorized_operations))
+        elif self.cluster_authorized_operations != -2147483648:
+            raise wire.Unwritable
+        if version >= 13:
+            put(wire.pack_int16(self.error_code))
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 3:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 10)
+        self.brokers, pos = wire.read_structs(MetadataResponseBroker._read, buf, pos, n, version)
+        if version >= 2:
+            self.cluster_id, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.cluster_id = None
+        if version >= 1:
+            (self.controller_id,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.controller_id = -1
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 8)
+        self.topics, pos = wire.read_structs(MetadataResponseTopic._read, buf, pos, n, version)
+        if 8 <= version <= 10:
+            (self.cluster_authorized_operations,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.cluster_authorized_operations = -2147483648
+        if version >= 13:
+            (self.error_code,) = wire.unpack_int16(buf, pos)
+            pos += 2
+        else:
+            self.error_code = 0
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,214 @@
+"""OffsetCommitRequest: request, key 8, versions 2-10, flexible from 8.
+
+Generated from schemas/kafka/OffsetCommitRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_iq, pack_iq = wire.fused("iq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitRequestPartition(Struct):
+    """Part of OffsetCommitRequest."""
+
+    partition_index: int = 0  # int32
+    committed_offset: int = 0  # int64
+    committed_leader_epoch: int = -1  # int32, v6+, ignorable
+    committed_metadata: str | None = ""  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (2, 10), default=0),
+        Field("CommittedOffset", "committed_offset", "int64", (2, 10), default=0),
+        Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (6, 10), default=-1, ignorable=True),
+        Field("CommittedMetadata", "committed_metadata", "string", (2, 10), nullable=(2, 10), default=""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.partition_index, self.committed_offset))
+        if version >= 6:
+            put(wire.pack_int32(self.committed_leader_epoch))
+        put((wire.compact_nullable_string if version >= 8 else wire.nullable_string)(self.committed_metadata))
+        if version >= 8:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitRequestPartition, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_index, self.committed_offset = unpack_iq(buf, pos)
+        pos += 12
+        if version >= 6:
+            (self.committed_leader_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.committed_leader_epoch = -1
+        self.committed_metadata, pos = (wire.read_compact_nullable_string if version >= 8 else wire.read_nullable_string)(buf, pos)
+        if version >= 8:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitRequestTopic(Struct):
+    """Part of OffsetCommitRequest."""
+
+    name: str = ""  # string, v2-9, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
+    partitions: list[OffsetCommitRequestPartition] = field(default_factory=list)  # []OffsetCommitRequestPartition
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (2, 9), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (2, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetCommitRequestPartition,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 9:
+            put((wire.compact_string if version >= 8 else wire.string)(self.name))
+        if version >= 10:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 8 else wire.count)(self.partitions))
+        for offset_commit_request_partition in self.partitions:
+            offset_commit_request_partition._write(put, version)
+        if version >= 8:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitRequestTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 9:
+            self.name, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
+        else:
+            self.name = ""
+        if version >= 10:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 8 else wire.read_count)(buf, pos, 14)
+        self.partitions, pos = wire.read_structs(OffsetCommitRequestPartition._read, buf, pos, n, version)
+        if version >= 8:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitRequest(Message):
+    """OffsetCommitRequest, versions 2-10."""
+
+    group_id: str = ""  # string, groupId
+    generation_id_or_member_epoch: int = -1  # int32, ignorable
+    member_id: str = ""  # string, ignorable
+    group_instance_id: str | None = None  # string, v7+
+    retention_time_ms: int = -1  # int64, v2-4, ignorable
+    topics: list[OffsetCommitRequestTopic] = field(default_factory=list)  # []OffsetCommitRequestTopic
+
+    NAME: ClassVar[str] = "OffsetCommitRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 8
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 10
+    FLEXIBLE_FROM: ClassVar[int | None] = 8
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (2, 10), default="", entity="groupId"),
+        Field(
+            "GenerationIdOrMemberEpoch",
+            "generation_id_or_member_epoch",
+            "int32",
+            (2, 10),
+            default=-1,
+            ignorable=True,
+        ),
+        Field("MemberId", "member_id", "string", (2, 10), default="", ignorable=True),
+        Field("GroupInstanceId", "group_instance_id", "string", (7, 10), nullable=(7, 10)),
+        Field("RetentionTimeMs", "retention_time_ms", "int64", (2, 4), default=-1, ignorable=True),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (2, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetCommitRequestTopic,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 8 else wire.string)(self.group_id))
+        put(wire.pack_int32(self.generation_id_or_member_epoch))
+        put((wire.compact_string if version >= 8 else wire.string)(self.member_id))
+        if version >= 7:
+            put((wire.compact_nullable_string if version >= 8 else wire.nullable_string)(self.group_instance_id))
+        elif self.group_instance_id is not None:
+            raise wire.Unwritable
+        if version <= 4:
+            put(wire.pack_int64(self.retention_time_ms))
+        put((wire.compact_count if version >= 8 else wire.count)(self.topics))
+        for offset_commit_request_topic in self.topics:
+            offset_commit_request_topic._write(put, version)
+        if version >= 8:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
+        (self.generation_id_or_member_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.member_id, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
+        if version >= 7:
+            self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 8 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.group_instance_id = None
+        if version <= 4:
+            (self.retention_time_ms,) = wire.unpack_int64(buf, pos)
+            pos += 8
+        else:
+            self.retention_time_ms = -1
+        n, pos = (wire.read_compact_count if version >= 8 else wire.read_count)(buf, pos, 3)
+        self.topics, pos = wire.read_structs(OffsetCommitRequestTopic._read, buf, pos, n, version)
+        if version >= 8:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

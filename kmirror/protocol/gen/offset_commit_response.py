@@ -1,0 +1,171 @@
+"""OffsetCommitResponse: response, key 8, versions 2-10, flexible from 8.
+
+Generated from schemas/kafka/OffsetCommitResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_ih, pack_ih = wire.fused("ih")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitResponsePartition(Struct):
+    """Part of OffsetCommitResponse."""
+
+    partition_index: int = 0  # int32
+    error_code: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (2, 10), default=0),
+        Field("ErrorCode", "error_code", "int16", (2, 10), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.partition_index, self.error_code))
+        if version >= 8:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitResponsePartition, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_index, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        if version >= 8:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitResponseTopic(Struct):
+    """Part of OffsetCommitResponse."""
+
+    name: str = ""  # string, v2-9, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
+    partitions: list[OffsetCommitResponsePartition] = field(default_factory=list)  # []OffsetCommitResponsePartition
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (2, 9), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (2, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetCommitResponsePartition,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 9:
+            put((wire.compact_string if version >= 8 else wire.string)(self.name))
+        if version >= 10:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 8 else wire.count)(self.partitions))
+        for offset_commit_response_partition in self.partitions:
+            offset_commit_response_partition._write(put, version)
+        if version >= 8:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitResponseTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 9:
+            self.name, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
+        else:
+            self.name = ""
+        if version >= 10:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 8 else wire.read_count)(buf, pos, 6)
+        self.partitions, pos = wire.read_structs(OffsetCommitResponsePartition._read, buf, pos, n, version)
+        if version >= 8:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitResponse(Message):
+    """OffsetCommitResponse, versions 2-10."""
+
+    throttle_time_ms: int = 0  # int32, v3+, ignorable
+    topics: list[OffsetCommitResponseTopic] = field(default_factory=list)  # []OffsetCommitResponseTopic
+
+    NAME: ClassVar[str] = "OffsetCommitResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 8
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 10
+    FLEXIBLE_FROM: ClassVar[int | None] = 8
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 10), default=0, ignorable=True),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (2, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetCommitResponseTopic,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 3:
+            put(wire.pack_int32(self.throttle_time_ms))
+        put((wire.compact_count if version >= 8 else wire.count)(self.topics))
+        for offset_commit_response_topic in self.topics:
+            offset_commit_response_topic._write(put, version)
+        if version >= 8:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 3:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        n, pos = (wire.read_compact_count if version >= 8 else wire.read_count)(buf, pos, 3)
+        self.topics, pos = wire.read_structs(OffsetCommitResponseTopic._read, buf, pos, n, version)
+        if version >= 8:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,87 @@
+"""OffsetCommitValue: coordinator-value, key 1, versions 0-4, flexible from 4.
+
+Generated from schemas/coordinator/OffsetCommitValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetCommitValue(Message):
+    """OffsetCommitValue, versions 0-4."""
+
+    offset: int = 0  # int64
+    leader_epoch: int = -1  # int32, v3+, ignorable
+    metadata: str = ""  # string
+    commit_timestamp: int = 0  # int64
+    expire_timestamp: int = -1  # int64, v1, ignorable
+    topic_id: Uuid = Uuid.ZERO  # uuid, v4+, tag 0, ignorable
+
+    NAME: ClassVar[str] = "OffsetCommitValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("offset", "offset", "int64", (0, 4), default=0),
+        Field("leaderEpoch", "leader_epoch", "int32", (3, 4), default=-1, ignorable=True),
+        Field("metadata", "metadata", "string", (0, 4), default=""),
+        Field("commitTimestamp", "commit_timestamp", "int64", (0, 4), default=0),
+        Field("expireTimestamp", "expire_timestamp", "int64", (1, 1), default=-1, ignorable=True),
+        Field("topicId", "topic_id", "uuid", (4, 4), tagged=(4, 4), tag=0, default=Uuid.ZERO, ignorable=True),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int64(self.offset))
+        if version >= 3:
+            put(wire.pack_int32(self.leader_epoch))
+        put((wire.compact_string if version >= 4 else wire.string)(self.metadata))
+        put(wire.pack_int64(self.commit_timestamp))
+        if version == 1:
+            put(wire.pack_int64(self.expire_timestamp))
+        if version >= 4:
+            tags: list[tuple[int, bytes]] = []
+            if self.topic_id != Uuid.ZERO:
+                tags.append((0, wire.uuid(self.topic_id)))
+            wire.put_tags(put, tags, self.unknown_tags, 1)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.offset,) = wire.unpack_int64(buf, pos)
+        pos += 8
+        if version >= 3:
+            (self.leader_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.leader_epoch = -1
+        self.metadata, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        (self.commit_timestamp,) = wire.unpack_int64(buf, pos)
+        pos += 8
+        if version == 1:
+            (self.expire_timestamp,) = wire.unpack_int64(buf, pos)
+            pos += 8
+        else:
+            self.expire_timestamp = -1
+        self.topic_id = Uuid.ZERO
+        if version >= 4:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    self.topic_id, pos = wire.read_uuid(buf, pos)
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

@@ -1,0 +1,267 @@
+"""OffsetFetchRequest: request, key 9, versions 1-10, flexible from 6.
+
+Generated from schemas/kafka/OffsetFetchRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchRequestTopic(Struct):
+    """Part of OffsetFetchRequest, v1-7."""
+
+    name: str = ""  # string, topicName
+    partition_indexes: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (1, 7), default="", entity="topicName"),
+        Field("PartitionIndexes", "partition_indexes", "int32", (1, 7), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 6 else wire.string)(self.name))
+        put((wire.compact_count if version >= 6 else wire.count)(self.partition_indexes))
+        put(wire.numbers(self.partition_indexes, "i"))
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequestTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 4)
+        self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchRequestTopics(Struct):
+    """Part of OffsetFetchRequest, v8+."""
+
+    name: str = ""  # string, v8-9, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
+    partition_indexes: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (8, 9), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
+        Field("PartitionIndexes", "partition_indexes", "int32", (8, 10), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 9:
+            put(wire.compact_string(self.name))
+        if version >= 10:
+            put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partition_indexes))
+        put(wire.numbers(self.partition_indexes, "i"))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequestTopics, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 9:
+            self.name, pos = wire.read_compact_string(buf, pos)
+        else:
+            self.name = ""
+        if version >= 10:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchRequestGroup(Struct):
+    """Part of OffsetFetchRequest, v8+."""
+
+    group_id: str = ""  # string, groupId
+    member_id: str | None = None  # string, v9+, ignorable
+    member_epoch: int = -1  # int32, v9+, ignorable
+    topics: list[OffsetFetchRequestTopics] | None = field(default_factory=list)  # []OffsetFetchRequestTopics
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (8, 10), default="", entity="groupId"),
+        Field("MemberId", "member_id", "string", (9, 10), nullable=(9, 10), ignorable=True),
+        Field("MemberEpoch", "member_epoch", "int32", (9, 10), default=-1, ignorable=True),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (8, 10),
+            is_array=True,
+            nullable=(8, 10),
+            default=[],
+            struct=OffsetFetchRequestTopics,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.group_id))
+        if version >= 9:
+            put(wire.compact_nullable_string(self.member_id))
+        if version >= 9:
+            put(wire.pack_int32(self.member_epoch))
+        put(wire.compact_nullable_count(self.topics))
+        for offset_fetch_request_topics in self.topics or ():
+            offset_fetch_request_topics._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequestGroup, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = wire.read_compact_string(buf, pos)
+        if version >= 9:
+            self.member_id, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.member_id = None
+        if version >= 9:
+            (self.member_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.member_epoch = -1
+        n, pos = wire.read_compact_nullable_count(buf, pos, 3)
+        if n < 0:
+            self.topics = None
+        else:
+            self.topics, pos = wire.read_structs(OffsetFetchRequestTopics._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchRequest(Message):
+    """OffsetFetchRequest, versions 1-10."""
+
+    group_id: str = ""  # string, v1-7, groupId
+    topics: list[OffsetFetchRequestTopic] | None = field(default_factory=list)  # []OffsetFetchRequestTopic, v1-7, null in v2-7
+    groups: list[OffsetFetchRequestGroup] = field(default_factory=list)  # []OffsetFetchRequestGroup, v8+
+    require_stable: bool = False  # bool, v7+
+
+    NAME: ClassVar[str] = "OffsetFetchRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 9
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 10
+    FLEXIBLE_FROM: ClassVar[int | None] = 6
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (1, 7), default="", entity="groupId"),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (1, 7),
+            is_array=True,
+            nullable=(2, 7),
+            default=[],
+            struct=OffsetFetchRequestTopic,
+        ),
+        Field(
+            "Groups",
+            "groups",
+            "struct",
+            (8, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetFetchRequestGroup,
+        ),
+        Field("RequireStable", "require_stable", "bool", (7, 10), default=False),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 7:
+            put((wire.compact_string if version >= 6 else wire.string)(self.group_id))
+        elif self.group_id:
+            raise wire.Unwritable
+        if version <= 7:
+            put((wire.compact_nullable_count if version >= 6 else wire.nullable_count if version >= 2 else wire.count)(self.topics))
+            for offset_fetch_request_topic in self.topics or ():
+                offset_fetch_request_topic._write(put, version)
+        elif (self.topics is None or len(self.topics)):
+            raise wire.Unwritable
+        if version >= 8:
+            put(wire.compact_count(self.groups))
+            for offset_fetch_request_group in self.groups:
+                offset_fetch_request_group._write(put, version)
+        elif self.groups:
+            raise wire.Unwritable
+        if version >= 7:
+            put(wire.pack_bool(self.require_stable))
+        elif self.require_stable:
+            raise wire.Unwritable
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 7:
+            self.group_id, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        else:
+            self.group_id = ""
+        if version <= 7:
+            n, pos = (wire.read_compact_nullable_count if version >= 6 else wire.read_nullable_count if version >= 2 else wire.read_count)(buf, pos, 3)
+            if n < 0:
+                self.topics = None
+            else:
+                self.topics, pos = wire.read_structs(OffsetFetchRequestTopic._read, buf, pos, n, version)
+        else:
+            self.topics = []
+        if version >= 8:
+            n, pos = wire.read_compact_count(buf, pos, 3)
+            self.groups, pos = wire.read_structs(OffsetFetchRequestGroup._read, buf, pos, n, version)
+        else:
+            self.groups = []
+        if version >= 7:
+            (self.require_stable,) = wire.unpack_bool(buf, pos)
+            pos += 1
+        else:
+            self.require_stable = False
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,366 @@
+"""OffsetFetchResponse: response, key 9, versions 1-10, flexible from 6.
+
+Generated from schemas/kafka/OffsetFetchResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_iq, pack_iq = wire.fused("iq")
+unpack_iqi, pack_iqi = wire.fused("iqi")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchResponsePartition(Struct):
+    """Part of OffsetFetchResponse, v1-7."""
+
+    partition_index: int = 0  # int32
+    committed_offset: int = 0  # int64
+    committed_leader_epoch: int = -1  # int32, v5+, ignorable
+    metadata: str | None = ""  # string
+    error_code: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (1, 7), default=0),
+        Field("CommittedOffset", "committed_offset", "int64", (1, 7), default=0),
+        Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (5, 7), default=-1, ignorable=True),
+        Field("Metadata", "metadata", "string", (1, 7), nullable=(1, 7), default=""),
+        Field("ErrorCode", "error_code", "int16", (1, 7), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.partition_index, self.committed_offset))
+        if version >= 5:
+            put(wire.pack_int32(self.committed_leader_epoch))
+        put((wire.compact_nullable_string if version >= 6 else wire.nullable_string)(self.metadata))
+        put(wire.pack_int16(self.error_code))
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponsePartition, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_index, self.committed_offset = unpack_iq(buf, pos)
+        pos += 12
+        if version >= 5:
+            (self.committed_leader_epoch,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.committed_leader_epoch = -1
+        self.metadata, pos = (wire.read_compact_nullable_string if version >= 6 else wire.read_nullable_string)(buf, pos)
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchResponseTopic(Struct):
+    """Part of OffsetFetchResponse, v1-7."""
+
+    name: str = ""  # string, topicName
+    partitions: list[OffsetFetchResponsePartition] = field(default_factory=list)  # []OffsetFetchResponsePartition
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (1, 7), default="", entity="topicName"),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (1, 7),
+            is_array=True,
+            default=[],
+            struct=OffsetFetchResponsePartition,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 6 else wire.string)(self.name))
+        put((wire.compact_count if version >= 6 else wire.count)(self.partitions))
+        for offset_fetch_response_partition in self.partitions:
+            offset_fetch_response_partition._write(put, version)
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponseTopic, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 16)
+        self.partitions, pos = wire.read_structs(OffsetFetchResponsePartition._read, buf, pos, n, version)
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchResponsePartitions(Struct):
+    """Part of OffsetFetchResponse, v8+."""
+
+    partition_index: int = 0  # int32
+    committed_offset: int = 0  # int64
+    committed_leader_epoch: int = -1  # int32, ignorable
+    metadata: str | None = ""  # string
+    error_code: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (8, 10), default=0),
+        Field("CommittedOffset", "committed_offset", "int64", (8, 10), default=0),
+        Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (8, 10), default=-1, ignorable=True),
+        Field("Metadata", "metadata", "string", (8, 10), nullable=(8, 10), default=""),
+        Field("ErrorCode", "error_code", "int16", (8, 10), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+        put(wire.compact_nullable_string(self.metadata))
+        put(wire.pack_int16(self.error_code))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponsePartitions, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.partition_index,
+            self.committed_offset,
+            self.committed_leader_epoch,
+        ) = unpack_iqi(buf, pos)
+        pos += 16
+        self.metadata, pos = wire.read_compact_nullable_string(buf, pos)
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchResponseTopics(Struct):
+    """Part of OffsetFetchResponse, v8+."""
+
+    name: str = ""  # string, v8-9, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
+    partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)  # []OffsetFetchResponsePartitions
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (8, 9), default="", ignorable=True, entity="topicName"),
+        Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (8, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetFetchResponsePartitions,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 9:
+            put(wire.compact_string(self.name))
+        if version >= 10:
+            put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        for offset_fetch_response_partitions in self.partitions:
+            offset_fetch_response_partitions._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponseTopics, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 9:
+            self.name, pos = wire.read_compact_string(buf, pos)
+        else:
+            self.name = ""
+        if version >= 10:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = wire.read_compact_count(buf, pos, 20)
+        self.partitions, pos = wire.read_structs(OffsetFetchResponsePartitions._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchResponseGroup(Struct):
+    """Part of OffsetFetchResponse, v8+."""
+
+    group_id: str = ""  # string, groupId
+    topics: list[OffsetFetchResponseTopics] = field(default_factory=list)  # []OffsetFetchResponseTopics
+    error_code: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (8, 10), default="", entity="groupId"),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (8, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetFetchResponseTopics,
+        ),
+        Field("ErrorCode", "error_code", "int16", (8, 10), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.group_id))
+        put(wire.compact_count(self.topics))
+        for offset_fetch_response_topics in self.topics:
+            offset_fetch_response_topics._write(put, version)
+        put(wire.pack_int16(self.error_code))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponseGroup, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.topics, pos = wire.read_structs(OffsetFetchResponseTopics._read, buf, pos, n, version)
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetFetchResponse(Message):
+    """OffsetFetchResponse, versions 1-10."""
+
+    throttle_time_ms: int = 0  # int32, v3+, ignorable
+    topics: list[OffsetFetchResponseTopic] = field(default_factory=list)  # []OffsetFetchResponseTopic, v1-7
+    error_code: int = 0  # int16, v2-7, ignorable
+    groups: list[OffsetFetchResponseGroup] = field(default_factory=list)  # []OffsetFetchResponseGroup, v8+
+
+    NAME: ClassVar[str] = "OffsetFetchResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 9
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 10
+    FLEXIBLE_FROM: ClassVar[int | None] = 6
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 10), default=0, ignorable=True),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (1, 7),
+            is_array=True,
+            default=[],
+            struct=OffsetFetchResponseTopic,
+        ),
+        Field("ErrorCode", "error_code", "int16", (2, 7), default=0, ignorable=True),
+        Field(
+            "Groups",
+            "groups",
+            "struct",
+            (8, 10),
+            is_array=True,
+            default=[],
+            struct=OffsetFetchResponseGroup,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version >= 3:
+            put(wire.pack_int32(self.throttle_time_ms))
+        if version <= 7:
+            put((wire.compact_count if version >= 6 else wire.count)(self.topics))
+            for offset_fetch_response_topic in self.topics:
+                offset_fetch_response_topic._write(put, version)
+        elif self.topics:
+            raise wire.Unwritable
+        if 2 <= version <= 7:
+            put(wire.pack_int16(self.error_code))
+        if version >= 8:
+            put(wire.compact_count(self.groups))
+            for offset_fetch_response_group in self.groups:
+                offset_fetch_response_group._write(put, version)
+        elif self.groups:
+            raise wire.Unwritable
+        if version >= 6:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version >= 3:
+            (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+            pos += 4
+        else:
+            self.throttle_time_ms = 0
+        if version <= 7:
+            n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 3)
+            self.topics, pos = wire.read_structs(OffsetFetchResponseTopic._read, buf, pos, n, version)
+        else:
+            self.topics = []
+        if 2 <= version <= 7:
+            (self.error_code,) = wire.unpack_int16(buf, pos)
+            pos += 2
+        else:
+            self.error_code = 0
+        if version >= 8:
+            n, pos = wire.read_compact_count(buf, pos, 5)
+            self.groups, pos = wire.read_structs(OffsetFetchResponseGroup._read, buf, pos, n, version)
+        else:
+            self.groups = []
+        if version >= 6:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

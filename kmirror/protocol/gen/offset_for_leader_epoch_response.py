@@ -1,0 +1,155 @@
+"""OffsetForLeaderEpochResponse: response, key 23, versions 2-4, flexible from 4.
+
+Generated from schemas/kafka/OffsetForLeaderEpochResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_hiiq, pack_hiiq = wire.fused("hiiq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class EpochEndOffset(Struct):
+    """Part of OffsetForLeaderEpochResponse."""
+
+    error_code: int = 0  # int16
+    partition: int = 0  # int32
+    leader_epoch: int = -1  # int32, ignorable
+    end_offset: int = -1  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (2, 4), default=0),
+        Field("Partition", "partition", "int32", (2, 4), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (2, 4), default=-1, ignorable=True),
+        Field("EndOffset", "end_offset", "int64", (2, 4), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_hiiq(self.error_code, self.partition, self.leader_epoch, self.end_offset))
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[EpochEndOffset, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.error_code,
+            self.partition,
+            self.leader_epoch,
+            self.end_offset,
+        ) = unpack_hiiq(buf, pos)
+        pos += 18
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetForLeaderTopicResult(Struct):
+    """Part of OffsetForLeaderEpochResponse."""
+
+    topic: str = ""  # string, topicName
+    partitions: list[EpochEndOffset] = field(default_factory=list)  # []EpochEndOffset
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Topic", "topic", "string", (2, 4), default="", entity="topicName", map_key=True),
+        Field("Partitions", "partitions", "struct", (2, 4), is_array=True, default=[], struct=EpochEndOffset),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 4 else wire.string)(self.topic))
+        put((wire.compact_count if version >= 4 else wire.count)(self.partitions))
+        for epoch_end_offset in self.partitions:
+            epoch_end_offset._write(put, version)
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetForLeaderTopicResult, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 18)
+        self.partitions, pos = wire.read_structs(EpochEndOffset._read, buf, pos, n, version)
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class OffsetForLeaderEpochResponse(Message):
+    """OffsetForLeaderEpochResponse, versions 2-4."""
+
+    throttle_time_ms: int = 0  # int32, ignorable
+    topics: list[OffsetForLeaderTopicResult] = field(default_factory=list)  # []OffsetForLeaderTopicResult
+
+    NAME: ClassVar[str] = "OffsetForLeaderEpochResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 23
+    MIN_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 4
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 4), default=0, ignorable=True),
+        Field(
+            "Topics",
+            "topics",
+            "struct",
+            (2, 4),
+            is_array=True,
+            default=[],
+            struct=OffsetForLeaderTopicResult,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.throttle_time_ms))
+        put((wire.compact_count if version >= 4 else wire.count)(self.topics))
+        for offset_for_leader_topic_result in self.topics:
+            offset_for_leader_topic_result._write(put, version)
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetForLeaderEpochResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 3)
+        self.topics, pos = wire.read_structs(OffsetForLeaderTopicResult._read, buf, pos, n, version)
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,257 @@
+"""PartitionChangeRecord: metadata, key 5, versions 0-2, flexible from 0.
+
+Generated from schemas/metadata/PartitionChangeRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionChangeRecord(Message):
+    """PartitionChangeRecord, versions 0-2."""
+
+    partition_id: int = -1  # int32
+    topic_id: Uuid = Uuid.ZERO  # uuid
+    isr: list[int] | None = None  # []int32, tag 0, brokerId
+    leader: int = -2  # int32, tag 1, brokerId
+    replicas: list[int] | None = None  # []int32, tag 2, brokerId
+    removing_replicas: list[int] | None = None  # []int32, tag 3, brokerId
+    adding_replicas: list[int] | None = None  # []int32, tag 4, brokerId
+    leader_recovery_state: int = -1  # int8, tag 5
+    directories: list[Uuid] | None = None  # []uuid, v1+, tag 8
+    eligible_leader_replicas: list[int] | None = None  # []int32, v2+, tag 6, brokerId
+    last_known_elr: list[int] | None = None  # []int32, v2+, tag 7, brokerId
+
+    NAME: ClassVar[str] = "PartitionChangeRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 5
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionId", "partition_id", "int32", (0, 2), default=-1),
+        Field("TopicId", "topic_id", "uuid", (0, 2), default=Uuid.ZERO),
+        Field(
+            "Isr",
+            "isr",
+            "int32",
+            (0, 2),
+            is_array=True,
+            nullable=(0, 2),
+            tagged=(0, 2),
+            tag=0,
+            entity="brokerId",
+        ),
+        Field("Leader", "leader", "int32", (0, 2), tagged=(0, 2), tag=1, default=-2, entity="brokerId"),
+        Field(
+            "Replicas",
+            "replicas",
+            "int32",
+            (0, 2),
+            is_array=True,
+            nullable=(0, 2),
+            tagged=(0, 2),
+            tag=2,
+            entity="brokerId",
+        ),
+        Field(
+            "RemovingReplicas",
+            "removing_replicas",
+            "int32",
+            (0, 2),
+            is_array=True,
+            nullable=(0, 2),
+            tagged=(0, 2),
+            tag=3,
+            entity="brokerId",
+        ),
+        Field(
+            "AddingReplicas",
+            "adding_replicas",
+            "int32",
+            (0, 2),
+            is_array=True,
+            nullable=(0, 2),
+            tagged=(0, 2),
+            tag=4,
+            entity="brokerId",
+        ),
+        Field(
+            "LeaderRecoveryState",
+            "leader_recovery_state",
+            "int8",
+            (0, 2),
+            tagged=(0, 2),
+            tag=5,
+            default=-1,
+        ),
+        Field(
+            "Directories",
+            "directories",
+            "uuid",
+            (1, 2),
+            is_array=True,
+            nullable=(1, 2),
+            tagged=(1, 2),
+            tag=8,
+        ),
+        Field(
+            "EligibleLeaderReplicas",
+            "eligible_leader_replicas",
+            "int32",
+            (2, 2),
+            is_array=True,
+            nullable=(2, 2),
+            tagged=(2, 2),
+            tag=6,
+            entity="brokerId",
+        ),
+        Field(
+            "LastKnownElr",
+            "last_known_elr",
+            "int32",
+            (2, 2),
+            is_array=True,
+            nullable=(2, 2),
+            tagged=(2, 2),
+            tag=7,
+            entity="brokerId",
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.partition_id))
+        put(wire.uuid(self.topic_id))
+        if version < 1 and self.directories is not None:
+            raise wire.Unwritable
+        if version < 2 and self.eligible_leader_replicas is not None:
+            raise wire.Unwritable
+        if version < 2 and self.last_known_elr is not None:
+            raise wire.Unwritable
+        tags: list[tuple[int, bytes]] = []
+        if self.isr is not None:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_nullable_count(self.isr))
+            body_0.append(wire.numbers(self.isr or (), "i"))
+            tags.append((0, b"".join(body_0)))
+        if self.leader != -2:
+            tags.append((1, wire.pack_int32(self.leader)))
+        if self.replicas is not None:
+            body_2: list[wire.Chunk] = []
+            body_2.append(wire.compact_nullable_count(self.replicas))
+            body_2.append(wire.numbers(self.replicas or (), "i"))
+            tags.append((2, b"".join(body_2)))
+        if self.removing_replicas is not None:
+            body_3: list[wire.Chunk] = []
+            body_3.append(wire.compact_nullable_count(self.removing_replicas))
+            body_3.append(wire.numbers(self.removing_replicas or (), "i"))
+            tags.append((3, b"".join(body_3)))
+        if self.adding_replicas is not None:
+            body_4: list[wire.Chunk] = []
+            body_4.append(wire.compact_nullable_count(self.adding_replicas))
+            body_4.append(wire.numbers(self.adding_replicas or (), "i"))
+            tags.append((4, b"".join(body_4)))
+        if self.leader_recovery_state != -1:
+            tags.append((5, wire.pack_int8(self.leader_recovery_state)))
+        if version >= 2 and self.eligible_leader_replicas is not None:
+            body_6: list[wire.Chunk] = []
+            body_6.append(wire.compact_nullable_count(self.eligible_leader_replicas))
+            body_6.append(wire.numbers(self.eligible_leader_replicas or (), "i"))
+            tags.append((6, b"".join(body_6)))
+        if version >= 2 and self.last_known_elr is not None:
+            body_7: list[wire.Chunk] = []
+            body_7.append(wire.compact_nullable_count(self.last_known_elr))
+            body_7.append(wire.numbers(self.last_known_elr or (), "i"))
+            tags.append((7, b"".join(body_7)))
+        if version >= 1 and self.directories is not None:
+            body_8: list[wire.Chunk] = []
+            body_8.append(wire.compact_nullable_count(self.directories))
+            for uuid in self.directories or ():
+                body_8.append(wire.uuid(uuid))
+            tags.append((8, b"".join(body_8)))
+        wire.put_tags(put, tags, self.unknown_tags, 9)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionChangeRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.partition_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        self.isr = None
+        self.leader = -2
+        self.replicas = None
+        self.removing_replicas = None
+        self.adding_replicas = None
+        self.leader_recovery_state = -1
+        self.directories = None
+        self.eligible_leader_replicas = None
+        self.last_known_elr = None
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.isr = None
+                else:
+                    self.isr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 1:
+                (self.leader,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            elif tag == 2:
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.replicas = None
+                else:
+                    self.replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 3:
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.removing_replicas = None
+                else:
+                    self.removing_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 4:
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.adding_replicas = None
+                else:
+                    self.adding_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 5:
+                (self.leader_recovery_state,) = wire.unpack_int8(buf, pos)
+                pos += 1
+            elif tag == 6:
+                if version < 2:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.eligible_leader_replicas = None
+                else:
+                    self.eligible_leader_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 7:
+                if version < 2:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.last_known_elr = None
+                else:
+                    self.last_known_elr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 8:
+                if version < 1:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 16)
+                if n < 0:
+                    self.directories = None
+                else:
+                    self.directories, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

@@ -1,0 +1,189 @@
+"""PartitionRecord: metadata, key 3, versions 0-2, flexible from 0.
+
+Generated from schemas/metadata/PartitionRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+from kmirror.protocol.uuid import Uuid
+
+unpack_iii, pack_iii = wire.fused("iii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionRecord(Message):
+    """PartitionRecord, versions 0-2."""
+
+    partition_id: int = -1  # int32
+    topic_id: Uuid = Uuid.ZERO  # uuid
+    replicas: list[int] = field(default_factory=list)  # []int32, brokerId
+    isr: list[int] = field(default_factory=list)  # []int32
+    removing_replicas: list[int] = field(default_factory=list)  # []int32, brokerId
+    adding_replicas: list[int] = field(default_factory=list)  # []int32, brokerId
+    leader: int = -1  # int32, brokerId
+    leader_recovery_state: int = 0  # int8, tag 0
+    leader_epoch: int = -1  # int32
+    partition_epoch: int = -1  # int32
+    directories: list[Uuid] = field(default_factory=list)  # []uuid, v1+
+    eligible_leader_replicas: list[int] | None = None  # []int32, v2+, tag 1, brokerId
+    last_known_elr: list[int] | None = None  # []int32, v2+, tag 2, brokerId
+
+    NAME: ClassVar[str] = "PartitionRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 3
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionId", "partition_id", "int32", (0, 2), default=-1),
+        Field("TopicId", "topic_id", "uuid", (0, 2), default=Uuid.ZERO),
+        Field("Replicas", "replicas", "int32", (0, 2), is_array=True, default=[], entity="brokerId"),
+        Field("Isr", "isr", "int32", (0, 2), is_array=True, default=[]),
+        Field(
+            "RemovingReplicas",
+            "removing_replicas",
+            "int32",
+            (0, 2),
+            is_array=True,
+            default=[],
+            entity="brokerId",
+        ),
+        Field(
+            "AddingReplicas",
+            "adding_replicas",
+            "int32",
+            (0, 2),
+            is_array=True,
+            default=[],
+            entity="brokerId",
+        ),
+        Field("Leader", "leader", "int32", (0, 2), default=-1, entity="brokerId"),
+        Field(
+            "LeaderRecoveryState",
+            "leader_recovery_state",
+            "int8",
+            (0, 2),
+            tagged=(0, 2),
+            tag=0,
+            default=0,
+        ),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 2), default=-1),
+        Field("PartitionEpoch", "partition_epoch", "int32", (0, 2), default=-1),
+        Field("Directories", "directories", "uuid", (1, 2), is_array=True, default=[]),
+        Field(
+            "EligibleLeaderReplicas",
+            "eligible_leader_replicas",
+            "int32",
+            (2, 2),
+            is_array=True,
+            nullable=(2, 2),
+            tagged=(2, 2),
+            tag=1,
+            entity="brokerId",
+        ),
+        Field(
+            "LastKnownElr",
+            "last_known_elr",
+            "int32",
+            (2, 2),
+            is_array=True,
+            nullable=(2, 2),
+            tagged=(2, 2),
+            tag=2,
+            entity="brokerId",
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.partition_id))
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.replicas))
+        put(wire.numbers(self.replicas, "i"))
+        put(wire.compact_count(self.isr))
+        put(wire.numbers(self.isr, "i"))
+        put(wire.compact_count(self.removing_replicas))
+        put(wire.numbers(self.removing_replicas, "i"))
+        put(wire.compact_count(self.adding_replicas))
+        put(wire.numbers(self.adding_replicas, "i"))
+        put(pack_iii(self.leader, self.leader_epoch, self.partition_epoch))
+        if version >= 1:
+            put(wire.compact_count(self.directories))
+            for uuid in self.directories:
+                put(wire.uuid(uuid))
+        elif self.directories:
+            raise wire.Unwritable
+        if version < 2 and self.eligible_leader_replicas is not None:
+            raise wire.Unwritable
+        if version < 2 and self.last_known_elr is not None:
+            raise wire.Unwritable
+        tags: list[tuple[int, bytes]] = []
+        if self.leader_recovery_state:
+            tags.append((0, wire.pack_int8(self.leader_recovery_state)))
+        if version >= 2 and self.eligible_leader_replicas is not None:
+            body_1: list[wire.Chunk] = []
+            body_1.append(wire.compact_nullable_count(self.eligible_leader_replicas))
+            body_1.append(wire.numbers(self.eligible_leader_replicas or (), "i"))
+            tags.append((1, b"".join(body_1)))
+        if version >= 2 and self.last_known_elr is not None:
+            body_2: list[wire.Chunk] = []
+            body_2.append(wire.compact_nullable_count(self.last_known_elr))
+            body_2.append(wire.numbers(self.last_known_elr or (), "i"))
+            tags.append((2, b"".join(body_2)))
+        wire.put_tags(put, tags, self.unknown_tags, 3)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.partition_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.isr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.removing_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.adding_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        self.leader, self.leader_epoch, self.partition_epoch = unpack_iii(buf, pos)
+        pos += 12
+        if version >= 1:
+            n, pos = wire.read_compact_count(buf, pos, 16)
+            self.directories, pos = wire.read_many(wire.read_uuid, buf, pos, n)
+        else:
+            self.directories = []
+        self.leader_recovery_state = 0
+        self.eligible_leader_replicas = None
+        self.last_known_elr = None
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.leader_recovery_state,) = wire.unpack_int8(buf, pos)
+                pos += 1
+            elif tag == 1:
+                if version < 2:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.eligible_leader_replicas = None
+                else:
+                    self.eligible_leader_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            elif tag == 2:
+                if version < 2:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_nullable_count(buf, pos, 4)
+                if n < 0:
+                    self.last_known_elr = None
+                else:
+                    self.last_known_elr, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

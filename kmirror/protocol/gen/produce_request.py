@@ -1,0 +1,192 @@
+"""ProduceRequest: request, key 0, versions 3-13, flexible from 9.
+
+Generated from schemas/kafka/ProduceRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_hi, pack_hi = wire.fused("hi")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionProduceData(Struct):
+    """Part of ProduceRequest."""
+
+    index: int = 0  # int32
+    records: bytes | memoryview | None = None  # records
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Index", "index", "int32", (3, 13), default=0),
+        Field("Records", "records", "records", (3, 13), nullable=(3, 13)),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.index))
+        (wire.put_compact_nullable_bytes if version >= 9 else wire.put_nullable_bytes)(put, self.records)
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionProduceData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.index,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.records, pos = (wire.read_compact_nullable_records if version >= 9 else wire.read_nullable_records)(buf, pos)
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicProduceData(Struct):
+    """Part of ProduceRequest."""
+
+    name: str = ""  # string, v3-12, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
+    partition_data: list[PartitionProduceData] = field(default_factory=list)  # []PartitionProduceData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "Name",
+            "name",
+            "string",
+            (3, 12),
+            default="",
+            ignorable=True,
+            entity="topicName",
+            map_key=True,
+        ),
+        Field("TopicId", "topic_id", "uuid", (13, 13), default=Uuid.ZERO, ignorable=True, map_key=True),
+        Field(
+            "PartitionData",
+            "partition_data",
+            "struct",
+            (3, 13),
+            is_array=True,
+            default=[],
+            struct=PartitionProduceData,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 12:
+            put((wire.compact_string if version >= 9 else wire.string)(self.name))
+        if version >= 13:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 9 else wire.count)(self.partition_data))
+        for partition_produce_data in self.partition_data:
+            partition_produce_data._write(put, version)
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicProduceData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 12:
+            self.name, pos = (wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
+        else:
+            self.name = ""
+        if version >= 13:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 6)
+        self.partition_data, pos = wire.read_structs(PartitionProduceData._read, buf, pos, n, version)
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ProduceRequest(Message):
+    """ProduceRequest, versions 3-13."""
+
+    transactional_id: str | None = None  # string, transactionalId
+    acks: int = 0  # int16
+    timeout_ms: int = 0  # int32
+    topic_data: list[TopicProduceData] = field(default_factory=list)  # []TopicProduceData
+
+    NAME: ClassVar[str] = "ProduceRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 0
+    MIN_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 13
+    FLEXIBLE_FROM: ClassVar[int | None] = 9
+    HAS_RECORDS: ClassVar[bool] = True
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "TransactionalId",
+            "transactional_id",
+            "string",
+            (3, 13),
+            nullable=(3, 13),
+            entity="transactionalId",
+        ),
+        Field("Acks", "acks", "int16", (3, 13), default=0),
+        Field("TimeoutMs", "timeout_ms", "int32", (3, 13), default=0),
+        Field(
+            "TopicData",
+            "topic_data",
+            "struct",
+            (3, 13),
+            is_array=True,
+            default=[],
+            struct=TopicProduceData,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.transactional_id))
+        put(pack_hi(self.acks, self.timeout_ms))
+        put((wire.compact_count if version >= 9 else wire.count)(self.topic_data))
+        for topic_produce_data in self.topic_data:
+            topic_produce_data._write(put, version)
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ProduceRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.transactional_id, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
+        self.acks, self.timeout_ms = unpack_hi(buf, pos)
+        pos += 6
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 3)
+        self.topic_data, pos = wire.read_structs(TopicProduceData._read, buf, pos, n, version)
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

@@ -1,0 +1,382 @@
+"""ProduceResponse: response, key 0, versions 3-13, flexible from 9.
+
+Generated from schemas/kafka/ProduceResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_ihqq, pack_ihqq = wire.fused("ihqq")
+unpack_ii, pack_ii = wire.fused("ii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class BatchIndexAndErrorMessage(Struct):
+    """Part of ProduceResponse, v8+."""
+
+    batch_index: int = 0  # int32
+    batch_index_error_message: str | None = None  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("BatchIndex", "batch_index", "int32", (8, 13), default=0),
+        Field("BatchIndexErrorMessage", "batch_index_error_message", "string", (8, 13), nullable=(8, 13)),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.batch_index))
+        put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.batch_index_error_message))
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[BatchIndexAndErrorMessage, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.batch_index,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.batch_index_error_message, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class LeaderIdAndEpoch(Struct):
+    """Part of ProduceResponse, v10+."""
+
+    leader_id: int = -1  # int32, brokerId
+    leader_epoch: int = -1  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("LeaderId", "leader_id", "int32", (10, 13), default=-1, entity="brokerId"),
+        Field("LeaderEpoch", "leader_epoch", "int32", (10, 13), default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.leader_id, self.leader_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
+        pos += 8
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionProduceResponse(Struct):
+    """Part of ProduceResponse."""
+
+    index: int = 0  # int32
+    error_code: int = 0  # int16
+    base_offset: int = 0  # int64
+    log_append_time_ms: int = -1  # int64, ignorable
+    log_start_offset: int = -1  # int64, v5+, ignorable
+    record_errors: list[BatchIndexAndErrorMessage] = field(default_factory=list)  # []BatchIndexAndErrorMessage, v8+, ignorable
+    error_message: str | None = None  # string, v8+, ignorable
+    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)  # LeaderIdAndEpoch, v10+, tag 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Index", "index", "int32", (3, 13), default=0),
+        Field("ErrorCode", "error_code", "int16", (3, 13), default=0),
+        Field("BaseOffset", "base_offset", "int64", (3, 13), default=0),
+        Field("LogAppendTimeMs", "log_append_time_ms", "int64", (3, 13), default=-1, ignorable=True),
+        Field("LogStartOffset", "log_start_offset", "int64", (5, 13), default=-1, ignorable=True),
+        Field(
+            "RecordErrors",
+            "record_errors",
+            "struct",
+            (8, 13),
+            is_array=True,
+            default=[],
+            ignorable=True,
+            struct=BatchIndexAndErrorMessage,
+        ),
+        Field("ErrorMessage", "error_message", "string", (8, 13), nullable=(8, 13), ignorable=True),
+        Field(
+            "CurrentLeader",
+            "current_leader",
+            "struct",
+            (10, 13),
+            tagged=(10, 13),
+            tag=0,
+            default={},
+            struct=LeaderIdAndEpoch,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ihqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms))
+        if version >= 5:
+            put(wire.pack_int64(self.log_start_offset))
+        if version >= 8:
+            put((wire.compact_count if version >= 9 else wire.count)(self.record_errors))
+            for batch_index_and_error_message in self.record_errors:
+                batch_index_and_error_message._write(put, version)
+        if version >= 8:
+            put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.error_message))
+        if version < 10 and self.current_leader != LeaderIdAndEpoch():
+            raise wire.Unwritable
+        if version >= 9:
+            tags: list[tuple[int, bytes]] = []
+            if version >= 10 and self.current_leader != LeaderIdAndEpoch():
+                body_0: list[wire.Chunk] = []
+                self.current_leader._write(body_0.append, version)
+                tags.append((0, b"".join(body_0)))
+            wire.put_tags(put, tags, self.unknown_tags, 1)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionProduceResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.index,
+            self.error_code,
+            self.base_offset,
+            self.log_append_time_ms,
+        ) = unpack_ihqq(buf, pos)
+        pos += 22
+        if version >= 5:
+            (self.log_start_offset,) = wire.unpack_int64(buf, pos)
+            pos += 8
+        else:
+            self.log_start_offset = -1
+        if version >= 8:
+            n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 6)
+            self.record_errors, pos = wire.read_structs(BatchIndexAndErrorMessage._read, buf, pos, n, version)
+        else:
+            self.record_errors = []
+        if version >= 8:
+            self.error_message, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.error_message = None
+        self.current_leader = LeaderIdAndEpoch()
+        if version >= 9:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    if version < 10:
+                        raise wire.Malformed
+                    self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicProduceResponse(Struct):
+    """Part of ProduceResponse."""
+
+    name: str = ""  # string, v3-12, ignorable, topicName
+    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
+    partition_responses: list[PartitionProduceResponse] = field(default_factory=list)  # []PartitionProduceResponse
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "Name",
+            "name",
+            "string",
+            (3, 12),
+            default="",
+            ignorable=True,
+            entity="topicName",
+            map_key=True,
+        ),
+        Field("TopicId", "topic_id", "uuid", (13, 13), default=Uuid.ZERO, ignorable=True, map_key=True),
+        Field(
+            "PartitionResponses",
+            "partition_responses",
+            "struct",
+            (3, 13),
+            is_array=True,
+            default=[],
+            struct=PartitionProduceResponse,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        if version <= 12:
+            put((wire.compact_string if version >= 9 else wire.string)(self.name))
+        if version >= 13:
+            put(wire.uuid(self.topic_id))
+        put((wire.compact_count if version >= 9 else wire.count)(self.partition_responses))
+        for partition_produce_response in self.partition_responses:
+            partition_produce_response._write(put, version)
+        if version >= 9:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicProduceResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        if version <= 12:
+            self.name, pos = (wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
+        else:
+            self.name = ""
+        if version >= 13:
+            self.topic_id, pos = wire.read_uuid(buf, pos)
+        else:
+            self.topic_id = Uuid.ZERO
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 22)
+        self.partition_responses, pos = wire.read_structs(PartitionProduceResponse._read, buf, pos, n, version)
+        if version >= 9:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class NodeEndpoint(Struct):
+    """Part of ProduceResponse, v10+."""
+
+    node_id: int = 0  # int32, brokerId
+    host: str = ""  # string
+    port: int = 0  # int32
+    rack: str | None = None  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("NodeId", "node_id", "int32", (10, 13), default=0, entity="brokerId", map_key=True),
+        Field("Host", "host", "string", (10, 13), default=""),
+        Field("Port", "port", "int32", (10, 13), default=0),
+        Field("Rack", "rack", "string", (10, 13), nullable=(10, 13)),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.node_id))
+        put(wire.compact_string(self.host))
+        put(wire.pack_int32(self.port))
+        put(wire.compact_nullable_string(self.rack))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.node_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.host, pos = wire.read_compact_string(buf, pos)
+        (self.port,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.rack, pos = wire.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ProduceResponse(Message):
+    """ProduceResponse, versions 3-13."""
+
+    responses: list[TopicProduceResponse] = field(default_factory=list)  # []TopicProduceResponse
+    throttle_time_ms: int = 0  # int32, ignorable
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint, v10+, tag 0
+
+    NAME: ClassVar[str] = "ProduceResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 0
+    MIN_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 13
+    FLEXIBLE_FROM: ClassVar[int | None] = 9
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "Responses",
+            "responses",
+            "struct",
+            (3, 13),
+            is_array=True,
+            default=[],
+            struct=TopicProduceResponse,
+        ),
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 13), default=0, ignorable=True),
+        Field(
+            "NodeEndpoints",
+            "node_endpoints",
+            "struct",
+            (10, 13),
+            is_array=True,
+            tagged=(10, 13),
+            tag=0,
+            default=[],
+            struct=NodeEndpoint,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_count if version >= 9 else wire.count)(self.responses))
+        for topic_produce_response in self.responses:
+            topic_produce_response._write(put, version)
+        put(wire.pack_int32(self.throttle_time_ms))
+        if version < 10 and self.node_endpoints:
+            raise wire.Unwritable
+        if version >= 9:
+            tags: list[tuple[int, bytes]] = []
+            if version >= 10 and self.node_endpoints:
+                body_0: list[wire.Chunk] = []
+                body_0.append(wire.compact_count(self.node_endpoints))
+                for node_endpoint in self.node_endpoints:
+                    node_endpoint._write(body_0.append, version)
+                tags.append((0, b"".join(body_0)))
+            wire.put_tags(put, tags, self.unknown_tags, 1)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ProduceResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 3)
+        self.responses, pos = wire.read_structs(TopicProduceResponse._read, buf, pos, n, version)
+        (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.node_endpoints = []
+        if version >= 9:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    if version < 10:
+                        raise wire.Malformed
+                    n, pos = wire.read_compact_count(buf, pos, 11)
+                    self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

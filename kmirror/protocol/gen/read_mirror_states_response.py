@@ -1,0 +1,168 @@
+"""ReadMirrorStatesResponse: response, key 100, versions 0, flexible from 0.
+
+Generated from schemas/mirroring/ReadMirrorStatesResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_iibh, pack_iibh = wire.fused("iibh")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionResult(Struct):
+    """Part of ReadMirrorStatesResponse."""
+
+    # Partition.
+    partition_index: int = 0  # int32
+    # Last mirror epoch, -1 if there is none.
+    last_mirror_epoch: int = -1  # int32
+    # Byte of the mirror state.
+    state: int = 0  # int8
+    # Error code, 0 if all is well.
+    error_code: int = 0  # int16
+    # Leader epoch of the mirrored partition at the time of the write: an older one is fenced.
+    leader_epoch: int = -1  # int32, tag 0
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
+        Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=-1),
+        Field("State", "state", "int8", (0, 0), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), tagged=(0, 0), tag=0, default=-1),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iibh(self.partition_index, self.last_mirror_epoch, self.state, self.error_code))
+        tags: list[tuple[int, bytes]] = []
+        if self.leader_epoch != -1:
+            tags.append((0, wire.pack_int32(self.leader_epoch)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.partition_index,
+            self.last_mirror_epoch,
+            self.state,
+            self.error_code,
+        ) = unpack_iibh(buf, pos)
+        pos += 11
+        self.leader_epoch = -1
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.leader_epoch,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicResult(Struct):
+    """Part of ReadMirrorStatesResponse."""
+
+    # Name of the topic.
+    name: str = ""  # string, topicName
+    # One entry for each partition.
+    partitions: list[PartitionResult] = field(default_factory=list)  # []PartitionResult
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=PartitionResult,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(wire.compact_count(self.partitions))
+        for partition_result in self.partitions:
+            partition_result._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicResult, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 12)
+        self.partitions, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReadMirrorStatesResponse(Message):
+    """Persisted states and last mirror epochs."""
+
+    # How long the broker held the answer back because of a quota, in milliseconds.
+    throttle_time_ms: int = 0  # int32
+    # Error code, 0 if all is well.
+    error_code: int = 0  # int16
+    # What went wrong, null if all is well.
+    error_message: str | None = None  # string
+    # One entry for each topic of the request.
+    topics: list[TopicResult] = field(default_factory=list)  # []TopicResult
+
+    NAME: ClassVar[str] = "ReadMirrorStatesResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 100
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
+        Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicResult),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.compact_count(self.topics))
+        for topic_result in self.topics:
+            topic_result._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReadMirrorStatesResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.topics, pos = wire.read_structs(TopicResult._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,126 @@
+"""ReadShareGroupStateSummaryRequest: request, key 87, versions 0-1, flexible from 0.
+
+Generated from schemas/kafka/ReadShareGroupStateSummaryRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_ii, pack_ii = wire.fused("ii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionData(Struct):
+    """Part of ReadShareGroupStateSummaryRequest."""
+
+    partition: int = 0  # int32
+    leader_epoch: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Partition", "partition", "int32", (0, 1), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 1), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.partition, self.leader_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition, self.leader_epoch = unpack_ii(buf, pos)
+        pos += 8
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReadStateSummaryData(Struct):
+    """Part of ReadShareGroupStateSummaryRequest."""
+
+    topic_id: Uuid = Uuid.ZERO  # uuid
+    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicId", "topic_id", "uuid", (0, 1), default=Uuid.ZERO),
+        Field("Partitions", "partitions", "struct", (0, 1), is_array=True, default=[], struct=PartitionData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        for partition_data in self.partitions:
+            partition_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReadStateSummaryData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 9)
+        self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ReadShareGroupStateSummaryRequest(Message):
+    """ReadShareGroupStateSummaryRequest, versions 0-1."""
+
+    group_id: str = ""  # string
+    topics: list[ReadStateSummaryData] = field(default_factory=list)  # []ReadStateSummaryData
+
+    NAME: ClassVar[str] = "ReadShareGroupStateSummaryRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 87
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (0, 1), default=""),
+        Field("Topics", "topics", "struct", (0, 1), is_array=True, default=[], struct=ReadStateSummaryData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.group_id))
+        put(wire.compact_count(self.topics))
+        for read_state_summary_data in self.topics:
+            read_state_summary_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 18)
+        self.topics, pos = wire.read_structs(ReadStateSummaryData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,230 @@
+"""RemoteLogSegmentMetadataRecord: metadata, key 0, versions 0, flexible from 0.
+
+Generated from schemas/storage/RemoteLogSegmentMetadataRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_iq, pack_iq = wire.fused("iq")
+unpack_qqiqq, pack_qqiqq = wire.fused("qqiqq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicIdPartitionEntry(Struct):
+    """Part of RemoteLogSegmentMetadataRecord."""
+
+    name: str = ""  # string
+    id: Uuid = Uuid.ZERO  # uuid
+    partition: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), default=""),
+        Field("Id", "id", "uuid", (0, 0), default=Uuid.ZERO),
+        Field("Partition", "partition", "int32", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(wire.uuid(self.id))
+        put(wire.pack_int32(self.partition))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicIdPartitionEntry, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.id, pos = wire.read_uuid(buf, pos)
+        (self.partition,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class RemoteLogSegmentIdEntry(Struct):
+    """Part of RemoteLogSegmentMetadataRecord."""
+
+    topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)  # TopicIdPartitionEntry
+    id: Uuid = Uuid.ZERO  # uuid
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "TopicIdPartition",
+            "topic_id_partition",
+            "struct",
+            (0, 0),
+            default={},
+            struct=TopicIdPartitionEntry,
+        ),
+        Field("Id", "id", "uuid", (0, 0), default=Uuid.ZERO),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        self.topic_id_partition._write(put, version)
+        put(wire.uuid(self.id))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoteLogSegmentIdEntry, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id_partition, pos = TopicIdPartitionEntry._read(buf, pos, version)
+        self.id, pos = wire.read_uuid(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class SegmentLeaderEpochEntry(Struct):
+    """Part of RemoteLogSegmentMetadataRecord."""
+
+    leader_epoch: int = 0  # int32
+    offset: int = 0  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=0),
+        Field("Offset", "offset", "int64", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.leader_epoch, self.offset))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[SegmentLeaderEpochEntry, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.leader_epoch, self.offset = unpack_iq(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class RemoteLogSegmentMetadataRecord(Message):
+    """RemoteLogSegmentMetadataRecord, versions 0."""
+
+    remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)  # RemoteLogSegmentIdEntry
+    start_offset: int = 0  # int64
+    end_offset: int = 0  # int64
+    broker_id: int = 0  # int32
+    max_timestamp_ms: int = 0  # int64
+    event_timestamp_ms: int = 0  # int64
+    segment_leader_epochs: list[SegmentLeaderEpochEntry] = field(default_factory=list)  # []SegmentLeaderEpochEntry
+    segment_size_in_bytes: int = 0  # int32
+    custom_metadata: bytes | None = None  # bytes
+    remote_log_segment_state: int = 0  # int8
+    txn_index_empty: bool = False  # bool, tag 0
+
+    NAME: ClassVar[str] = "RemoteLogSegmentMetadataRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 0
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "RemoteLogSegmentId",
+            "remote_log_segment_id",
+            "struct",
+            (0, 0),
+            default={},
+            struct=RemoteLogSegmentIdEntry,
+        ),
+        Field("StartOffset", "start_offset", "int64", (0, 0), default=0),
+        Field("EndOffset", "end_offset", "int64", (0, 0), default=0),
+        Field("BrokerId", "broker_id", "int32", (0, 0), default=0),
+        Field("MaxTimestampMs", "max_timestamp_ms", "int64", (0, 0), default=0),
+        Field("EventTimestampMs", "event_timestamp_ms", "int64", (0, 0), default=0),
+        Field(
+            "SegmentLeaderEpochs",
+            "segment_leader_epochs",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=SegmentLeaderEpochEntry,
+        ),
+        Field("SegmentSizeInBytes", "segment_size_in_bytes", "int32", (0, 0), default=0),
+        Field("CustomMetadata", "custom_metadata", "bytes", (0, 0), nullable=(0, 0)),
+        Field("RemoteLogSegmentState", "remote_log_segment_state", "int8", (0, 0), default=0),
+        Field("TxnIndexEmpty", "txn_index_empty", "bool", (0, 0), tagged=(0, 0), tag=0, default=False),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        self.remote_log_segment_id._write(put, version)
+        put(pack_qqiqq(
+            self.start_offset,
+            self.end_offset,
+            self.broker_id,
+            self.max_timestamp_ms,
+            self.event_timestamp_ms,
+        ))
+        put(wire.compact_count(self.segment_leader_epochs))
+        for segment_leader_epoch_entry in self.segment_leader_epochs:
+            segment_leader_epoch_entry._write(put, version)
+        put(wire.pack_int32(self.segment_size_in_bytes))
+        wire.put_compact_nullable_bytes(put, self.custom_metadata)
+        put(wire.pack_int8(self.remote_log_segment_state))
+        tags: list[tuple[int, bytes]] = []
+        if self.txn_index_empty:
+            tags.append((0, wire.pack_bool(self.txn_index_empty)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoteLogSegmentMetadataRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.remote_log_segment_id, pos = RemoteLogSegmentIdEntry._read(buf, pos, version)
+        (
+            self.start_offset,
+            self.end_offset,
+            self.broker_id,
+            self.max_timestamp_ms,
+            self.event_timestamp_ms,
+        ) = unpack_qqiqq(buf, pos)
+        pos += 36
+        n, pos = wire.read_compact_count(buf, pos, 13)
+        self.segment_leader_epochs, pos = wire.read_structs(SegmentLeaderEpochEntry._read, buf, pos, n, version)
+        (self.segment_size_in_bytes,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.custom_metadata, pos = wire.read_compact_nullable_bytes(buf, pos)
+        (self.remote_log_segment_state,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        self.txn_index_empty = False
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.txn_index_empty,) = wire.unpack_bool(buf, pos)
+                pos += 1
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

@@ -1,0 +1,309 @@
+"""ShareFetchResponse: response, key 78, versions 1-2, flexible from 0.
+
+Generated from schemas/kafka/ShareFetchResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_ii, pack_ii = wire.fused("ii")
+unpack_qqh, pack_qqh = wire.fused("qqh")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class LeaderIdAndEpoch(Struct):
+    """Part of ShareFetchResponse."""
+
+    leader_id: int = 0  # int32
+    leader_epoch: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("LeaderId", "leader_id", "int32", (1, 2), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (1, 2), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.leader_id, self.leader_epoch))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
+        pos += 8
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class AcquiredRecords(Struct):
+    """Part of ShareFetchResponse."""
+
+    first_offset: int = 0  # int64
+    last_offset: int = 0  # int64
+    delivery_count: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("FirstOffset", "first_offset", "int64", (1, 2), default=0),
+        Field("LastOffset", "last_offset", "int64", (1, 2), default=0),
+        Field("DeliveryCount", "delivery_count", "int16", (1, 2), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_qqh(self.first_offset, self.last_offset, self.delivery_count))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[AcquiredRecords, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.first_offset, self.last_offset, self.delivery_count = unpack_qqh(buf, pos)
+        pos += 18
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionData(Struct):
+    """Part of ShareFetchResponse."""
+
+    partition_index: int = 0  # int32
+    error_code: int = 0  # int16
+    error_message: str | None = None  # string
+    acknowledge_error_code: int = 0  # int16
+    acknowledge_error_message: str | None = None  # string
+    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)  # LeaderIdAndEpoch
+    records: bytes | memoryview | None = None  # records, null in no version
+    acquired_records: list[AcquiredRecords] = field(default_factory=list)  # []AcquiredRecords
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (1, 2), default=0),
+        Field("ErrorCode", "error_code", "int16", (1, 2), default=0),
+        Field("ErrorMessage", "error_message", "string", (1, 2), nullable=(1, 2)),
+        Field("AcknowledgeErrorCode", "acknowledge_error_code", "int16", (1, 2), default=0),
+        Field("AcknowledgeErrorMessage", "acknowledge_error_message", "string", (1, 2), nullable=(1, 2)),
+        Field("CurrentLeader", "current_leader", "struct", (1, 2), default={}, struct=LeaderIdAndEpoch),
+        Field("Records", "records", "records", (1, 2)),
+        Field(
+            "AcquiredRecords",
+            "acquired_records",
+            "struct",
+            (1, 2),
+            is_array=True,
+            default=[],
+            struct=AcquiredRecords,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.partition_index, self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.pack_int16(self.acknowledge_error_code))
+        put(wire.compact_nullable_string(self.acknowledge_error_message))
+        self.current_leader._write(put, version)
+        wire.put_compact_bytes(put, self.records)
+        put(wire.compact_count(self.acquired_records))
+        for acquired_records in self.acquired_records:
+            acquired_records._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.partition_index, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        (self.acknowledge_error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        self.acknowledge_error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
+        self.records, pos = wire.read_compact_records(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 19)
+        self.acquired_records, pos = wire.read_structs(AcquiredRecords._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ShareFetchableTopicResponse(Struct):
+    """Part of ShareFetchResponse."""
+
+    topic_id: Uuid = Uuid.ZERO  # uuid
+    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicId", "topic_id", "uuid", (1, 2), default=Uuid.ZERO, map_key=True),
+        Field("Partitions", "partitions", "struct", (1, 2), is_array=True, default=[], struct=PartitionData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        for partition_data in self.partitions:
+            partition_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareFetchableTopicResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 22)
+        self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class NodeEndpoint(Struct):
+    """Part of ShareFetchResponse."""
+
+    node_id: int = 0  # int32, brokerId
+    host: str = ""  # string
+    port: int = 0  # int32
+    rack: str | None = None  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("NodeId", "node_id", "int32", (1, 2), default=0, entity="brokerId", map_key=True),
+        Field("Host", "host", "string", (1, 2), default=""),
+        Field("Port", "port", "int32", (1, 2), default=0),
+        Field("Rack", "rack", "string", (1, 2), nullable=(1, 2)),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.node_id))
+        put(wire.compact_string(self.host))
+        put(wire.pack_int32(self.port))
+        put(wire.compact_nullable_string(self.rack))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.node_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.host, pos = wire.read_compact_string(buf, pos)
+        (self.port,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.rack, pos = wire.read_compact_nullable_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ShareFetchResponse(Message):
+    """ShareFetchResponse, versions 1-2."""
+
+    throttle_time_ms: int = 0  # int32
+    error_code: int = 0  # int16
+    error_message: str | None = None  # string
+    acquisition_lock_timeout_ms: int = 0  # int32
+    responses: list[ShareFetchableTopicResponse] = field(default_factory=list)  # []ShareFetchableTopicResponse
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint
+
+    NAME: ClassVar[str] = "ShareFetchResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 78
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    HAS_RECORDS: ClassVar[bool] = True
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 2), default=0),
+        Field("ErrorCode", "error_code", "int16", (1, 2), default=0),
+        Field("ErrorMessage", "error_message", "string", (1, 2), nullable=(1, 2)),
+        Field("AcquisitionLockTimeoutMs", "acquisition_lock_timeout_ms", "int32", (1, 2), default=0),
+        Field(
+            "Responses",
+            "responses",
+            "struct",
+            (1, 2),
+            is_array=True,
+            default=[],
+            struct=ShareFetchableTopicResponse,
+        ),
+        Field(
+            "NodeEndpoints",
+            "node_endpoints",
+            "struct",
+            (1, 2),
+            is_array=True,
+            default=[],
+            struct=NodeEndpoint,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.pack_int32(self.acquisition_lock_timeout_ms))
+        put(wire.compact_count(self.responses))
+        for share_fetchable_topic_response in self.responses:
+            share_fetchable_topic_response._write(put, version)
+        put(wire.compact_count(self.node_endpoints))
+        for node_endpoint in self.node_endpoints:
+            node_endpoint._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareFetchResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        (self.acquisition_lock_timeout_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_count(buf, pos, 18)
+        self.responses, pos = wire.read_structs(ShareFetchableTopicResponse._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 11)
+        self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

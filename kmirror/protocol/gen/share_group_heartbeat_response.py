@@ -1,0 +1,158 @@
+"""ShareGroupHeartbeatResponse: response, key 76, versions 1, flexible from 0.
+
+Generated from schemas/kafka/ShareGroupHeartbeatResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.uuid import Uuid
+
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_ii, pack_ii = wire.fused("ii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicPartitions(Struct):
+    """Part of ShareGroupHeartbeatResponse."""
+
+    topic_id: Uuid = Uuid.ZERO  # uuid
+    partitions: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicId", "topic_id", "uuid", (1, 1), default=Uuid.ZERO),
+        Field("Partitions", "partitions", "int32", (1, 1), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.uuid(self.topic_id))
+        put(wire.compact_count(self.partitions))
+        put(wire.numbers(self.partitions, "i"))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_id, pos = wire.read_uuid(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Assignment(Struct):
+    """Part of ShareGroupHeartbeatResponse."""
+
+    topic_partitions: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(
+            "TopicPartitions",
+            "topic_partitions",
+            "struct",
+            (1, 1),
+            is_array=True,
+            default=[],
+            struct=TopicPartitions,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_count(self.topic_partitions))
+        for topic_partitions in self.topic_partitions:
+            topic_partitions._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Assignment, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        n, pos = wire.read_compact_count(buf, pos, 18)
+        self.topic_partitions, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ShareGroupHeartbeatResponse(Message):
+    """ShareGroupHeartbeatResponse, versions 1."""
+
+    throttle_time_ms: int = 0  # int32
+    error_code: int = 0  # int16
+    error_message: str | None = None  # string
+    member_id: str | None = None  # string
+    member_epoch: int = 0  # int32
+    heartbeat_interval_ms: int = 0  # int32
+    assignment: Assignment | None = None  # Assignment
+
+    NAME: ClassVar[str] = "ShareGroupHeartbeatResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 76
+    MIN_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 1), default=0),
+        Field("ErrorCode", "error_code", "int16", (1, 1), default=0),
+        Field("ErrorMessage", "error_message", "string", (1, 1), nullable=(1, 1)),
+        Field("MemberId", "member_id", "string", (1, 1), nullable=(1, 1)),
+        Field("MemberEpoch", "member_epoch", "int32", (1, 1), default=0),
+        Field("HeartbeatIntervalMs", "heartbeat_interval_ms", "int32", (1, 1), default=0),
+        Field("Assignment", "assignment", "struct", (1, 1), nullable=(1, 1), struct=Assignment),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.compact_nullable_string(self.member_id))
+        put(pack_ii(self.member_epoch, self.heartbeat_interval_ms))
+        if self.assignment is None:
+            put(b"\xff")
+        else:
+            put(b"\x01")
+            self.assignment._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareGroupHeartbeatResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        self.member_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.member_epoch, self.heartbeat_interval_ms = unpack_ii(buf, pos)
+        pos += 8
+        (present,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        if present < 0:
+            self.assignment = None
+        else:
+            self.assignment, pos = Assignment._read(buf, pos, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

@@ -1,0 +1,63 @@
+"""ShareGroupMemberMetadataValue: coordinator-value, key 10, versions 0, flexible from 0.
+
+Generated from schemas/coordinator/ShareGroupMemberMetadataValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ShareGroupMemberMetadataValue(Message):
+    """ShareGroupMemberMetadataValue, versions 0."""
+
+    rack_id: str | None = ""  # string
+    client_id: str = ""  # string
+    client_host: str = ""  # string
+    subscribed_topic_names: list[str] = field(default_factory=list)  # []string
+
+    NAME: ClassVar[str] = "ShareGroupMemberMetadataValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 10
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("RackId", "rack_id", "string", (0, 0), nullable=(0, 0), default=""),
+        Field("ClientId", "client_id", "string", (0, 0), default=""),
+        Field("ClientHost", "client_host", "string", (0, 0), default=""),
+        Field("SubscribedTopicNames", "subscribed_topic_names", "string", (0, 0), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_nullable_string(self.rack_id))
+        put(wire.compact_string(self.client_id))
+        put(wire.compact_string(self.client_host))
+        put(wire.compact_count(self.subscribed_topic_names))
+        for text in self.subscribed_topic_names:
+            put(wire.compact_string(text))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareGroupMemberMetadataValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.rack_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.client_id, pos = wire.read_compact_string(buf, pos)
+        self.client_host, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 1)
+        self.subscribed_topic_names, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

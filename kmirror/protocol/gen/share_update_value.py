@@ -1,0 +1,127 @@
+"""ShareUpdateValue: coordinator-value, key 1, versions 0, flexible from 0.
+
+Generated from schemas/coordinator/ShareUpdateValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_iiq, pack_iiq = wire.fused("iiq")
+unpack_qqbh, pack_qqbh = wire.fused("qqbh")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class StateBatch(Struct):
+    """Part of ShareUpdateValue."""
+
+    first_offset: int = 0  # int64
+    last_offset: int = 0  # int64
+    delivery_state: int = 0  # int8
+    delivery_count: int = 0  # int16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("FirstOffset", "first_offset", "int64", (0, 0), default=0),
+        Field("LastOffset", "last_offset", "int64", (0, 0), default=0),
+        Field("DeliveryState", "delivery_state", "int8", (0, 0), default=0),
+        Field("DeliveryCount", "delivery_count", "int16", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_qqbh(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[StateBatch, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.first_offset,
+            self.last_offset,
+            self.delivery_state,
+            self.delivery_count,
+        ) = unpack_qqbh(buf, pos)
+        pos += 19
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class ShareUpdateValue(Message):
+    """ShareUpdateValue, versions 0."""
+
+    snapshot_epoch: int = 0  # int32
+    leader_epoch: int = 0  # int32
+    start_offset: int = 0  # int64
+    delivery_complete_count: int = -1  # int32, tag 0
+    state_batches: list[StateBatch] = field(default_factory=list)  # []StateBatch
+
+    NAME: ClassVar[str] = "ShareUpdateValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 1
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("SnapshotEpoch", "snapshot_epoch", "int32", (0, 0), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=0),
+        Field("StartOffset", "start_offset", "int64", (0, 0), default=0),
+        Field(
+            "DeliveryCompleteCount",
+            "delivery_complete_count",
+            "int32",
+            (0, 0),
+            tagged=(0, 0),
+            tag=0,
+            default=-1,
+        ),
+        Field(
+            "StateBatches",
+            "state_batches",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=StateBatch,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iiq(self.snapshot_epoch, self.leader_epoch, self.start_offset))
+        put(wire.compact_count(self.state_batches))
+        for state_batch in self.state_batches:
+            state_batch._write(put, version)
+        tags: list[tuple[int, bytes]] = []
+        if self.delivery_complete_count != -1:
+            tags.append((0, wire.pack_int32(self.delivery_complete_count)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareUpdateValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.snapshot_epoch, self.leader_epoch, self.start_offset = unpack_iiq(buf, pos)
+        pos += 16
+        n, pos = wire.read_compact_count(buf, pos, 20)
+        self.state_batches, pos = wire.read_structs(StateBatch._read, buf, pos, n, version)
+        self.delivery_complete_count = -1
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.delivery_complete_count,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

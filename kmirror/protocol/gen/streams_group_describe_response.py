@@ -1,0 +1,612 @@
+"""StreamsGroupDescribeResponse: response, key 89, versions 0, flexible from 0.
+
+Generated from schemas/kafka/StreamsGroupDescribeResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_ii, pack_ii = wire.fused("ii")
+unpack_iq, pack_iq = wire.fused("iq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class KeyValue(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    key: str = ""  # string
+    value: str = ""  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Key", "key", "string", (0, 0), default=""),
+        Field("Value", "value", "string", (0, 0), default=""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.key))
+        put(wire.compact_string(self.value))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[KeyValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.key, pos = wire.read_compact_string(buf, pos)
+        self.value, pos = wire.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicInfo(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    name: str = ""  # string, topicName
+    partitions: int = 0  # int32
+    replication_factor: int = 0  # int16
+    topic_configs: list[KeyValue] = field(default_factory=list)  # []KeyValue
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
+        Field("Partitions", "partitions", "int32", (0, 0), default=0),
+        Field("ReplicationFactor", "replication_factor", "int16", (0, 0), default=0),
+        Field("TopicConfigs", "topic_configs", "struct", (0, 0), is_array=True, default=[], struct=KeyValue),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(pack_ih(self.partitions, self.replication_factor))
+        put(wire.compact_count(self.topic_configs))
+        for key_value in self.topic_configs:
+            key_value._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicInfo, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        self.partitions, self.replication_factor = unpack_ih(buf, pos)
+        pos += 6
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.topic_configs, pos = wire.read_structs(KeyValue._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Subtopology(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    subtopology_id: str = ""  # string
+    source_topics: list[str] = field(default_factory=list)  # []string, topicName
+    repartition_sink_topics: list[str] = field(default_factory=list)  # []string, topicName
+    state_changelog_topics: list[TopicInfo] = field(default_factory=list)  # []TopicInfo
+    repartition_source_topics: list[TopicInfo] = field(default_factory=list)  # []TopicInfo
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
+        Field(
+            "SourceTopics",
+            "source_topics",
+            "string",
+            (0, 0),
+            is_array=True,
+            default=[],
+            entity="topicName",
+        ),
+        Field(
+            "RepartitionSinkTopics",
+            "repartition_sink_topics",
+            "string",
+            (0, 0),
+            is_array=True,
+            default=[],
+            entity="topicName",
+        ),
+        Field(
+            "StateChangelogTopics",
+            "state_changelog_topics",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=TopicInfo,
+        ),
+        Field(
+            "RepartitionSourceTopics",
+            "repartition_source_topics",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=TopicInfo,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.subtopology_id))
+        put(wire.compact_count(self.source_topics))
+        for text in self.source_topics:
+            put(wire.compact_string(text))
+        put(wire.compact_count(self.repartition_sink_topics))
+        for text in self.repartition_sink_topics:
+            put(wire.compact_string(text))
+        put(wire.compact_count(self.state_changelog_topics))
+        for topic_info in self.state_changelog_topics:
+            topic_info._write(put, version)
+        put(wire.compact_count(self.repartition_source_topics))
+        for topic_info in self.repartition_source_topics:
+            topic_info._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Subtopology, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.subtopology_id, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 1)
+        self.source_topics, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+        n, pos = wire.read_compact_count(buf, pos, 1)
+        self.repartition_sink_topics, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
+        n, pos = wire.read_compact_count(buf, pos, 9)
+        self.state_changelog_topics, pos = wire.read_structs(TopicInfo._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 9)
+        self.repartition_source_topics, pos = wire.read_structs(TopicInfo._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Topology(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    epoch: int = 0  # int32
+    subtopologies: list[Subtopology] | None = None  # []Subtopology
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Epoch", "epoch", "int32", (0, 0), default=0),
+        Field(
+            "Subtopologies",
+            "subtopologies",
+            "struct",
+            (0, 0),
+            is_array=True,
+            nullable=(0, 0),
+            struct=Subtopology,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.epoch))
+        put(wire.compact_nullable_count(self.subtopologies))
+        for subtopology in self.subtopologies or ():
+            subtopology._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Topology, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_nullable_count(buf, pos, 6)
+        if n < 0:
+            self.subtopologies = None
+        else:
+            self.subtopologies, pos = wire.read_structs(Subtopology._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Endpoint(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    host: str = ""  # string
+    port: int = 0  # uint16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Host", "host", "string", (0, 0), default=""),
+        Field("Port", "port", "uint16", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.host))
+        put(wire.pack_uint16(self.port))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Endpoint, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.host, pos = wire.read_compact_string(buf, pos)
+        (self.port,) = wire.unpack_uint16(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TaskOffset(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    subtopology_id: str = ""  # string
+    partition: int = 0  # int32
+    offset: int = 0  # int64
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
+        Field("Partition", "partition", "int32", (0, 0), default=0),
+        Field("Offset", "offset", "int64", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.subtopology_id))
+        put(pack_iq(self.partition, self.offset))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskOffset, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.subtopology_id, pos = wire.read_compact_string(buf, pos)
+        self.partition, self.offset = unpack_iq(buf, pos)
+        pos += 12
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TaskIds(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    subtopology_id: str = ""  # string
+    partitions: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
+        Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.subtopology_id))
+        put(wire.compact_count(self.partitions))
+        put(wire.numbers(self.partitions, "i"))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskIds, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.subtopology_id, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Assignment(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    active_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
+    standby_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
+    warmup_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ActiveTasks", "active_tasks", "struct", (0, 0), is_array=True, default=[], struct=TaskIds),
+        Field("StandbyTasks", "standby_tasks", "struct", (0, 0), is_array=True, default=[], struct=TaskIds),
+        Field("WarmupTasks", "warmup_tasks", "struct", (0, 0), is_array=True, default=[], struct=TaskIds),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_count(self.active_tasks))
+        for task_ids in self.active_tasks:
+            task_ids._write(put, version)
+        put(wire.compact_count(self.standby_tasks))
+        for task_ids in self.standby_tasks:
+            task_ids._write(put, version)
+        put(wire.compact_count(self.warmup_tasks))
+        for task_ids in self.warmup_tasks:
+            task_ids._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Assignment, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.active_tasks, pos = wire.read_structs(TaskIds._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.standby_tasks, pos = wire.read_structs(TaskIds._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.warmup_tasks, pos = wire.read_structs(TaskIds._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Member(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    member_id: str = ""  # string
+    member_epoch: int = 0  # int32
+    instance_id: str | None = None  # string
+    rack_id: str | None = None  # string
+    client_id: str = ""  # string
+    client_host: str = ""  # string
+    topology_epoch: int = 0  # int32
+    process_id: str = ""  # string
+    user_endpoint: Endpoint | None = None  # Endpoint
+    client_tags: list[KeyValue] = field(default_factory=list)  # []KeyValue
+    task_offsets: list[TaskOffset] = field(default_factory=list)  # []TaskOffset
+    task_end_offsets: list[TaskOffset] = field(default_factory=list)  # []TaskOffset
+    assignment: Assignment = field(default_factory=Assignment)  # Assignment
+    target_assignment: Assignment = field(default_factory=Assignment)  # Assignment
+    is_classic: bool = False  # bool
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("MemberId", "member_id", "string", (0, 0), default=""),
+        Field("MemberEpoch", "member_epoch", "int32", (0, 0), default=0),
+        Field("InstanceId", "instance_id", "string", (0, 0), nullable=(0, 0)),
+        Field("RackId", "rack_id", "string", (0, 0), nullable=(0, 0)),
+        Field("ClientId", "client_id", "string", (0, 0), default=""),
+        Field("ClientHost", "client_host", "string", (0, 0), default=""),
+        Field("TopologyEpoch", "topology_epoch", "int32", (0, 0), default=0),
+        Field("ProcessId", "process_id", "string", (0, 0), default=""),
+        Field("UserEndpoint", "user_endpoint", "struct", (0, 0), nullable=(0, 0), struct=Endpoint),
+        Field("ClientTags", "client_tags", "struct", (0, 0), is_array=True, default=[], struct=KeyValue),
+        Field("TaskOffsets", "task_offsets", "struct", (0, 0), is_array=True, default=[], struct=TaskOffset),
+        Field(
+            "TaskEndOffsets",
+            "task_end_offsets",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=TaskOffset,
+        ),
+        Field("Assignment", "assignment", "struct", (0, 0), default={}, struct=Assignment),
+        Field("TargetAssignment", "target_assignment", "struct", (0, 0), default={}, struct=Assignment),
+        Field("IsClassic", "is_classic", "bool", (0, 0), default=False),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.member_id))
+        put(wire.pack_int32(self.member_epoch))
+        put(wire.compact_nullable_string(self.instance_id))
+        put(wire.compact_nullable_string(self.rack_id))
+        put(wire.compact_string(self.client_id))
+        put(wire.compact_string(self.client_host))
+        put(wire.pack_int32(self.topology_epoch))
+        put(wire.compact_string(self.process_id))
+        if self.user_endpoint is None:
+            put(b"\xff")
+        else:
+            put(b"\x01")
+            self.user_endpoint._write(put, version)
+        put(wire.compact_count(self.client_tags))
+        for key_value in self.client_tags:
+            key_value._write(put, version)
+        put(wire.compact_count(self.task_offsets))
+        for task_offset in self.task_offsets:
+            task_offset._write(put, version)
+        put(wire.compact_count(self.task_end_offsets))
+        for task_offset in self.task_end_offsets:
+            task_offset._write(put, version)
+        self.assignment._write(put, version)
+        self.target_assignment._write(put, version)
+        put(wire.pack_bool(self.is_classic))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Member, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.member_id, pos = wire.read_compact_string(buf, pos)
+        (self.member_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.instance_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.rack_id, pos = wire.read_compact_nullable_string(buf, pos)
+        self.client_id, pos = wire.read_compact_string(buf, pos)
+        self.client_host, pos = wire.read_compact_string(buf, pos)
+        (self.topology_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.process_id, pos = wire.read_compact_string(buf, pos)
+        (present,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        if present < 0:
+            self.user_endpoint = None
+        else:
+            self.user_endpoint, pos = Endpoint._read(buf, pos, version)
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.client_tags, pos = wire.read_structs(KeyValue._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 14)
+        self.task_offsets, pos = wire.read_structs(TaskOffset._read, buf, pos, n, version)
+        n, pos = wire.read_compact_count(buf, pos, 14)
+        self.task_end_offsets, pos = wire.read_structs(TaskOffset._read, buf, pos, n, version)
+        self.assignment, pos = Assignment._read(buf, pos, version)
+        self.target_assignment, pos = Assignment._read(buf, pos, version)
+        (self.is_classic,) = wire.unpack_bool(buf, pos)
+        pos += 1
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class DescribedGroup(Struct):
+    """Part of StreamsGroupDescribeResponse."""
+
+    error_code: int = 0  # int16
+    error_message: str | None = None  # string
+    group_id: str = ""  # string, groupId
+    group_state: str = ""  # string
+    group_epoch: int = 0  # int32
+    assignment_epoch: int = 0  # int32
+    topology: Topology | None = None  # Topology
+    members: list[Member] = field(default_factory=list)  # []Member
+    authorized_operations: int = -2147483648  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
+        Field("GroupId", "group_id", "string", (0, 0), default="", entity="groupId"),
+        Field("GroupState", "group_state", "string", (0, 0), default=""),
+        Field("GroupEpoch", "group_epoch", "int32", (0, 0), default=0),
+        Field("AssignmentEpoch", "assignment_epoch", "int32", (0, 0), default=0),
+        Field("Topology", "topology", "struct", (0, 0), nullable=(0, 0), struct=Topology),
+        Field("Members", "members", "struct", (0, 0), is_array=True, default=[], struct=Member),
+        Field("AuthorizedOperations", "authorized_operations", "int32", (0, 0), default=-2147483648),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int16(self.error_code))
+        put(wire.compact_nullable_string(self.error_message))
+        put(wire.compact_string(self.group_id))
+        put(wire.compact_string(self.group_state))
+        put(pack_ii(self.group_epoch, self.assignment_epoch))
+        if self.topology is None:
+            put(b"\xff")
+        else:
+            put(b"\x01")
+            self.topology._write(put, version)
+        put(wire.compact_count(self.members))
+        for member in self.members:
+            member._write(put, version)
+        put(wire.pack_int32(self.authorized_operations))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedGroup, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
+        self.group_id, pos = wire.read_compact_string(buf, pos)
+        self.group_state, pos = wire.read_compact_string(buf, pos)
+        self.group_epoch, self.assignment_epoch = unpack_ii(buf, pos)
+        pos += 8
+        (present,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        if present < 0:
+            self.topology = None
+        else:
+            self.topology, pos = Topology._read(buf, pos, version)
+        n, pos = wire.read_compact_count(buf, pos, 28)
+        self.members, pos = wire.read_structs(Member._read, buf, pos, n, version)
+        (self.authorized_operations,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class StreamsGroupDescribeResponse(Message):
+    """StreamsGroupDescribeResponse, versions 0."""
+
+    throttle_time_ms: int = 0  # int32
+    groups: list[DescribedGroup] = field(default_factory=list)  # []DescribedGroup
+
+    NAME: ClassVar[str] = "StreamsGroupDescribeResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 89
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
+        Field("Groups", "groups", "struct", (0, 0), is_array=True, default=[], struct=DescribedGroup),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.throttle_time_ms))
+        put(wire.compact_count(self.groups))
+        for described_group in self.groups:
+            described_group._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupDescribeResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        n, pos = wire.read_compact_count(buf, pos, 20)
+        self.groups, pos = wire.read_structs(DescribedGroup._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

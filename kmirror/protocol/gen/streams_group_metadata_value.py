@@ -1,0 +1,127 @@
+"""StreamsGroupMetadataValue: coordinator-value, key 17, versions 0, flexible from 0.
+
+Generated from schemas/coordinator/StreamsGroupMetadataValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_iq, pack_iq = wire.fused("iq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class LastAssignmentConfig(Struct):
+    """Part of StreamsGroupMetadataValue."""
+
+    key: str = ""  # string
+    value: str = ""  # string
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Key", "key", "string", (0, 0), default=""),
+        Field("Value", "value", "string", (0, 0), default=""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.key))
+        put(wire.compact_string(self.value))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LastAssignmentConfig, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.key, pos = wire.read_compact_string(buf, pos)
+        self.value, pos = wire.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class StreamsGroupMetadataValue(Message):
+    """StreamsGroupMetadataValue, versions 0."""
+
+    epoch: int = 0  # int32
+    metadata_hash: int = 0  # int64
+    validated_topology_epoch: int = -1  # int32, tag 0
+    last_assignment_configs: list[LastAssignmentConfig] | None = field(default_factory=list)  # []LastAssignmentConfig, tag 1
+
+    NAME: ClassVar[str] = "StreamsGroupMetadataValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 17
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Epoch", "epoch", "int32", (0, 0), default=0),
+        Field("MetadataHash", "metadata_hash", "int64", (0, 0), default=0),
+        Field(
+            "ValidatedTopologyEpoch",
+            "validated_topology_epoch",
+            "int32",
+            (0, 0),
+            tagged=(0, 0),
+            tag=0,
+            default=-1,
+        ),
+        Field(
+            "LastAssignmentConfigs",
+            "last_assignment_configs",
+            "struct",
+            (0, 0),
+            is_array=True,
+            nullable=(0, 0),
+            tagged=(0, 0),
+            tag=1,
+            default=[],
+            struct=LastAssignmentConfig,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_iq(self.epoch, self.metadata_hash))
+        tags: list[tuple[int, bytes]] = []
+        if self.validated_topology_epoch != -1:
+            tags.append((0, wire.pack_int32(self.validated_topology_epoch)))
+        if (self.last_assignment_configs is None or len(self.last_assignment_configs)):
+            body_1: list[wire.Chunk] = []
+            body_1.append(wire.compact_nullable_count(self.last_assignment_configs))
+            for last_assignment_config in self.last_assignment_configs or ():
+                last_assignment_config._write(body_1.append, version)
+            tags.append((1, b"".join(body_1)))
+        wire.put_tags(put, tags, self.unknown_tags, 2)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupMetadataValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.epoch, self.metadata_hash = unpack_iq(buf, pos)
+        pos += 12
+        self.validated_topology_epoch = -1
+        self.last_assignment_configs = []
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.validated_topology_epoch,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            elif tag == 1:
+                n, pos = wire.read_compact_nullable_count(buf, pos, 3)
+                if n < 0:
+                    self.last_assignment_configs = None
+                else:
+                    self.last_assignment_configs, pos = wire.read_structs(LastAssignmentConfig._read, buf, pos, n, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

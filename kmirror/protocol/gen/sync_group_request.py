@@ -1,0 +1,139 @@
+"""SyncGroupRequest: request, key 14, versions 0-5, flexible from 4.
+
+Generated from schemas/kafka/SyncGroupRequest.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class SyncGroupRequestAssignment(Struct):
+    """Part of SyncGroupRequest."""
+
+    member_id: str = ""  # string
+    assignment: bytes = b""  # bytes
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("MemberId", "member_id", "string", (0, 5), default=""),
+        Field("Assignment", "assignment", "bytes", (0, 5), default=b""),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
+        (wire.put_compact_bytes if version >= 4 else wire.put_bytes)(put, self.assignment)
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[SyncGroupRequestAssignment, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        self.assignment, pos = (wire.read_compact_bytes if version >= 4 else wire.read_bytes)(buf, pos)
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class SyncGroupRequest(Message):
+    """SyncGroupRequest, versions 0-5."""
+
+    group_id: str = ""  # string, groupId
+    generation_id: int = 0  # int32
+    member_id: str = ""  # string
+    group_instance_id: str | None = None  # string, v3+
+    protocol_type: str | None = None  # string, v5+, ignorable
+    protocol_name: str | None = None  # string, v5+, ignorable
+    assignments: list[SyncGroupRequestAssignment] = field(default_factory=list)  # []SyncGroupRequestAssignment
+
+    NAME: ClassVar[str] = "SyncGroupRequest"
+    TYPE: ClassVar[str] = "request"
+    API_KEY: ClassVar[int | None] = 14
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    FLEXIBLE_FROM: ClassVar[int | None] = 4
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
+        Field("GenerationId", "generation_id", "int32", (0, 5), default=0),
+        Field("MemberId", "member_id", "string", (0, 5), default=""),
+        Field("GroupInstanceId", "group_instance_id", "string", (3, 5), nullable=(3, 5)),
+        Field("ProtocolType", "protocol_type", "string", (5, 5), nullable=(5, 5), ignorable=True),
+        Field("ProtocolName", "protocol_name", "string", (5, 5), nullable=(5, 5), ignorable=True),
+        Field(
+            "Assignments",
+            "assignments",
+            "struct",
+            (0, 5),
+            is_array=True,
+            default=[],
+            struct=SyncGroupRequestAssignment,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 4 else wire.string)(self.group_id))
+        put(wire.pack_int32(self.generation_id))
+        put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
+        if version >= 3:
+            put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.group_instance_id))
+        elif self.group_instance_id is not None:
+            raise wire.Unwritable
+        if version >= 5:
+            put(wire.compact_nullable_string(self.protocol_type))
+        if version >= 5:
+            put(wire.compact_nullable_string(self.protocol_name))
+        put((wire.compact_count if version >= 4 else wire.count)(self.assignments))
+        for sync_group_request_assignment in self.assignments:
+            sync_group_request_assignment._write(put, version)
+        if version >= 4:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[SyncGroupRequest, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.group_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        (self.generation_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
+        if version >= 3:
+            self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
+        else:
+            self.group_instance_id = None
+        if version >= 5:
+            self.protocol_type, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.protocol_type = None
+        if version >= 5:
+            self.protocol_name, pos = wire.read_compact_nullable_string(buf, pos)
+        else:
+            self.protocol_name = None
+        n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 3)
+        self.assignments, pos = wire.read_structs(SyncGroupRequestAssignment._read, buf, pos, n, version)
+        if version >= 4:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos

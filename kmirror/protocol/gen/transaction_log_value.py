@@ -1,0 +1,201 @@
+"""TransactionLogValue: coordinator-value, key 0, versions 0-1, flexible from 1.
+
+Generated from schemas/coordinator/TransactionLogValue.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_qhib, pack_qhib = wire.fused("qhib")
+unpack_qq, pack_qq = wire.fused("qq")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionsSchema(Struct):
+    """Part of TransactionLogValue."""
+
+    topic: str = ""  # string
+    partition_ids: list[int] = field(default_factory=list)  # []int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Topic", "topic", "string", (0, 1), default=""),
+        Field("PartitionIds", "partition_ids", "int32", (0, 1), is_array=True, default=[]),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put((wire.compact_string if version >= 1 else wire.string)(self.topic))
+        put((wire.compact_count if version >= 1 else wire.count)(self.partition_ids))
+        put(wire.numbers(self.partition_ids, "i"))
+        if version >= 1:
+            if self.unknown_tags:
+                wire.put_tags(put, (), self.unknown_tags, 0)
+            else:
+                put(b"\0")
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionsSchema, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic, pos = (wire.read_compact_string if version >= 1 else wire.read_string)(buf, pos)
+        n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 4)
+        self.partition_ids, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if version >= 1:
+            if buf[pos]:
+                pos = wire.read_unknown_tags(self, buf, pos)
+            else:
+                pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TransactionLogValue(Message):
+    """TransactionLogValue, versions 0-1."""
+
+    producer_id: int = 0  # int64
+    previous_producer_id: int = -1  # int64, v1+, tag 0
+    next_producer_id: int = -1  # int64, v1+, tag 1
+    producer_epoch: int = 0  # int16
+    next_producer_epoch: int = -1  # int16, v1+, tag 3
+    transaction_timeout_ms: int = 0  # int32
+    transaction_status: int = 0  # int8
+    transaction_partitions: list[PartitionsSchema] | None = field(default_factory=list)  # []PartitionsSchema
+    transaction_last_update_timestamp_ms: int = 0  # int64
+    transaction_start_timestamp_ms: int = 0  # int64
+    client_transaction_version: int = 0  # int16, v1+, tag 2
+
+    NAME: ClassVar[str] = "TransactionLogValue"
+    TYPE: ClassVar[str] = "coordinator-value"
+    API_KEY: ClassVar[int | None] = 0
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FLEXIBLE_FROM: ClassVar[int | None] = 1
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ProducerId", "producer_id", "int64", (0, 1), default=0),
+        Field(
+            "PreviousProducerId",
+            "previous_producer_id",
+            "int64",
+            (1, 1),
+            tagged=(1, 1),
+            tag=0,
+            default=-1,
+        ),
+        Field("NextProducerId", "next_producer_id", "int64", (1, 1), tagged=(1, 1), tag=1, default=-1),
+        Field("ProducerEpoch", "producer_epoch", "int16", (0, 1), default=0),
+        Field("NextProducerEpoch", "next_producer_epoch", "int16", (1, 1), tagged=(1, 1), tag=3, default=-1),
+        Field("TransactionTimeoutMs", "transaction_timeout_ms", "int32", (0, 1), default=0),
+        Field("TransactionStatus", "transaction_status", "int8", (0, 1), default=0),
+        Field(
+            "TransactionPartitions",
+            "transaction_partitions",
+            "struct",
+            (0, 1),
+            is_array=True,
+            nullable=(0, 1),
+            default=[],
+            struct=PartitionsSchema,
+        ),
+        Field(
+            "TransactionLastUpdateTimestampMs",
+            "transaction_last_update_timestamp_ms",
+            "int64",
+            (0, 1),
+            default=0,
+        ),
+        Field("TransactionStartTimestampMs", "transaction_start_timestamp_ms", "int64", (0, 1), default=0),
+        Field(
+            "ClientTransactionVersion",
+            "client_transaction_version",
+            "int16",
+            (1, 1),
+            tagged=(1, 1),
+            tag=2,
+            default=0,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_qhib(
+            self.producer_id,
+            self.producer_epoch,
+            self.transaction_timeout_ms,
+            self.transaction_status,
+        ))
+        put((wire.compact_nullable_count if version >= 1 else wire.nullable_count)(self.transaction_partitions))
+        for partitions_schema in self.transaction_partitions or ():
+            partitions_schema._write(put, version)
+        put(pack_qq(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms))
+        if version < 1 and self.previous_producer_id != -1:
+            raise wire.Unwritable
+        if version < 1 and self.next_producer_id != -1:
+            raise wire.Unwritable
+        if version < 1 and self.next_producer_epoch != -1:
+            raise wire.Unwritable
+        if version < 1 and self.client_transaction_version:
+            raise wire.Unwritable
+        if version >= 1:
+            tags: list[tuple[int, bytes]] = []
+            if self.previous_producer_id != -1:
+                tags.append((0, wire.pack_int64(self.previous_producer_id)))
+            if self.next_producer_id != -1:
+                tags.append((1, wire.pack_int64(self.next_producer_id)))
+            if self.client_transaction_version:
+                tags.append((2, wire.pack_int16(self.client_transaction_version)))
+            if self.next_producer_epoch != -1:
+                tags.append((3, wire.pack_int16(self.next_producer_epoch)))
+            wire.put_tags(put, tags, self.unknown_tags, 4)
+        elif self.unknown_tags:
+            raise wire.Unwritable
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TransactionLogValue, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.producer_id,
+            self.producer_epoch,
+            self.transaction_timeout_ms,
+            self.transaction_status,
+        ) = unpack_qhib(buf, pos)
+        pos += 15
+        n, pos = (wire.read_compact_nullable_count if version >= 1 else wire.read_nullable_count)(buf, pos, 3)
+        if n < 0:
+            self.transaction_partitions = None
+        else:
+            self.transaction_partitions, pos = wire.read_structs(PartitionsSchema._read, buf, pos, n, version)
+        (
+            self.transaction_last_update_timestamp_ms,
+            self.transaction_start_timestamp_ms,
+        ) = unpack_qq(buf, pos)
+        pos += 16
+        self.previous_producer_id = -1
+        self.next_producer_id = -1
+        self.next_producer_epoch = -1
+        self.client_transaction_version = 0
+        if version >= 1:
+            tags, pos = wire.read_uvarint(buf, pos)
+            for _ in range(tags):
+                tag, size, pos = wire.read_tag_head(buf, pos)
+                if tag == 0:
+                    (self.previous_producer_id,) = wire.unpack_int64(buf, pos)
+                    pos += 8
+                elif tag == 1:
+                    (self.next_producer_id,) = wire.unpack_int64(buf, pos)
+                    pos += 8
+                elif tag == 2:
+                    (self.client_transaction_version,) = wire.unpack_int16(buf, pos)
+                    pos += 2
+                elif tag == 3:
+                    (self.next_producer_epoch,) = wire.unpack_int16(buf, pos)
+                    pos += 2
+                else:
+                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

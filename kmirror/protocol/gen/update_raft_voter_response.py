@@ -1,0 +1,112 @@
+"""UpdateRaftVoterResponse: response, key 82, versions 0, flexible from 0.
+
+Generated from schemas/kafka/UpdateRaftVoterResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ih, pack_ih = wire.fused("ih")
+unpack_ii, pack_ii = wire.fused("ii")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class CurrentLeader(Struct):
+    """Part of UpdateRaftVoterResponse."""
+
+    leader_id: int = -1  # int32, brokerId
+    leader_epoch: int = -1  # int32
+    host: str = ""  # string
+    port: int = 0  # int32
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("LeaderId", "leader_id", "int32", (0, 0), default=-1, entity="brokerId"),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=-1),
+        Field("Host", "host", "string", (0, 0), default=""),
+        Field("Port", "port", "int32", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.leader_id, self.leader_epoch))
+        put(wire.compact_string(self.host))
+        put(wire.pack_int32(self.port))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[CurrentLeader, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
+        pos += 8
+        self.host, pos = wire.read_compact_string(buf, pos)
+        (self.port,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class UpdateRaftVoterResponse(Message):
+    """UpdateRaftVoterResponse, versions 0."""
+
+    throttle_time_ms: int = 0  # int32
+    error_code: int = 0  # int16
+    current_leader: CurrentLeader = field(default_factory=CurrentLeader)  # CurrentLeader, tag 0
+
+    NAME: ClassVar[str] = "UpdateRaftVoterResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 82
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field(
+            "CurrentLeader",
+            "current_leader",
+            "struct",
+            (0, 0),
+            tagged=(0, 0),
+            tag=0,
+            default={},
+            struct=CurrentLeader,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ih(self.throttle_time_ms, self.error_code))
+        tags: list[tuple[int, bytes]] = []
+        if self.current_leader != CurrentLeader():
+            body_0: list[wire.Chunk] = []
+            self.current_leader._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdateRaftVoterResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
+        pos += 6
+        self.current_leader = CurrentLeader()
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.current_leader, pos = CurrentLeader._read(buf, pos, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

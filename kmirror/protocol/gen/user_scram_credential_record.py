@@ -1,0 +1,70 @@
+"""UserScramCredentialRecord: metadata, key 11, versions 0, flexible from 0.
+
+Generated from schemas/metadata/UserScramCredentialRecord.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class UserScramCredentialRecord(Message):
+    """UserScramCredentialRecord, versions 0."""
+
+    name: str = ""  # string
+    mechanism: int = 0  # int8
+    salt: bytes = b""  # bytes
+    stored_key: bytes = b""  # bytes
+    server_key: bytes = b""  # bytes
+    iterations: int = 0  # int32
+
+    NAME: ClassVar[str] = "UserScramCredentialRecord"
+    TYPE: ClassVar[str] = "metadata"
+    API_KEY: ClassVar[int | None] = 11
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("Name", "name", "string", (0, 0), default=""),
+        Field("Mechanism", "mechanism", "int8", (0, 0), default=0),
+        Field("Salt", "salt", "bytes", (0, 0), default=b""),
+        Field("StoredKey", "stored_key", "bytes", (0, 0), default=b""),
+        Field("ServerKey", "server_key", "bytes", (0, 0), default=b""),
+        Field("Iterations", "iterations", "int32", (0, 0), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.name))
+        put(wire.pack_int8(self.mechanism))
+        wire.put_compact_bytes(put, self.salt)
+        wire.put_compact_bytes(put, self.stored_key)
+        wire.put_compact_bytes(put, self.server_key)
+        put(wire.pack_int32(self.iterations))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[UserScramCredentialRecord, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.name, pos = wire.read_compact_string(buf, pos)
+        (self.mechanism,) = wire.unpack_int8(buf, pos)
+        pos += 1
+        self.salt, pos = wire.read_compact_bytes(buf, pos)
+        self.stored_key, pos = wire.read_compact_bytes(buf, pos)
+        self.server_key, pos = wire.read_compact_bytes(buf, pos)
+        (self.iterations,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos

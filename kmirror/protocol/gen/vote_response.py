@@ -1,0 +1,208 @@
+"""VoteResponse: response, key 52, versions 0-2, flexible from 0.
+
+Generated from schemas/kafka/VoteResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from kmirror.protocol import wire
+from kmirror.protocol.message import Field, Message, Struct
+
+unpack_ihiio, pack_ihiio = wire.fused("ihii?")
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class PartitionData(Struct):
+    """Part of VoteResponse."""
+
+    partition_index: int = 0  # int32
+    error_code: int = 0  # int16
+    leader_id: int = 0  # int32, brokerId
+    leader_epoch: int = 0  # int32
+    vote_granted: bool = False  # bool
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("PartitionIndex", "partition_index", "int32", (0, 2), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
+        Field("LeaderId", "leader_id", "int32", (0, 2), default=0, entity="brokerId"),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 2), default=0),
+        Field("VoteGranted", "vote_granted", "bool", (0, 2), default=False),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ihiio(
+            self.partition_index,
+            self.error_code,
+            self.leader_id,
+            self.leader_epoch,
+            self.vote_granted,
+        ))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (
+            self.partition_index,
+            self.error_code,
+            self.leader_id,
+            self.leader_epoch,
+            self.vote_granted,
+        ) = unpack_ihiio(buf, pos)
+        pos += 15
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class TopicData(Struct):
+    """Part of VoteResponse."""
+
+    topic_name: str = ""  # string, topicName
+    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("TopicName", "topic_name", "string", (0, 2), default="", entity="topicName"),
+        Field("Partitions", "partitions", "struct", (0, 2), is_array=True, default=[], struct=PartitionData),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.topic_name))
+        put(wire.compact_count(self.partitions))
+        for partition_data in self.partitions:
+            partition_data._write(put, version)
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        self.topic_name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 16)
+        self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class NodeEndpoint(Struct):
+    """Part of VoteResponse, v1+."""
+
+    node_id: int = 0  # int32, brokerId
+    host: str = ""  # string
+    port: int = 0  # uint16
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("NodeId", "node_id", "int32", (1, 2), default=0, entity="brokerId", map_key=True),
+        Field("Host", "host", "string", (1, 2), default=""),
+        Field("Port", "port", "uint16", (1, 2), default=0),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.node_id))
+        put(wire.compact_string(self.host))
+        put(wire.pack_uint16(self.port))
+        if self.unknown_tags:
+            wire.put_tags(put, (), self.unknown_tags, 0)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.node_id,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.host, pos = wire.read_compact_string(buf, pos)
+        (self.port,) = wire.unpack_uint16(buf, pos)
+        pos += 2
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class VoteResponse(Message):
+    """VoteResponse, versions 0-2."""
+
+    error_code: int = 0  # int16
+    topics: list[TopicData] = field(default_factory=list)  # []TopicData
+    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint, v1+, tag 0
+
+    NAME: ClassVar[str] = "VoteResponse"
+    TYPE: ClassVar[str] = "response"
+    API_KEY: ClassVar[int | None] = 52
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FLEXIBLE_FROM: ClassVar[int | None] = 0
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
+        Field("Topics", "topics", "struct", (0, 2), is_array=True, default=[], struct=TopicData),
+        Field(
+            "NodeEndpoints",
+            "node_endpoints",
+            "struct",
+            (1, 2),
+            is_array=True,
+            tagged=(1, 2),
+            tag=0,
+            default=[],
+            struct=NodeEndpoint,
+        ),
+    )
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int16(self.error_code))
+        put(wire.compact_count(self.topics))
+        for topic_data in self.topics:
+            topic_data._write(put, version)
+        if version < 1 and self.node_endpoints:
+            raise wire.Unwritable
+        tags: list[tuple[int, bytes]] = []
+        if version >= 1 and self.node_endpoints:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.node_endpoints))
+            for node_endpoint in self.node_endpoints:
+                node_endpoint._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[VoteResponse, int]:
+        self = cls.__new__(cls)
+        self.unknown_tags = ()
+        (self.error_code,) = wire.unpack_int16(buf, pos)
+        pos += 2
+        n, pos = wire.read_compact_count(buf, pos, 3)
+        self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)
+        self.node_endpoints = []
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 1:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_count(buf, pos, 8)
+                self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return self, pos

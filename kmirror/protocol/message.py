@@ -1,0 +1,148 @@
+"""What all messages have in common: the bases `Struct` and `Message`, and the row type of their field tables.
+
+Generated classes hold the fields, one reader and one writer; everything that is not in a hurry (JSON,
+explanations of what is wrong, annotated dumps, strategies) walks their `FIELDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.protocol.wire import READ_ERRORS, WRITE_ERRORS, Buffer, Chunk, Put, UnknownTag
+
+if TYPE_CHECKING:
+    from typing import Self
+
+NO_VERSIONS = (0, -1)
+
+
+class Field(NamedTuple):
+    """One field as the schema has it; ranges are (first, last), and empty if first > last."""
+
+    name: str  # The schema's.
+    attribute: str  # Ours.
+    type: str  # A scalar's name or "struct".
+    versions: tuple[int, int]
+    is_array: bool = False
+    nullable: tuple[int, int] = NO_VERSIONS
+    tagged: tuple[int, int] = NO_VERSIONS
+    tag: int = -1
+    default: Any = None  # None means null; [] for an array, {} for a struct of defaults.
+    ignorable: bool = False
+    struct: Any = None  # The class, if the type is "struct".
+    entity: str = ""
+    map_key: bool = False
+    never_flexible: bool = False
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Struct:
+    """A set of fields, in a message or nested in one."""
+
+    # Tagged fields that the schema does not name, by tag, as they came.
+    unknown_tags: Sequence[UnknownTag] = ()
+
+    FIELDS: ClassVar[tuple[Field, ...]] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        mine, theirs = self, other
+        return tuple(mine.unknown_tags) == tuple(getattr(theirs, "unknown_tags")) and all(  # noqa: B009
+            getattr(mine, f.attribute) == getattr(theirs, f.attribute) for f in self.FIELDS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """The constructor call, with the fields that are not at their defaults."""
+        shown = [
+            f"{f.attribute}={value!r}"
+            for f in self.FIELDS
+            if not is_default(f, value := getattr(self, f.attribute))
+        ]
+        if self.unknown_tags:
+            shown.append(f"unknown_tags={self.unknown_tags!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _write(self, put: Put, version: int) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Self, int]:
+        raise NotImplementedError
+
+
+def is_default(field: Field, value: object) -> bool:
+    """Whether a field may be left out because its value says nothing."""
+    default = field.default
+    if default is None or value is None:
+        return value is default
+    if field.is_array:
+        return not value
+    if field.type == "struct":
+        return bool(value == field.struct())
+    return bool(value == default)
+
+
+@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Message(Struct):
+    """A message for all its versions; `MIN_VERSION` to `MAX_VERSION` are the ones that can be sent."""
+
+    NAME: ClassVar[str] = ""
+    TYPE: ClassVar[str] = (
+        ""  # request, response, header, data, metadata, coordinator-key or coordinator-value
+    )
+    API_KEY: ClassVar[int | None] = None
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = -1
+    FLEXIBLE_FROM: ClassVar[int | None] = None
+    # Whether the buffer is kept alive by what is decoded from it.
+    HAS_RECORDS: ClassVar[bool] = False
+
+    def encode_chunks(self, version: int) -> list[Chunk]:
+        """The message as buffers to be sent one after the other; `records` are among them uncopied."""
+        if not self.MIN_VERSION <= version <= self.MAX_VERSION:
+            raise LocalProtocolError(_unknown_version(type(self), version))
+        chunks: list[Chunk] = []
+        try:
+            self._write(chunks.append, version)
+        except WRITE_ERRORS:
+            from kmirror.protocol import careful
+
+            return careful.encode(self, version)
+        return chunks
+
+    def encode(self, version: int) -> bytes:
+        """The message in the form of `version`; LocalProtocolError if that cannot carry it."""
+        return b"".join(self.encode_chunks(version))
+
+    @classmethod
+    def decode(cls, buffer: Buffer, version: int) -> Self:
+        """The message at the start of `buffer`; bytes after it are ignored, as Kafka does."""
+        return cls.decode_prefix(buffer, version)[0]
+
+    @classmethod
+    def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0) -> tuple[Self, int]:
+        """The message at `position` and the position after it; ProtocolError if there is none."""
+        if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+            raise ProtocolError(_unknown_version(cls, version))
+        if type(buffer) is not bytes:
+            # Only records are kept as views: anything else is read faster from bytes.
+            buffer = memoryview(buffer).cast("B") if cls.HAS_RECORDS else bytes(buffer)
+        try:
+            message, end = cls._read(buffer, position, version)
+            if end <= len(buffer):
+                return message, end
+        except READ_ERRORS:
+            pass
+        from kmirror.protocol import careful
+
+        return careful.decode(cls, buffer, version, position)
+
+
+def _unknown_version(cls: type[Message], version: int) -> str:
+    return f"{cls.NAME} has no version {version}: known are {cls.MIN_VERSION} to {cls.MAX_VERSION}"

@@ -1,0 +1,99 @@
+"""Which message is it: by name, or by API key."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+
+from kmirror.errors import UsageError
+from kmirror.protocol.gen.registry import APIS, MODULES, RETIRED
+from kmirror.protocol.message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API: its two messages and their versions."""
+
+    key: int
+    name: str
+    min_version: int
+    max_version: int
+    flexible_from: int | None
+    listeners: tuple[str, ...]
+    latest_version_unstable: bool
+
+    @property
+    def request(self) -> type[Message]:
+        return by_name(f"{self.name}Request")
+
+    @property
+    def response(self) -> type[Message]:
+        return by_name(f"{self.name}Response")
+
+    def is_flexible(self, version: int) -> bool:
+        return self.flexible_from is not None and version >= self.flexible_from
+
+    def request_header_version(self, version: int) -> int:
+        return 2 if self.is_flexible(version) else 1
+
+    def response_header_version(self, version: int) -> int:
+        # A client that asked ApiVersions in a version the broker lacks must still be able to read the answer.
+        if self.key == API_VERSIONS_KEY:
+            return 0
+        return 1 if self.is_flexible(version) else 0
+
+    def advertised_max(self, *, unstable: bool) -> int:
+        """The last version to be offered; -1 if the only one is unstable and those are not wanted."""
+        if self.latest_version_unstable and not unstable:
+            return self.max_version - 1 if self.max_version > self.min_version else -1
+        return self.max_version
+
+
+API_VERSIONS_KEY = 18
+
+
+@cache
+def by_name(name: str) -> type[Message]:
+    """The class of the message, as in `by_name("FetchRequest")`; UsageError if there is none."""
+    module = MODULES.get(name)
+    if module is None:
+        raise UsageError(f"no message is named {name!r}")
+    found: type[Message] = getattr(importlib.import_module(f"kmirror.protocol.gen.{module}"), name)
+    return found
+
+
+@cache
+def find_key(key: int) -> Api | None:
+    """The API with this key, None if there is none."""
+    row = APIS.get(key)
+    return None if row is None else Api(key, *row)
+
+
+def by_key(key: int) -> Api:
+    """The API with this key; UsageError if there is none."""
+    found = find_key(key)
+    if found is None:
+        if key in RETIRED:
+            raise UsageError(f"API key {key} was {RETIRED[key]}, of which no version is left")
+        raise UsageError(f"no API has the key {key}")
+    return found
+
+
+def by_api_name(name: str) -> Api:
+    """The API of this name, as in `by_api_name("Fetch")`, in any case and with dashes or underscores."""
+    wanted = name.replace("-", "").replace("_", "").lower()
+    for key, row in APIS.items():
+        if row[0].lower() == wanted:
+            return by_key(key)
+    raise UsageError(f"no API is named {name!r}")
+
+
+def all_apis() -> list[Api]:
+    """Every API that has a version, by key."""
+    return [by_key(key) for key in sorted(APIS)]
+
+
+def names() -> list[str]:
+    """The names of all messages."""
+    return list(MODULES)

@@ -1,0 +1,432 @@
+"""How values stand on the wire: big endian numbers, lengths, strings, bytes, counts and tagged sections.
+
+Readers take a buffer and a position and give back the value and the position after it. They know of no field
+names: what is wrong is only signalled here (`Malformed`, `struct.error`, `IndexError`) and explained by
+`careful`, which reads the same bytes again with the field table in hand. So the good path pays for no
+bookkeeping. A slice past the end comes back short without an error, which is harmless: positions only grow,
+and whoever began to read compares the last one with the buffer's length.
+
+Writers give back bytes, or hand them to `put`. `Unwritable` and the errors of `struct` are explained
+likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from struct import error as struct_error
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+
+from kmirror.protocol.uuid import Uuid
+
+if TYPE_CHECKING:
+    from kmirror.protocol.message import Struct as MessageStruct
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+Chunk: TypeAlias = bytes | memoryview
+Put: TypeAlias = Callable[[Chunk], None]
+Unpack: TypeAlias = Callable[[Buffer, int], tuple[Any, ...]]
+T = TypeVar("T")
+
+STRING_BYTES_MAX = 32767
+INT32_MAX = 2**31 - 1
+
+
+class Malformed(ValueError):
+    """The bytes cannot be what they claim; `careful` says where and why."""
+
+
+class Unwritable(ValueError):
+    """The message cannot be carried by the version; `careful` says which field and why."""
+
+
+def refuse() -> bytes:
+    """In the place of bytes that a version does not have."""
+    raise Unwritable
+
+
+READ_ERRORS = (Malformed, IndexError, struct_error, ValueError)
+WRITE_ERRORS = (Unwritable, struct_error, AttributeError, TypeError, ValueError)
+
+
+class UnknownTag(NamedTuple):
+    """A tagged field that the schema does not name, kept as it came."""
+
+    tag: int
+    data: bytes
+
+
+# ---------------------------------------------------------------------------
+# Numbers
+
+unpack_bool: Unpack = Struct(">?").unpack_from
+unpack_int8: Unpack = Struct(">b").unpack_from
+unpack_int16: Unpack = Struct(">h").unpack_from
+unpack_uint16: Unpack = Struct(">H").unpack_from
+unpack_int32: Unpack = Struct(">i").unpack_from
+unpack_uint32: Unpack = Struct(">I").unpack_from
+unpack_int64: Unpack = Struct(">q").unpack_from
+unpack_float64: Unpack = Struct(">d").unpack_from
+
+pack_bool = Struct(">?").pack
+pack_int8 = Struct(">b").pack
+pack_int16 = Struct(">h").pack
+pack_uint16 = Struct(">H").pack
+pack_int32 = Struct(">i").pack
+pack_uint32 = Struct(">I").pack
+pack_int64 = Struct(">q").pack
+pack_float64 = Struct(">d").pack
+
+
+def fused(formats: str) -> tuple[Unpack, Callable[..., bytes]]:
+    """The unpacker and the packer of a run of fixed-width fields."""
+    layout = Struct(">" + formats)
+    return layout.unpack_from, layout.pack
+
+
+def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
+    end = pos + 16
+    if end > len(buf):
+        raise Malformed
+    return Uuid(buf[pos:end]), end
+
+
+def uuid(value: Uuid) -> bytes:
+    if len(value) != 16:
+        raise Unwritable
+    return value
+
+
+# ---------------------------------------------------------------------------
+# Variable-length numbers
+
+
+def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
+    """An unsigned varint as Java reads it: at most five bytes, the result cut to a signed int32."""
+    byte = buf[pos]
+    pos += 1
+    if byte < 0x80:
+        return byte, pos
+    result = byte & 0x7F
+    for shift in (7, 14, 21, 28):
+        byte = buf[pos]
+        pos += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            result &= 0xFFFFFFFF
+            return (result - (1 << 32) if result > INT32_MAX else result), pos
+    raise Malformed
+
+
+def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
+    """A length that travels plus one, negative for null; wraps around where Java's int does."""
+    n, pos = read_uvarint(buf, pos)
+    return (n - 1 if n != -(1 << 31) else INT32_MAX), pos
+
+
+def uvarint(value: int) -> bytes:
+    if value < 0:
+        raise Unwritable
+    if value < 4096:
+        return UVARINTS[value]
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+# Lengths below this are looked up instead of computed.
+UVARINTS = tuple(bytes((n,)) if n < 128 else bytes((n & 0x7F | 0x80, n >> 7)) for n in range(4096))
+
+
+# ---------------------------------------------------------------------------
+# Strings
+
+
+def _text(buf: Buffer, pos: int, n: int) -> tuple[str, int]:
+    end = pos + n
+    # 32767: longer strings are refused although a compact length could tell them.
+    if end > len(buf) or n > STRING_BYTES_MAX:
+        raise Malformed
+    return str(buf[pos:end], "utf-8"), end
+
+
+def read_string(buf: Buffer, pos: int) -> tuple[str, int]:
+    (n,) = unpack_int16(buf, pos)
+    if n < 0:
+        raise Malformed
+    return _text(buf, pos + 2, n)
+
+
+def read_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
+    (n,) = unpack_int16(buf, pos)
+    return (None, pos + 2) if n < 0 else _text(buf, pos + 2, n)
+
+
+def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
+    n, pos = read_compact_length(buf, pos)
+    if n < 0:
+        raise Malformed
+    return _text(buf, pos, n)
+
+
+def read_compact_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
+    n, pos = read_compact_length(buf, pos)
+    return (None, pos) if n < 0 else _text(buf, pos, n)
+
+
+def string(value: str | None) -> bytes:
+    if value is None:
+        raise Unwritable
+    data = value.encode()
+    return pack_int16(len(data)) + data  # struct refuses what does not fit into an int16.
+
+
+def nullable_string(value: str | None) -> bytes:
+    return b"\xff\xff" if value is None else string(value)
+
+
+def compact_string(value: str | None) -> bytes:
+    if value is None:
+        raise Unwritable
+    data = value.encode()
+    n = len(data)
+    if n > STRING_BYTES_MAX:
+        raise Unwritable
+    return uvarint(n + 1) + data
+
+
+def compact_nullable_string(value: str | None) -> bytes:
+    return b"\0" if value is None else compact_string(value)
+
+
+# ---------------------------------------------------------------------------
+# Bytes and records. `records` are handed out as a view of the buffer and written without a copy.
+
+
+def _bytes(buf: Buffer, pos: int, n: int) -> tuple[bytes, int]:
+    end = pos + n
+    if end > len(buf):
+        raise Malformed
+    return bytes(buf[pos:end]), end
+
+
+def read_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
+    (n,) = unpack_int32(buf, pos)
+    if n < 0:
+        raise Malformed
+    return _bytes(buf, pos + 4, n)
+
+
+def read_nullable_bytes(buf: Buffer, pos: int) -> tuple[bytes | None, int]:
+    (n,) = unpack_int32(buf, pos)
+    return (None, pos + 4) if n < 0 else _bytes(buf, pos + 4, n)
+
+
+def read_compact_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
+    n, pos = read_compact_length(buf, pos)
+    if n < 0:
+        raise Malformed
+    return _bytes(buf, pos, n)
+
+
+def read_compact_nullable_bytes(buf: Buffer, pos: int) -> tuple[bytes | None, int]:
+    n, pos = read_compact_length(buf, pos)
+    return (None, pos) if n < 0 else _bytes(buf, pos, n)
+
+
+def _view(buf: Buffer, pos: int, n: int) -> tuple[memoryview, int]:
+    end = pos + n
+    if end > len(buf):
+        raise Malformed
+    return memoryview(buf)[pos:end], end
+
+
+def read_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
+    (n,) = unpack_int32(buf, pos)
+    if n < 0:
+        raise Malformed
+    return _view(buf, pos + 4, n)
+
+
+def read_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | None, int]:
+    (n,) = unpack_int32(buf, pos)
+    return (None, pos + 4) if n < 0 else _view(buf, pos + 4, n)
+
+
+def read_compact_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
+    n, pos = read_compact_length(buf, pos)
+    if n < 0:
+        raise Malformed
+    return _view(buf, pos, n)
+
+
+def read_compact_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | None, int]:
+    n, pos = read_compact_length(buf, pos)
+    return (None, pos) if n < 0 else _view(buf, pos, n)
+
+
+def put_bytes(put: Put, value: Chunk | None) -> None:
+    if value is None:
+        raise Unwritable
+    put(pack_int32(len(value)))
+    put(value)
+
+
+def put_nullable_bytes(put: Put, value: Chunk | None) -> None:
+    if value is None:
+        put(b"\xff\xff\xff\xff")
+    else:
+        put(pack_int32(len(value)))
+        put(value)
+
+
+def put_compact_bytes(put: Put, value: Chunk | None) -> None:
+    if value is None:
+        raise Unwritable
+    put(uvarint(len(value) + 1))
+    put(value)
+
+
+def put_compact_nullable_bytes(put: Put, value: Chunk | None) -> None:
+    if value is None:
+        put(b"\0")
+    else:
+        put(uvarint(len(value) + 1))
+        put(value)
+
+
+# ---------------------------------------------------------------------------
+# Arrays. `width` is the least number of bytes that an element takes in any version: a count that the rest of
+# the buffer cannot hold is refused before anything is allocated.
+
+
+def read_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    (n,) = unpack_int32(buf, pos)
+    pos += 4
+    if n < 0 or n * width > len(buf) - pos:
+        raise Malformed
+    return n, pos
+
+
+def read_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    (n,) = unpack_int32(buf, pos)
+    pos += 4
+    if n * width > len(buf) - pos:
+        raise Malformed
+    return n, pos
+
+
+def read_compact_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    n, pos = read_compact_length(buf, pos)
+    if n < 0 or n * width > len(buf) - pos:
+        raise Malformed
+    return n, pos
+
+
+def read_compact_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    n, pos = read_compact_length(buf, pos)
+    if n * width > len(buf) - pos:
+        raise Malformed
+    return n, pos
+
+
+def read_numbers(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[list[Any], int]:
+    """`n` fixed-width values whose `struct` letter is `letter`; the count was checked."""
+    return list(Struct(f">{n}{letter}").unpack_from(buf, pos)), pos + n * width
+
+
+def read_many(
+    read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: int, n: int
+) -> tuple[list[T], int]:
+    items = []
+    for _ in range(n):
+        item, pos = read(buf, pos)
+        items.append(item)
+    return items, pos
+
+
+def read_structs(
+    read: Callable[[Any, int, int], tuple[T, int]], buf: Buffer, pos: int, n: int, version: int
+) -> tuple[list[T], int]:
+    items = []
+    for _ in range(n):
+        item, pos = read(buf, pos, version)
+        items.append(item)
+    return items, pos
+
+
+def count(items: Sequence[Any] | None) -> bytes:
+    if items is None:
+        raise Unwritable
+    return pack_int32(len(items))
+
+
+def nullable_count(items: Sequence[Any] | None) -> bytes:
+    return b"\xff\xff\xff\xff" if items is None else pack_int32(len(items))
+
+
+def compact_count(items: Sequence[Any] | None) -> bytes:
+    if items is None:
+        raise Unwritable
+    return uvarint(len(items) + 1)
+
+
+def compact_nullable_count(items: Sequence[Any] | None) -> bytes:
+    return b"\0" if items is None else uvarint(len(items) + 1)
+
+
+def numbers(items: Sequence[Any], letter: str) -> bytes:
+    return Struct(f">{len(items)}{letter}").pack(*items)
+
+
+# ---------------------------------------------------------------------------
+# Tagged sections
+
+
+def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
+    """Tag, size and the position of the body."""
+    tag, pos = read_uvarint(buf, pos)
+    size, pos = read_uvarint(buf, pos)
+    return tag, size, pos
+
+
+def keep_unknown_tag(struct: MessageStruct, tag: int, size: int, buf: Buffer, pos: int) -> int:
+    """Keep a tag that the schema does not name; the position after it."""
+    end = pos + size
+    if size < 0 or end > len(buf):
+        raise Malformed
+    struct.unknown_tags = (*struct.unknown_tags, UnknownTag(tag, bytes(buf[pos:end])))
+    return end
+
+
+def read_unknown_tags(struct: MessageStruct, buf: Buffer, pos: int) -> int:
+    """Keep a whole tagged section of a struct that has no tagged field; the position after it."""
+    n, pos = read_uvarint(buf, pos)
+    kept = []
+    for _ in range(n):
+        tag, size, pos = read_tag_head(buf, pos)
+        end = pos + size
+        if size < 0 or end > len(buf):
+            raise Malformed
+        kept.append(UnknownTag(tag, bytes(buf[pos:end])))
+        pos = end
+    struct.unknown_tags = tuple(kept)
+    return pos
+
+
+def put_tags(put: Put, tags: Sequence[tuple[int, bytes]], unknown: Sequence[UnknownTag], named: int) -> None:
+    """A tagged section: the set ones of the `named` tags from 0 on, then the unknown ones, all by tag."""
+    last = named - 1
+    for tag, _ in unknown:
+        # As in Kafka the highest number is no tag.
+        if not last < tag < INT32_MAX:
+            raise Unwritable
+        last = tag
+    put(uvarint(len(tags) + len(unknown)))
+    for tag, data in (*tags, *unknown):
+        put(uvarint(tag))
+        put(uvarint(len(data)))
+        put(data)
