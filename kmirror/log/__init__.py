@@ -1,0 +1,1 @@
+"""One partition: segments, leader epochs, producer state, and the rules of appending and cutting."""

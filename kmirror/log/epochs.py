@@ -1,0 +1,147 @@
+"""Which leader epoch wrote which offsets of one partition.
+
+The cache is a list of (epoch, start offset) pairs, strictly ascending in both. An entry covers the
+offsets from its start to the start of the next entry, and the last one covers all up to the log end.
+A pair that would break the order removes what it conflicts with: the newest word wins, because a
+leader that speaks later has seen more than the leader whose entries it contradicts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from kmirror.errors import CorruptBatch
+
+UNDEFINED_EPOCH = -1
+UNDEFINED_OFFSET = -1
+
+
+class EpochEntry(NamedTuple):
+    epoch: int
+    start_offset: int
+
+
+class EndOffset(NamedTuple):
+    """The answer of `end_offset_for`; both fields are -1 where nothing is known."""
+
+    epoch: int
+    end_offset: int
+
+
+class LeaderEpochCache:
+    __slots__ = ("_epochs", "_starts")
+
+    def __init__(self, entries: Iterable[tuple[int, int]] = ()) -> None:
+        self._epochs: list[int] = []
+        self._starts: list[int] = []
+        for epoch, start_offset in entries:
+            self.assign(epoch, start_offset)
+
+    @property
+    def entries(self) -> list[EpochEntry]:
+        return [EpochEntry(*pair) for pair in zip(self._epochs, self._starts, strict=True)]
+
+    def __len__(self) -> int:
+        return len(self._epochs)
+
+    def __repr__(self) -> str:
+        return f"LeaderEpochCache({list(zip(self._epochs, self._starts, strict=True))})"
+
+    def latest_epoch(self) -> int:
+        """The greatest epoch with an entry, -1 when there is none."""
+        return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Record that `epoch` begins at `start_offset`; True if that changed the cache."""
+        assert epoch >= 0 and start_offset >= 0, f"epoch {epoch} at offset {start_offset}"
+        if self._epochs and self._epochs[-1] == epoch and self._starts[-1] <= start_offset:
+            return False
+        while self._epochs and (self._epochs[-1] >= epoch or self._starts[-1] >= start_offset):
+            self._epochs.pop()
+            self._starts.pop()
+        self._epochs.append(epoch)
+        self._starts.append(start_offset)
+        return True
+
+    def epoch_for_offset(self, offset: int) -> int:
+        """The epoch whose range holds `offset`, -1 below the first entry."""
+        index = bisect_right(self._starts, offset) - 1
+        return self._epochs[index] if index >= 0 else UNDEFINED_EPOCH
+
+    def start_offset_of(self, epoch: int) -> int:
+        """Where `epoch` begins, -1 if it has no entry."""
+        index = bisect_left(self._epochs, epoch)
+        found = index < len(self._epochs) and self._epochs[index] == epoch
+        return self._starts[index] if found else UNDEFINED_OFFSET
+
+    def first_after(self, epoch: int) -> EpochEntry | None:
+        """The entry of the smallest epoch above `epoch`, or None."""
+        index = bisect_right(self._epochs, epoch)
+        return EpochEntry(self._epochs[index], self._starts[index]) if index < len(self._epochs) else None
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EndOffset:
+        """The greatest known epoch not above `epoch`, and where it ends.
+
+        An epoch above the latest one is unknown here, so the answer is undefined, and so it is for an
+        empty cache. An epoch below the first one is answered with itself and the first entry's start: the
+        asker then cuts to what this log still holds.
+        """
+        epochs = self._epochs
+        if epoch == UNDEFINED_EPOCH or not epochs or epoch > epochs[-1]:
+            return EndOffset(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        if epoch == epochs[-1]:
+            return EndOffset(epoch, log_end_offset)
+        above = bisect_right(epochs, epoch)
+        floor = epochs[above - 1] if above else epoch
+        return EndOffset(floor, self._starts[above])
+
+    def truncate_from_end(self, end_offset: int) -> bool:
+        """Drop the entries that start at or above `end_offset`; True if there were any."""
+        keep = bisect_left(self._starts, end_offset)
+        if end_offset < 0 or keep == len(self._starts):
+            return False
+        del self._epochs[keep:], self._starts[keep:]
+        return True
+
+    def truncate_from_start(self, start_offset: int) -> bool:
+        """Drop what lies below `start_offset`; the entry that covers it now starts there.
+
+        True if any entry began at or below `start_offset`.
+        """
+        below = bisect_right(self._starts, start_offset)
+        if below == 0:
+            return False
+        del self._epochs[: below - 1], self._starts[: below - 1]
+        self._starts[0] = start_offset
+        return True
+
+    def clear(self) -> None:
+        self._epochs.clear()
+        self._starts.clear()
+
+
+def encode_checkpoint(entries: Iterable[tuple[int, int]]) -> bytes:
+    """The text of a `leader-epoch-checkpoint` file: version, count, a line for each entry."""
+    lines = [f"{epoch} {start_offset}\n" for epoch, start_offset in entries]
+    return f"0\n{len(lines)}\n{''.join(lines)}".encode("ascii")
+
+
+def decode_checkpoint(data: bytes) -> list[EpochEntry]:
+    """The entries of a `leader-epoch-checkpoint` file; CorruptBatch if it is not one."""
+    try:
+        lines = data.decode("ascii").split("\n")
+        version, count = int(lines[0]), int(lines[1])
+        rows = [line.split(" ") for line in lines[2:] if line.strip()]
+        entries = [EpochEntry(int(epoch), int(start_offset)) for epoch, start_offset in rows]
+    except (ValueError, IndexError, UnicodeDecodeError) as error:
+        raise CorruptBatch(f"leader-epoch-checkpoint is malformed: {error}") from None
+    if version != 0:
+        raise CorruptBatch(f"leader-epoch-checkpoint has version {version}, expected 0")
+    if count != len(entries):
+        raise CorruptBatch(f"leader-epoch-checkpoint announces {count} entries and has {len(entries)}")
+    for entry in entries:
+        if entry.epoch < 0 or entry.start_offset < 0:
+            raise CorruptBatch(f"leader-epoch-checkpoint has the entry {tuple(entry)}, expected none below 0")
+    return entries

@@ -1,0 +1,43 @@
+"""What a partition log refuses, and how it says so.
+
+A refused produce is an answer with a Kafka error code (`LogAppendError`); so is a read outside the log
+(`OffsetOutOfRange`). Bytes from another replica that cannot follow what is there raise `CorruptBatch`'s
+kin, because the fault is the sender's and the partition, not the request, fails.
+"""
+
+from __future__ import annotations
+
+from kmirror.errors import CorruptBatch, KafkaError
+from kmirror.spec.error_codes import ErrorCode
+
+
+class LogAppendError(KafkaError):
+    """The leader refuses to append; `error` is the code that the producer is answered with."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        self.error = error
+        super().__init__(int(error), message)
+
+
+class OffsetOutOfRange(KafkaError):
+    """An offset outside `log_start_offset` to `log_end_offset` was asked for."""
+
+    def __init__(self, message: str, *, offset: int, log_start_offset: int, log_end_offset: int) -> None:
+        self.error = ErrorCode.OFFSET_OUT_OF_RANGE
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        super().__init__(int(self.error), message)
+
+
+class OffsetsOutOfOrder(CorruptBatch):
+    """Replicated batches whose offsets do not ascend; nothing was appended."""
+
+
+class UnexpectedAppendOffset(CorruptBatch):
+    """Replicated batches that begin below the log end; nothing was appended."""
+
+    def __init__(self, message: str, *, first_offset: int, last_offset: int) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        super().__init__(message, offset=first_offset)

@@ -1,0 +1,149 @@
+"""Sparse maps from offset to file position and from timestamp to offset, one pair for each segment.
+
+Both are kept in memory and are written in Kafka's bytes when a segment is rolled or closed: a row of
+`.index` is an int32 offset relative to the segment's base and an int32 position, a row of `.timeindex`
+is an int64 timestamp and an int32 relative offset. Both only ever ascend. They can be rebuilt from the
+log at any time, so nothing here needs to survive a crash.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from struct import Struct
+from typing import NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.records.layout import NO_TIMESTAMP
+
+_OFFSET_ROW = Struct(">ii")
+_TIME_ROW = Struct(">qi")
+
+
+class TimestampOffset(NamedTuple):
+    timestamp: int
+    offset: int
+
+
+class OffsetIndex:
+    """Last offset of a batch -> position of that batch, about once in every `index.interval.bytes`."""
+
+    __slots__ = ("base_offset", "offsets", "positions")
+
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.offsets = array("q")
+        self.positions = array("q")
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def last_offset(self) -> int:
+        return self.offsets[-1] if self.offsets else self.base_offset
+
+    def append(self, offset: int, position: int) -> None:
+        assert not self.offsets or offset > self.offsets[-1], f"offset {offset} after {self.offsets[-1]}"
+        self.offsets.append(offset)
+        self.positions.append(position)
+
+    def position_for(self, offset: int) -> int:
+        """A position at or before the batch that holds `offset`."""
+        slot = bisect_right(self.offsets, offset) - 1
+        return self.positions[slot] if slot >= 0 else 0
+
+    def position_well_below(self, position: int) -> int:
+        """The position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
+        slot = bisect_right(self.positions, position) - 2
+        return self.positions[slot] if slot >= 0 else 0
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the rows at or above `offset`."""
+        keep = bisect_left(self.offsets, offset)
+        del self.offsets[keep:], self.positions[keep:]
+
+    def clear(self) -> None:
+        del self.offsets[:], self.positions[:]
+
+    def encode(self) -> bytes:
+        rows = zip(self.offsets, self.positions, strict=True)
+        return b"".join(_OFFSET_ROW.pack(offset - self.base_offset, position) for offset, position in rows)
+
+    @classmethod
+    def decode(cls, base_offset: int, data: bytes) -> OffsetIndex:
+        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
+        if len(data) % _OFFSET_ROW.size:
+            raise CorruptBatch(f"an offset index has {len(data)} bytes, expected rows of {_OFFSET_ROW.size}")
+        index = cls(base_offset)
+        for number, (relative, position) in enumerate(_OFFSET_ROW.iter_unpack(data)):
+            if relative == 0 and position == 0:
+                break
+            if relative < 0 or position < 0 or (number and base_offset + relative <= index.last_offset):
+                raise CorruptBatch(
+                    f"row {number} of an offset index is ({relative}, {position}), expected ascending rows",
+                    position=number * _OFFSET_ROW.size,
+                )
+            index.append(base_offset + relative, position)
+        return index
+
+
+class TimeIndex:
+    """Greatest timestamp so far -> last offset of the batch that has it."""
+
+    __slots__ = ("base_offset", "offsets", "timestamps")
+
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.timestamps = array("q")
+        self.offsets = array("q")
+
+    def __len__(self) -> int:
+        return len(self.timestamps)
+
+    def last_entry(self) -> TimestampOffset:
+        if not self.timestamps:
+            return TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        return TimestampOffset(self.timestamps[-1], self.offsets[-1])
+
+    def append_if_later(self, timestamp: int, offset: int) -> None:
+        """Add a row unless the timestamp is already covered; records without timestamps add none."""
+        if timestamp > self.last_entry().timestamp:
+            self.timestamps.append(timestamp)
+            self.offsets.append(offset)
+
+    def lookup(self, timestamp: int) -> TimestampOffset:
+        """The row with the greatest timestamp that is not above `timestamp`."""
+        slot = bisect_right(self.timestamps, timestamp) - 1
+        if slot < 0:
+            return TimestampOffset(NO_TIMESTAMP, self.base_offset)
+        return TimestampOffset(self.timestamps[slot], self.offsets[slot])
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the rows whose offset is at or above `offset`."""
+        keep = bisect_left(self.offsets, offset)
+        del self.timestamps[keep:], self.offsets[keep:]
+
+    def clear(self) -> None:
+        del self.timestamps[:], self.offsets[:]
+
+    def encode(self) -> bytes:
+        rows = zip(self.timestamps, self.offsets, strict=True)
+        return b"".join(_TIME_ROW.pack(timestamp, offset - self.base_offset) for timestamp, offset in rows)
+
+    @classmethod
+    def decode(cls, base_offset: int, data: bytes) -> TimeIndex:
+        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
+        if len(data) % _TIME_ROW.size:
+            raise CorruptBatch(f"a time index has {len(data)} bytes, expected rows of {_TIME_ROW.size}")
+        index = cls(base_offset)
+        for number, (timestamp, relative) in enumerate(_TIME_ROW.iter_unpack(data)):
+            if timestamp == 0 and relative == 0 and not any(data[number * _TIME_ROW.size :]):
+                break
+            last = index.last_entry()
+            if relative < 0 or timestamp <= last.timestamp or base_offset + relative < last.offset:
+                raise CorruptBatch(
+                    f"row {number} of a time index is ({timestamp}, {relative}), expected ascending rows",
+                    position=number * _TIME_ROW.size,
+                )
+            index.append_if_later(timestamp, base_offset + relative)
+        return index

@@ -1,0 +1,186 @@
+"""May these records be appended by the leader, and as which bytes?
+
+The checks and their order are Kafka's (`LogValidator` and the analysis before it): first the batch as a
+whole, then each record, and only what passes gets offsets. The batch keeps its bytes but for base offset
+and leader epoch, which lie outside the checksum. It is rewritten in three cases only: the topic has a
+codec of its own and the batch another, a compressed batch numbers its records with gaps, or the topic
+stamps records at append time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.errors import LogAppendError
+from kmirror.log.producers import AppendOrigin
+from kmirror.log.store import Chunk
+from kmirror.records import layout
+from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic
+from kmirror.records.build import build_batch, set_base_offset_and_epoch
+from kmirror.records.codecs import Compression
+from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import NO_TIMESTAMP, TimestampType
+from kmirror.records.record import Record, RecordData
+from kmirror.spec.error_codes import ErrorCode
+
+
+class Prepared(NamedTuple):
+    """The bytes to append; `log_append_time` is -1 unless the topic stamps records itself."""
+
+    data: bytes | bytearray
+    log_append_time: int
+
+
+def prepare(
+    data: Chunk,
+    *,
+    tp: TopicPartition,
+    config: LogConfig,
+    origin: AppendOrigin,
+    base_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+) -> Prepared:
+    """The batch in `data` with offsets and epoch assigned; raises LogAppendError."""
+    batch = _only_batch(data, tp)
+    _check_size(batch.size_in_bytes, tp, config)
+    if origin is AppendOrigin.CLIENT:
+        _check_client_batch(batch, tp)
+    try:
+        batch.verify_crc()
+        records = list(batch.records())
+        codec = batch.compression
+    except CorruptBatch as error:
+        raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
+    _check_records(records, batch, tp, config, now_ms)
+    stamped = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+    target = codec if config.compression_type is None else config.compression_type
+    keep = codec is target or (codec is Compression.NONE and batch.is_control)
+    if keep and codec is not Compression.NONE:
+        keep = all(record.offset == batch.base_offset + index for index, record in enumerate(records))
+    result: bytes | bytearray
+    if keep:
+        result = _stamped(batch, records, config, now_ms)
+        set_base_offset_and_epoch(result, base_offset, leader_epoch)
+    else:
+        result = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if stamped else None)
+        _check_size(len(result), tp, config)
+    if len(result) > config.segment_bytes:
+        raise LogAppendError(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"{tp}: a batch of {len(result)} bytes exceeds segment.bytes {config.segment_bytes}",
+        )
+    return Prepared(result, now_ms if stamped else NO_TIMESTAMP)
+
+
+def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
+    view = memoryview(data)
+    try:
+        batch = Batch(view)
+    except TornBatch as error:
+        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: no whole record batch: {error}") from None
+    except UnsupportedMagic as error:
+        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {error}") from None
+    except CorruptBatch as error:
+        raise LogAppendError(ErrorCode.CORRUPT_MESSAGE, f"{tp}: {error}") from None
+    if batch.size_in_bytes != len(view):
+        raise LogAppendError(
+            ErrorCode.INVALID_RECORD,
+            f"{tp}: {len(view) - batch.size_in_bytes} bytes follow the batch, expected exactly one batch",
+        )
+    return batch
+
+
+def _check_size(size: int, tp: TopicPartition, config: LogConfig) -> None:
+    if size > config.max_message_bytes:
+        raise LogAppendError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"{tp}: a batch of {size} bytes exceeds max.message.bytes {config.max_message_bytes}",
+        )
+
+
+def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
+    count, span = batch.record_count, batch.last_offset_delta + 1
+    if batch.base_offset != 0:
+        reason = f"base offset {batch.base_offset}, expected 0"
+    elif span <= 0:
+        reason = f"last offset delta {batch.last_offset_delta} is negative"
+    elif count <= 0:
+        reason = f"record count {count}, expected at least 1"
+    elif span != count:
+        reason = f"{count} records span {span} offsets"
+    elif batch.is_control:
+        reason = "clients may not write control records"
+    elif batch.has_producer_id and batch.base_sequence < 0:
+        reason = f"base sequence {batch.base_sequence} with producer id {batch.producer_id}"
+    else:
+        return
+    raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {reason}")
+
+
+def _check_records(
+    records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int
+) -> None:
+    if config.compact:
+        for index, record in enumerate(records):
+            if record.key is None:
+                raise LogAppendError(
+                    ErrorCode.INVALID_RECORD, f"{tp}: record {index} has no key, and the topic is compacted"
+                )
+    if config.message_timestamp_type is TimestampType.CREATE_TIME:
+        earliest = now_ms - config.message_timestamp_before_max_ms
+        latest = now_ms + config.message_timestamp_after_max_ms
+        for index, record in enumerate(records):
+            if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
+                raise LogAppendError(
+                    ErrorCode.INVALID_TIMESTAMP,
+                    f"{tp}: record {index} has timestamp {record.timestamp}, expected {earliest} to {latest}",
+                )
+    if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        raise LogAppendError(ErrorCode.INVALID_TIMESTAMP, f"{tp}: a producer may not set LogAppendTime")
+
+
+def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int) -> bytearray:
+    """A copy of the batch with the greatest timestamp as the broker sees it."""
+    result = bytearray(batch.view)
+    if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
+        attributes, greatest = batch.attributes | layout.LOG_APPEND_TIME_FLAG, now_ms
+    else:
+        attributes = batch.attributes
+        greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+    if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
+        return result
+    at = layout.ATTRIBUTES_AT
+    result[at : at + 2] = attributes.to_bytes(2, "big", signed=True)
+    at = layout.MAX_TIMESTAMP_AT
+    result[at : at + 8] = greatest.to_bytes(8, "big", signed=True)
+    checksum = crc32c(memoryview(result)[layout.ATTRIBUTES_AT :])
+    result[layout.CRC_AT : layout.CRC_AT + 4] = checksum.to_bytes(4, "big")
+    return result
+
+
+def _rebuild(
+    batch: Batch,
+    records: list[Record],
+    target: Compression,
+    base_offset: int,
+    leader_epoch: int,
+    log_append_time: int | None,
+) -> bytes:
+    create_time = log_append_time is None
+    return build_batch(
+        [RecordData(record.key, record.value, record.headers, record.timestamp) for record in records],
+        base_offset=base_offset,
+        partition_leader_epoch=leader_epoch,
+        compression=target,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        is_transactional=batch.is_transactional,
+        is_control=batch.is_control,
+        timestamp_type=TimestampType.CREATE_TIME if create_time else TimestampType.LOG_APPEND_TIME,
+        timestamp_ms=NO_TIMESTAMP if log_append_time is None else log_append_time,
+    )

@@ -1,0 +1,113 @@
+"""A partition's bytes in memory.
+
+A view that was handed out never changes, also after a cut or a delete: bytes are only written past the
+end, a full buffer is replaced and not resized, and the first append after a cut moves to a new buffer.
+So a fetch response may keep slices of the log for as long as it likes. The same rule lets many replicas
+begin from the same bytes: a segment borrows them until it grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kmirror.log.store import Chunk
+
+_INITIAL_BYTES = 4096
+
+
+class _Segment:
+    __slots__ = ("buffer", "frozen", "size")
+
+    def __init__(self, buffer: Chunk, size: int, *, frozen: bool) -> None:
+        self.buffer = memoryview(buffer)
+        self.size = size
+        self.frozen = frozen  # True while the buffer's tail may be visible elsewhere: borrowed, or cut.
+
+    def reserve(self, extra: int) -> None:
+        """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
+        need = self.size + extra
+        capacity = max(_INITIAL_BYTES, need, min(2 * self.size, self.size + (64 << 20)))
+        grown = memoryview(bytearray(capacity))
+        grown[: self.size] = self.buffer[: self.size]
+        self.buffer = grown
+        self.frozen = False
+
+
+class MemoryStore:
+    """`PartitionStore` in memory; `preallocate` is the least capacity of a new segment's buffer."""
+
+    __slots__ = ("_files", "_preallocate", "_segments")
+
+    def __init__(self, *, preallocate: int = 0) -> None:
+        self._segments: dict[int, _Segment] = {}
+        self._files: dict[str, bytes] = {}
+        self._preallocate = preallocate
+
+    @classmethod
+    def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
+        """A store that starts with these bytes and borrows them: they must not change under it."""
+        store = cls()
+        for base_offset in sorted(segments):
+            data = segments[base_offset]
+            store._segments[base_offset] = _Segment(data, len(data), frozen=True)
+        store._files.update(files)
+        return store
+
+    def fork(self) -> MemoryStore:
+        """Another store with the same content; both borrow the bytes and neither sees the other's appends."""
+        other = MemoryStore(preallocate=self._preallocate)
+        for base_offset, segment in self._segments.items():
+            segment.frozen = True
+            other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
+        other._files.update(self._files)
+        return other
+
+    def segments(self) -> list[int]:
+        return sorted(self._segments)
+
+    def create(self, base_offset: int) -> None:
+        assert base_offset not in self._segments, f"segment {base_offset} exists"
+        self._segments[base_offset] = _Segment(bytearray(self._preallocate), 0, frozen=False)
+
+    def size(self, base_offset: int) -> int:
+        return self._segments[base_offset].size
+
+    def append(self, base_offset: int, *chunks: Chunk) -> None:
+        segment = self._segments[base_offset]
+        total = sum(map(len, chunks))
+        if segment.frozen or segment.size + total > len(segment.buffer):
+            segment.reserve(total)
+        buffer, position = segment.buffer, segment.size
+        for chunk in chunks:
+            end = position + len(chunk)
+            buffer[position:end] = chunk
+            position = end
+        segment.size = position
+
+    def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
+        segment = self._segments[base_offset]
+        end = segment.size if end is None else end
+        assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
+        return segment.buffer[start:end].toreadonly()
+
+    def truncate(self, base_offset: int, size: int) -> None:
+        segment = self._segments[base_offset]
+        assert 0 <= size <= segment.size, f"a cut to {size} of {segment.size} bytes"
+        if size < segment.size:
+            segment.size = size
+            segment.frozen = True
+
+    def delete(self, base_offset: int) -> None:
+        del self._segments[base_offset]
+
+    def read_file(self, name: str) -> bytes | None:
+        return self._files.get(name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        self._files[name] = bytes(data)
+
+    def delete_file(self, name: str) -> None:
+        self._files.pop(name, None)
+
+    def files(self) -> Iterable[str]:
+        return sorted(self._files)

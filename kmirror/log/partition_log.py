@@ -1,0 +1,496 @@
+"""One partition's log: what is in it, how far it is replicated, and what may be added or cut.
+
+    log start <= last stable offset <= high watermark <= log end
+
+Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As
+follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
+leader of a destination cluster (D12); the difference lies in who asks, not in what happens to the log.
+
+A cut removes whole batches. It takes the epochs and the producers' state with it, and the high watermark
+if it was above: in a mirror the cut may well go below what was once committed here.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log import recovery
+from kmirror.log.config import LogConfig
+from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
+from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
+from kmirror.log.headers import data_batch, stage_batches
+from kmirror.log.leader_append import prepare
+from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
+from kmirror.log.scan import Scan, scan_batches
+from kmirror.log.segment import BatchPlace, Segment
+from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, Chunk, PartitionStore
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.layout import NO_TIMESTAMP
+
+__all__ = [
+    "AbortedTxn",
+    "AppendInfo",
+    "AppendOrigin",
+    "LogAppendError",
+    "LogConfig",
+    "OffsetOutOfRange",
+    "OffsetsOutOfOrder",
+    "PartitionLog",
+    "ReadResult",
+    "UnexpectedAppendOffset",
+]
+
+_NOTHING = memoryview(b"")
+
+
+@dataclass(slots=True)
+class AppendInfo:
+    """What an append did; the offsets are -1 and `batches` is 0 when nothing was appended."""
+
+    first_offset: int = -1
+    last_offset: int = -1
+    batches: int = 0
+    bytes: int = 0
+    max_timestamp: int = NO_TIMESTAMP
+    log_append_time: int = NO_TIMESTAMP
+    duplicate: bool = False  # The batch was there already; the offsets are those of the first time.
+    refused_epoch: int = -1  # The leader epoch of the first batch that was left out, KAFKA-18723.
+    control_types: tuple[int, ...] = ()
+
+
+class ReadResult(NamedTuple):
+    """Whole batches, the first of which may begin below the offset asked for.
+
+    Kafka sends what `max_bytes` cuts off of the next batch too, and every client throws it away.
+    """
+
+    records: memoryview
+    start_offset: int  # The base offset of the first batch; the offset asked for when there is none.
+    end_offset: int  # One above the last batch's last offset; `start_offset` when there is none.
+
+
+class PartitionLog:
+    __slots__ = (
+        "_bases",
+        "_now_ms",
+        "_segments",
+        "config",
+        "epochs",
+        "high_watermark",
+        "log_end_offset",
+        "log_start_offset",
+        "producers",
+        "repair",
+        "store",
+        "tp",
+    )
+
+    def __init__(
+        self,
+        tp: TopicPartition,
+        store: PartitionStore,
+        config: LogConfig,
+        loaded: recovery.Loaded,
+        *,
+        now_ms: int,
+    ) -> None:
+        self.tp = tp
+        self.store = store
+        self.config = config
+        self.log_start_offset = loaded.log_start_offset
+        self.log_end_offset = loaded.log_end_offset
+        self.high_watermark = loaded.high_watermark
+        self.epochs: LeaderEpochCache = loaded.epochs
+        self.producers: ProducerStates = loaded.producers
+        self.repair = loaded.repair  # What opening had to cut off, or None.
+        self._segments = loaded.segments
+        self._bases = [segment.base_offset for segment in loaded.segments]
+        self._now_ms = now_ms
+
+    @classmethod
+    def open(
+        cls,
+        tp: TopicPartition,
+        store: PartitionStore,
+        config: LogConfig,
+        *,
+        now_ms: int,
+        repair: bool = False,
+    ) -> PartitionLog:
+        """The log that the store holds, an empty one in an empty store.
+
+        Raises CorruptBatch, with segment file, position and offset, where the store holds something else;
+        with `repair`, what is wrong is cut off as after an unclean shutdown.
+        """
+        return cls(
+            tp, store, config, recovery.load(store, config, now_ms=now_ms, repair=repair), now_ms=now_ms
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionLog({self.tp}, start={self.log_start_offset}, stable={self.last_stable_offset}, "
+            f"high_watermark={self.high_watermark}, end={self.log_end_offset}, epoch={self.latest_epoch})"
+        )
+
+    # What is known
+
+    @property
+    def latest_epoch(self) -> int:
+        """The greatest leader epoch in the epoch cache, -1 when it is empty."""
+        return self.epochs.latest_epoch()
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """Where the first transaction begins that is open, or decided above the high watermark."""
+        offset = self.producers.first_unstable_offset()
+        return None if offset is None else max(offset, self.log_start_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Below it every transaction is decided; a READ_COMMITTED reader gets no further."""
+        offset = self.first_unstable_offset
+        return self.high_watermark if offset is None else min(offset, self.high_watermark)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def segment_base_offsets(self) -> list[int]:
+        return list(self._bases)
+
+    def end_offset_for_epoch(self, epoch: int) -> EndOffset:
+        """The greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
+        return self.epochs.end_offset_for(epoch, self.log_end_offset)
+
+    # Appending
+
+    def append_as_leader(
+        self, data: Chunk, *, leader_epoch: int, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> AppendInfo:
+        """Append the one batch in `data` at the log end.
+
+        Raises LogAppendError, and then nothing has changed.
+        """
+        assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
+        self._now_ms = now_ms
+        prepared = prepare(
+            data,
+            tp=self.tp,
+            config=self.config,
+            origin=origin,
+            base_offset=self.log_end_offset,
+            leader_epoch=leader_epoch,
+            now_ms=now_ms,
+        )
+        view = memoryview(prepared.data)
+        batch = Batch(view)
+        if origin is AppendOrigin.CLIENT and batch.has_producer_id:
+            known = self.producers.find_duplicate(data_batch(batch))
+            if known is not None:
+                return AppendInfo(
+                    known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
+                )
+        scan = scan_batches(view, self._segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+        assert scan.fault is None and scan.batches == 1, "prepared"
+        info = self._append(view, scan, origin)
+        info.log_append_time = prepared.log_append_time
+        return info
+
+    def append_as_follower(self, data: Chunk, *, max_epoch: int, now_ms: int | None = None) -> AppendInfo:
+        """Append the leader's batches as they are, up to the first one whose epoch is above `max_epoch`.
+
+        A batch that is cut short at the end is left out, for so a fetch response ends. Raises CorruptBatch,
+        and then nothing has changed: bytes that are no batch, a wrong checksum, offsets that do not ascend
+        (OffsetsOutOfOrder) or begin below the log end (UnexpectedAppendOffset).
+        """
+        if now_ms is not None:
+            self._now_ms = now_ms
+        view = memoryview(data)
+        scan = scan_batches(
+            view, self._segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch()
+        )
+        if scan.fault is not None:
+            raise scan.fault
+        if not scan.batches:
+            return AppendInfo(refused_epoch=scan.refused_epoch)
+        if scan.first_offset < self.log_end_offset:
+            self._begin_at_straddling_batch(scan)
+        if scan.valid_bytes < len(view):
+            view = view[: scan.valid_bytes]
+        if scan.valid_bytes > self.config.segment_bytes and scan.batches > 1:
+            return self._append_in_parts(view, scan)
+        return self._append(view, scan, AppendOrigin.REPLICATION)
+
+    def append_as_mirror(self, data: Chunk, *, source_epoch: int, now_ms: int | None = None) -> AppendInfo:
+        """Append what the source's leader sent to this leader of the destination (D12), as a follower does.
+
+        `source_epoch` is the CurrentLeaderEpoch of the fetch: batches of a later epoch are left out.
+        """
+        return self.append_as_follower(data, max_epoch=source_epoch, now_ms=now_ms)
+
+    def _begin_at_straddling_batch(self, scan: Scan) -> None:
+        """Allow a batch that begins below the log end, if the log holds nothing yet.
+
+        The leader's log start may lie inside a batch (DeleteRecords), and the whole batch is sent.
+        """
+        end = self.log_end_offset
+        if self.log_start_offset != end or scan.last_offset < end:
+            raise UnexpectedAppendOffset(
+                f"{self.tp}: batches begin at offset {scan.first_offset}, expected {end} or more "
+                f"(last offset {scan.last_offset}, log start {self.log_start_offset})",
+                first_offset=scan.first_offset,
+                last_offset=scan.last_offset,
+            )
+        self.truncate_fully_and_start_at(scan.first_offset, log_start_offset=self.log_start_offset)
+
+    def _append_in_parts(self, view: memoryview, scan: Scan) -> AppendInfo:
+        """Append more than a segment holds: as many batches at a time as fit, at least one.
+
+        Kafka refuses here. A mirrored topic has its source's segment size, which may be below one fetch.
+        """
+        total = AppendInfo(scan.first_offset, refused_epoch=scan.refused_epoch)
+        start = 0
+        for end in _part_ends(view, self.config.segment_bytes):
+            part = view[start:end]
+            again = scan_batches(part, self._segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+            info = self._append(part, again, AppendOrigin.REPLICATION)
+            total.last_offset = info.last_offset
+            total.batches += info.batches
+            total.bytes += info.bytes
+            total.max_timestamp = max(total.max_timestamp, info.max_timestamp)
+            total.control_types += info.control_types
+            start = end
+        return total
+
+    def _append(self, view: memoryview, scan: Scan, origin: AppendOrigin) -> AppendInfo:
+        """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
+        staging, control_types = None, []
+        if scan.special:
+            staging = self.producers.stage(origin)
+            control_types = stage_batches(view, scan.special, staging)
+        segment = self._segments[-1]
+        size = scan.valid_bytes
+        if segment.should_roll(
+            self.config,
+            extra_bytes=size,
+            last_offset=scan.last_offset,
+            max_timestamp=scan.max_timestamp,
+            now_ms=self._now_ms,
+        ):
+            segment = self._roll(scan.first_offset)
+            fresh = scan_batches(view, segment, check_crc=False)
+            scan.rows, scan.since_row = fresh.rows, fresh.since_row
+        self.store.append(segment.base_offset, view)
+        segment.add(
+            scan.rows,
+            since_row=scan.since_row,
+            max_timestamp=scan.max_timestamp,
+            max_timestamp_offset=scan.max_timestamp_offset,
+            size=segment.size + size,
+        )
+        self.log_end_offset = scan.last_offset + 1
+        for epoch, start_offset in scan.epochs:
+            if epoch >= 0:
+                self.epochs.assign(epoch, start_offset)
+        if staging is not None:
+            segment.aborted.extend(staging.commit())
+        self.producers.map_end_offset = self.log_end_offset
+        return AppendInfo(
+            scan.first_offset,
+            scan.last_offset,
+            scan.batches,
+            size,
+            scan.max_timestamp,
+            refused_epoch=scan.refused_epoch,
+            control_types=tuple(control_types),
+        )
+
+    def _roll(self, first_offset: int) -> Segment:
+        """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
+        base_offset = max(first_offset, self.log_end_offset)
+        active = self._segments[-1]
+        if active.base_offset == base_offset:
+            assert active.size == 0, f"{self.tp}: segment {base_offset} is not empty"
+            return active
+        active.close()
+        return self._add_segment(base_offset)
+
+    def _add_segment(self, base_offset: int) -> Segment:
+        segment = Segment(self.store, base_offset, self.config, created_ms=self._now_ms)
+        self.store.create(base_offset)
+        self._segments.append(segment)
+        self._bases.append(base_offset)
+        return segment
+
+    # Reading
+
+    def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
+        """The batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+
+        With `min_one` the first batch is returned whatever its size. Raises OffsetOutOfRange outside the log.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(
+                f"{self.tp}: offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}",
+                offset=offset,
+                log_start_offset=self.log_start_offset,
+                log_end_offset=self.log_end_offset,
+            )
+        if offset < end_offset:
+            for segment in self._segments[self._segment_number(offset) :]:
+                first = segment.find(offset)
+                if first is not None:
+                    return self._read_segment(segment, first, offset, max_bytes, end_offset, min_one)
+        return ReadResult(_NOTHING, offset, offset)
+
+    def _read_segment(
+        self, segment: Segment, first: BatchPlace, offset: int, max_bytes: int, end_offset: int, min_one: bool
+    ) -> ReadResult:
+        bound = segment.size
+        if end_offset < self.log_end_offset:
+            beyond = segment.find(end_offset)
+            bound = segment.size if beyond is None else beyond.position
+        too_large = first.end_position - first.position > max_bytes
+        if first.end_position > bound or (too_large and not min_one):
+            return ReadResult(_NOTHING, offset, offset)
+        limit = min(bound, first.position + max_bytes)
+        last = first if too_large else segment.last_batch_within(first, limit)
+        records = segment.view(first.position, last.end_position)
+        return ReadResult(records, first.base_offset, last.last_offset + 1)
+
+    def _segment_number(self, offset: int) -> int:
+        """Which segment would hold `offset`: the last one that begins at or below it."""
+        return max(bisect_right(self._bases, offset) - 1, 0)
+
+    def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
+        """The aborted transactions that have records in `start` up to, not including, `end`."""
+        found: list[AbortedTxn] = []
+        for segment in self._segments[self._segment_number(start) :]:
+            for txn in segment.aborted:
+                if txn.last_offset >= start and txn.first_offset < end:
+                    found.append(txn)
+                if txn.last_stable_offset >= end:
+                    return found
+        return found
+
+    def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
+        """The batches from the one that holds `start` to the last one that begins below `end`."""
+        start = self.log_start_offset if start is None else start
+        for segment in self._segments[self._segment_number(start) :]:
+            place = segment.find(start)
+            if place is None:
+                continue
+            for batch in iter_batches(segment.view(place.position)):
+                if end is not None and batch.base_offset >= end:
+                    return
+                yield batch
+
+    # Moving the marks
+
+    def assign_epoch_start(self, epoch: int) -> None:
+        """This broker leads from `epoch` on. Not for a mirrored log, whose epochs are the source's (D14)."""
+        self.epochs.assign(epoch, self.log_end_offset)
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, bounded by log start and log end; returns what it is now."""
+        self.high_watermark = min(max(offset, self.log_start_offset), self.log_end_offset)
+        self.producers.on_high_watermark(self.high_watermark)
+        return self.high_watermark
+
+    def advance_log_start(self, offset: int) -> bool:
+        """Raise the log start to `offset`; True if it was lower.
+
+        Raises OffsetOutOfRange above the high watermark.
+        """
+        if offset > self.high_watermark:
+            raise OffsetOutOfRange(
+                f"{self.tp}: log start {offset} would be above the high watermark {self.high_watermark}",
+                offset=offset,
+                log_start_offset=self.log_start_offset,
+                log_end_offset=self.log_end_offset,
+            )
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.epochs.truncate_from_start(offset)
+        self.producers.on_log_start(offset)
+        return True
+
+    def remove_expired_producers(self, now_ms: int) -> None:
+        """Forget producers that have been silent for `producer.id.expiration.ms`."""
+        self.producers.remove_expired(now_ms, self.config.producer_id_expiration_ms)
+
+    # Cutting
+
+    def truncate_to(self, offset: int) -> bool:
+        """Drop every batch that ends at or above `offset`, the new log end; False if that is no cut.
+
+        A batch that straddles `offset` goes as a whole. The log end is `offset` all the same, as in Kafka.
+        """
+        assert offset >= 0, f"{self.tp}: a cut to {offset}"
+        if offset >= self.log_end_offset:
+            # A leader that was elected and wrote nothing has left an epoch that starts at the log end.
+            self.epochs.truncate_from_end(self.log_end_offset)
+            return False
+        if offset < self._bases[0]:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        while self._bases[-1] > offset:
+            self._drop_last_segment()
+        self._segments[-1].truncate_to(offset, now_ms=self._now_ms)
+        self.log_end_offset = offset
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.epochs.truncate_from_end(offset)
+        self._rebuild_producers()
+        self.update_high_watermark(min(self.high_watermark, offset))
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, *, log_start_offset: int | None = None) -> None:
+        """Drop everything; the log is empty and begins at `offset`.
+
+        `log_start_offset` may lie above it when the first batch to come begins below the log start.
+        """
+        while self._segments:
+            self._drop_last_segment()
+        self._add_segment(offset)
+        self.log_end_offset = offset
+        self.log_start_offset = offset if log_start_offset is None else log_start_offset
+        self.epochs.clear()
+        self.producers.clear(offset)
+        self.high_watermark = max(offset, self.log_start_offset)
+
+    def _drop_last_segment(self) -> None:
+        self._segments.pop()
+        self.store.delete(self._bases.pop())
+
+    def _rebuild_producers(self) -> None:
+        """Derive the producer table anew from what is left of the log."""
+        self.producers.clear(self.log_end_offset)
+        for segment in self._segments[self._segment_number(self.log_start_offset) :]:
+            recovery.load_producers(segment, self.producers, log_start_offset=self.log_start_offset)
+
+    # Keeping
+
+    def checkpoint(self) -> None:
+        """Write down what cannot be read off the batches: epochs, high watermark, log start."""
+        self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
+        self.store.write_file(HIGH_WATERMARK, b"%d" % self.high_watermark)
+        self.store.write_file(LOG_START_OFFSET, b"%d" % self.log_start_offset)
+
+
+def _part_ends(view: memoryview, size_max: int) -> list[int]:
+    """Where to part whole batches so that each part has at most `size_max` bytes, or one batch."""
+    ends: list[int] = []
+    start = end = 0
+    for batch in iter_batches(view):
+        if batch.position + batch.size_in_bytes - start > size_max and end > start:
+            ends.append(end)
+            start = end
+        end = batch.position + batch.size_in_bytes
+    ends.append(end)
+    return ends

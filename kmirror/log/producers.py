@@ -1,0 +1,418 @@
+"""What does a partition know of the producers that wrote to it?
+
+For each producer id: its epoch, the sequence numbers and offsets of its last five batches, and where its
+open transaction begins. From this follow duplicate detection, fencing, the last stable offset and the
+list of aborted transactions.
+
+An append is staged first (`ProducerStates.stage`) and committed once the bytes are in the log, so that a
+refused append leaves no trace. How much is checked depends on the origin, as in Kafka:
+
+    CLIENT        sequence numbers, epochs, transaction state
+    COORDINATOR   epochs and transaction state; the coordinators write without sequence numbers
+    REPLICATION   transaction state, which no leader can have got wrong; else a follower must not refuse what
+                  its leader has, and the cleaner may have left gaps in epochs and sequence numbers
+
+A MIRROR_PID_RESET control record (KIP-1279, D15) empties the table: the ids of the source cluster mean
+nothing to the coordinator of this one, which will hand the same numbers to other producers.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.errors import LogAppendError
+from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MAX, add_to_sequence
+from kmirror.spec.error_codes import ErrorCode
+
+BATCHES_RETAINED = 5
+NO_OFFSET = -1
+
+
+class AppendOrigin(Enum):
+    """Who appends, and so what is validated."""
+
+    CLIENT = "client"
+    COORDINATOR = "coordinator"
+    REPLICATION = "replication"
+
+
+class BatchMetadata(NamedTuple):
+    """What is kept of one batch, enough to answer its duplicate."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+    @property
+    def first_sequence(self) -> int:
+        first = self.last_sequence - self.offset_delta
+        return first if first >= 0 else first + SEQUENCE_MAX + 1
+
+
+class AbortedTxn(NamedTuple):
+    """A row of the transaction index; a fetch response has the first two fields."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class CompletedTxn(NamedTuple):
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    aborted: bool
+
+
+class DataBatch(NamedTuple):
+    """What a data batch's header tells the producer table."""
+
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    is_transactional: bool
+
+    @property
+    def last_sequence(self) -> int:
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return add_to_sequence(self.base_sequence, self.last_offset - self.base_offset)
+
+
+class Marker(NamedTuple):
+    """A transaction marker; `timestamp` is its record's."""
+
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    offset: int
+    timestamp: int
+    commit: bool
+
+
+class ProducerEntry:
+    """The state of one producer id; `txn_first_offset` is -1 while no transaction is open."""
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+        "txn_first_offset",
+    )
+
+    def __init__(
+        self,
+        producer_id: int,
+        producer_epoch: int = NO_PRODUCER_EPOCH,
+        coordinator_epoch: int = -1,
+        last_timestamp: int = NO_TIMESTAMP,
+        txn_first_offset: int = NO_OFFSET,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = last_timestamp
+        self.txn_first_offset = txn_first_offset
+        self.batches: list[BatchMetadata] = []
+
+    def without_batches(self) -> ProducerEntry:
+        """A copy of everything but the retained batches, to collect the next append's."""
+        return ProducerEntry(
+            self.producer_id,
+            self.producer_epoch,
+            self.coordinator_epoch,
+            self.last_timestamp,
+            self.txn_first_offset,
+        )
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    @property
+    def last_data_offset(self) -> int:
+        return self.batches[-1].last_offset if self.batches else NO_OFFSET
+
+    @property
+    def last_offset_delta(self) -> int:
+        return self.batches[-1].offset_delta if self.batches else 0
+
+    def move_to_epoch(self, producer_epoch: int) -> None:
+        """Another epoch starts its sequence anew, so what is retained of the old one is of no use."""
+        if producer_epoch != self.producer_epoch:
+            self.batches.clear()
+            self.producer_epoch = producer_epoch
+
+    def add_batch(self, producer_epoch: int, batch: BatchMetadata) -> None:
+        self.move_to_epoch(producer_epoch)
+        if len(self.batches) == BATCHES_RETAINED:
+            del self.batches[0]
+        self.batches.append(batch)
+        self.last_timestamp = batch.timestamp
+
+    def take(self, newer: ProducerEntry) -> None:
+        """Become `newer`, and keep older batches as far as they are of the same epoch."""
+        self.move_to_epoch(newer.producer_epoch)
+        self.batches.extend(newer.batches)
+        del self.batches[:-BATCHES_RETAINED]
+        self.coordinator_epoch = newer.coordinator_epoch
+        self.txn_first_offset = newer.txn_first_offset
+        self.last_timestamp = newer.last_timestamp
+
+    def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
+        """The retained batch with exactly this epoch and these sequence numbers."""
+        if batch.producer_epoch != self.producer_epoch:
+            return None
+        wanted = (batch.base_sequence, batch.last_sequence)
+        for known in self.batches:
+            if (known.first_sequence, known.last_sequence) == wanted:
+                return known
+        return None
+
+    def __repr__(self) -> str:
+        return (
+            f"ProducerEntry(producer_id={self.producer_id}, producer_epoch={self.producer_epoch}, "
+            f"last_sequence={self.last_sequence}, txn_first_offset={self.txn_first_offset})"
+        )
+
+
+class _Update:
+    """The staged changes to one producer id."""
+
+    __slots__ = ("current", "entry", "started")
+
+    def __init__(self, producer_id: int, current: ProducerEntry | None) -> None:
+        self.current = current
+        self.entry = ProducerEntry(producer_id) if current is None else current.without_batches()
+        self.started: list[int] = []  # First offsets of transactions begun here.
+
+
+class _Step:
+    """Staged changes up to a PID reset, or up to the end of the append."""
+
+    __slots__ = ("completed", "reset_offset", "updates")
+
+    def __init__(self) -> None:
+        self.updates: dict[int, _Update] = {}
+        self.completed: list[CompletedTxn] = []
+        self.reset_offset = NO_OFFSET
+
+
+class Staging:
+    """One append's changes, not yet visible; feed the batches in log order, then commit."""
+
+    __slots__ = ("_origin", "_states", "_steps")
+
+    def __init__(self, states: ProducerStates, origin: AppendOrigin) -> None:
+        self._states = states
+        self._origin = origin
+        self._steps = [_Step()]
+
+    def _update(self, producer_id: int) -> _Update:
+        updates = self._steps[-1].updates
+        update = updates.get(producer_id)
+        if update is None:
+            # After a reset in this same append the table is empty, whatever it holds now.
+            current = self._states.entries.get(producer_id) if len(self._steps) == 1 else None
+            update = updates[producer_id] = _Update(producer_id, current)
+        return update
+
+    def add_data(self, batch: DataBatch) -> None:
+        """Stage a data batch that bears a producer id; raises LogAppendError where the origin demands it."""
+        update = self._update(batch.producer_id)
+        entry = update.entry
+        if self._origin is not AppendOrigin.REPLICATION:
+            _check_epoch(entry, batch.producer_epoch, batch.base_offset)
+        if self._origin is AppendOrigin.CLIENT:
+            _check_sequence(update, batch)
+        if entry.txn_first_offset >= 0 and not batch.is_transactional:
+            reason = (
+                f"Producer {batch.producer_id} writes outside a transaction at offset {batch.base_offset}, "
+                f"and its transaction is open since offset {entry.txn_first_offset}"
+            )
+            if self._origin is AppendOrigin.REPLICATION:
+                raise CorruptBatch(reason, offset=batch.base_offset)
+            raise LogAppendError(ErrorCode.INVALID_TXN_STATE, reason)
+        delta = batch.last_offset - batch.base_offset
+        retained = BatchMetadata(batch.last_sequence, batch.last_offset, delta, batch.max_timestamp)
+        entry.add_batch(batch.producer_epoch, retained)
+        if batch.is_transactional and entry.txn_first_offset < 0:
+            entry.txn_first_offset = batch.base_offset
+            update.started.append(batch.base_offset)
+
+    def add_marker(self, marker: Marker) -> None:
+        """Stage a transaction marker; one without an open transaction still moves the producer's epoch."""
+        entry = self._update(marker.producer_id).entry
+        if self._origin is not AppendOrigin.REPLICATION:
+            _check_epoch(entry, marker.producer_epoch, marker.offset)
+            if marker.coordinator_epoch < entry.coordinator_epoch:
+                raise LogAppendError(
+                    ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                    f"Coordinator epoch {marker.coordinator_epoch} for producer {marker.producer_id} at "
+                    f"offset {marker.offset} is below {entry.coordinator_epoch}, the last one seen",
+                )
+        if entry.txn_first_offset >= 0:
+            self._steps[-1].completed.append(
+                CompletedTxn(marker.producer_id, entry.txn_first_offset, marker.offset, not marker.commit)
+            )
+        entry.move_to_epoch(marker.producer_epoch)
+        entry.coordinator_epoch = marker.coordinator_epoch
+        entry.last_timestamp = marker.timestamp
+        entry.txn_first_offset = NO_OFFSET
+
+    def add_reset(self, offset: int) -> None:
+        """Stage a MIRROR_PID_RESET: all that was known before it goes, what follows starts from nothing."""
+        self._steps[-1].reset_offset = offset
+        self._steps.append(_Step())
+
+    def commit(self) -> list[AbortedTxn]:
+        """Apply everything; returns the rows for the transaction index, in log order."""
+        aborted: list[AbortedTxn] = []
+        for step in self._steps:
+            self._states.apply(step.updates, step.completed, aborted)
+            if step.reset_offset >= 0:
+                self._states.reset(step.reset_offset)
+        return aborted
+
+
+class ProducerStates:
+    """The producer table of one partition."""
+
+    __slots__ = ("entries", "map_end_offset", "ongoing", "unreplicated")
+
+    def __init__(self) -> None:
+        self.entries: dict[int, ProducerEntry] = {}
+        # First offset -> producer id of every open transaction, ascending.
+        self.ongoing: dict[int, int] = {}
+        # First offset -> last offset of transactions that are decided at or above the high watermark.
+        # Until the marker is replicated, a new leader may not have it.
+        self.unreplicated: dict[int, int] = {}
+        self.map_end_offset = 0
+
+    def stage(self, origin: AppendOrigin) -> Staging:
+        return Staging(self, origin)
+
+    def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
+        """The batch that this one repeats, if it is among the producer's last five."""
+        entry = self.entries.get(batch.producer_id)
+        return None if entry is None else entry.find_duplicate(batch)
+
+    def apply(
+        self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]
+    ) -> None:
+        started: list[tuple[int, int]] = []
+        for producer_id, update in updates.items():
+            known = self.entries.get(producer_id)
+            if known is None:
+                self.entries[producer_id] = update.entry
+            else:
+                known.take(update.entry)
+            started.extend((offset, producer_id) for offset in update.started)
+        self.ongoing.update(sorted(started))
+        for txn in completed:
+            if txn.aborted:
+                aborted.append(AbortedTxn(*txn[:3], self._stable_offset_after(txn)))
+            del self.ongoing[txn.first_offset]
+            self.unreplicated[txn.first_offset] = txn.last_offset
+
+    def _stable_offset_after(self, txn: CompletedTxn) -> int:
+        """Where the log is stable once `txn` is decided: the first transaction of anybody else."""
+        for first_offset, producer_id in self.ongoing.items():
+            if producer_id != txn.producer_id:
+                return first_offset
+        return txn.last_offset + 1
+
+    def reset(self, offset: int) -> None:
+        """Forget every producer because of a PID reset at `offset`.
+
+        Open transactions are over, but like a marker the reset must be replicated before the last stable
+        offset may pass them, so they wait for the high watermark.
+        """
+        self.entries.clear()
+        self.unreplicated.update(dict.fromkeys(self.ongoing, offset))
+        self.ongoing.clear()
+
+    def clear(self, end_offset: int) -> None:
+        """Start from nothing at `end_offset`."""
+        self.entries.clear()
+        self.ongoing.clear()
+        self.unreplicated.clear()
+        self.map_end_offset = end_offset
+
+    def first_unstable_offset(self) -> int | None:
+        """The first offset of a transaction that is open, or decided but not yet replicated."""
+        undecided = next(iter(self.ongoing), None)
+        if not self.unreplicated:
+            return undecided
+        unreplicated = min(self.unreplicated)
+        return unreplicated if undecided is None else min(undecided, unreplicated)
+
+    def on_high_watermark(self, high_watermark: int) -> None:
+        """Transactions whose marker is now replicated no longer hold back the last stable offset."""
+        if self.unreplicated:
+            replicated = [first for first, last in self.unreplicated.items() if last < high_watermark]
+            for first in replicated:
+                del self.unreplicated[first]
+
+    def on_log_start(self, log_start_offset: int) -> None:
+        self.on_high_watermark(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+
+    def remove_expired(self, now_ms: int, expiration_ms: int) -> None:
+        """Drop producers without an open transaction that have been silent for `expiration_ms`."""
+        expired = [
+            producer_id
+            for producer_id, entry in self.entries.items()
+            if entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= expiration_ms
+        ]
+        for producer_id in expired:
+            del self.entries[producer_id]
+
+
+def _check_epoch(entry: ProducerEntry, producer_epoch: int, offset: int) -> None:
+    if producer_epoch < entry.producer_epoch:
+        raise LogAppendError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"Epoch of producer {entry.producer_id} at offset {offset} is {producer_epoch}, below "
+            f"{entry.producer_epoch}, the last one seen",
+        )
+
+
+def _check_sequence(update: _Update, batch: DataBatch) -> None:
+    """Refuse a batch that is not the next one; a producer that is unknown here may begin anywhere."""
+    staged, current = update.entry, update.current
+    if batch.producer_epoch != staged.producer_epoch:
+        if batch.base_sequence != 0 and staged.producer_epoch != NO_PRODUCER_EPOCH:
+            raise LogAppendError(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"Producer {batch.producer_id} begins epoch {batch.producer_epoch} at offset "
+                f"{batch.base_offset} with sequence {batch.base_sequence}, expected 0 "
+                f"(its epoch was {staged.producer_epoch})",
+            )
+        return
+    if current is None:
+        return
+    if staged.batches:
+        last = staged.last_sequence
+    else:
+        last = current.last_sequence if batch.producer_epoch == current.producer_epoch else NO_SEQUENCE
+    follows = batch.base_sequence == last + 1 or (batch.base_sequence == 0 and last == SEQUENCE_MAX)
+    if not follows and current.producer_epoch != NO_PRODUCER_EPOCH:
+        raise LogAppendError(
+            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            f"Producer {batch.producer_id} sends sequence {batch.base_sequence} at offset "
+            f"{batch.base_offset}, expected {last + 1 if last != SEQUENCE_MAX else 0}",
+        )

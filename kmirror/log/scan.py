@@ -1,0 +1,152 @@
+"""Which of these bytes may follow the log, judged from batch headers alone?
+
+This is the mirror's hot path: for each batch one fused read of the header, one CRC-32C over a view, a few
+comparisons, and now and then a row for the index. Nothing is decoded and nothing is copied. Batches that
+need more, because they bear a producer id or are control batches, are only noted by position.
+
+The scan stops where Kafka stops: silently at a batch that is cut short, which is how a fetch response
+ends, and before the first batch whose leader epoch is above the one that the fetch was made with
+(KAFKA-18723). Everything else that is wrong is a fault, which the caller raises or repairs.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.errors import OffsetsOutOfOrder
+from kmirror.log.segment import IndexRow, Segment
+from kmirror.records import layout
+from kmirror.records.batch import UnsupportedMagic
+from kmirror.records.crc32c import crc32c_function
+from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
+
+# Base offset, length, leader epoch, magic, crc, attributes, last offset delta, max timestamp, producer id.
+_FUSED = Struct(">qiibIhi8xqq")
+_START = Struct(">qiib")
+_CONTROL = layout.CONTROL_FLAG
+_LENGTH_MIN = layout.BATCH_LENGTH_MIN
+ANY_EPOCH = 0x7FFF_FFFF
+
+
+class Scan:
+    """What a run of batches is; offsets are -1 while it is empty."""
+
+    __slots__ = (
+        "batches",
+        "epochs",
+        "fault",
+        "first_last_offset",
+        "first_offset",
+        "last_offset",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "refused_epoch",
+        "rows",
+        "since_row",
+        "special",
+        "valid_bytes",
+    )
+
+    def __init__(self) -> None:
+        self.valid_bytes = 0
+        self.batches = 0
+        self.first_offset = -1
+        self.first_last_offset = -1  # The last offset of the first batch.
+        self.last_offset = -1
+        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp_offset = -1  # The last offset of the first batch that has it.
+        self.epochs: list[tuple[int, int]] = []  # (leader epoch, base offset) wherever the epoch changes.
+        self.special: list[int] = []  # Positions of batches with a producer id, and of control batches.
+        self.rows: list[IndexRow] = []
+        self.since_row = 0  # Bytes after the last index row.
+        self.refused_epoch = -1
+        self.fault: CorruptBatch | None = None
+
+
+def scan_batches(
+    view: memoryview,
+    segment: Segment,
+    *,
+    max_epoch: int = ANY_EPOCH,
+    latest_epoch: int = -1,
+    check_crc: bool = True,
+) -> Scan:
+    """Judge the batches of `view`, which would be appended to `segment`."""
+    scan = Scan()
+    unpack, crc32c = _FUSED.unpack_from, crc32c_function()
+    rows, special, epochs = scan.rows, scan.special, scan.epochs
+    interval, since, start = segment.index_interval_bytes, segment.since_row, segment.size
+    known_timestamp, known_timestamp_offset = segment.max_timestamp, segment.max_timestamp_offset
+    max_timestamp, max_timestamp_offset = NO_TIMESTAMP, -1
+    epoch_before = latest_epoch
+    size = len(view)
+    last_header = size - layout.HEADER_SIZE
+    position, last, batches = 0, -1, 0
+    while position <= last_header:
+        base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id = unpack(view, position)
+        end = position + LOG_OVERHEAD + length
+        if magic != 2 or length < _LENGTH_MIN:
+            scan.fault = start_fault(view, position)
+            break
+        if end > size:
+            break
+        if epoch > max_epoch:
+            scan.refused_epoch = epoch
+            break
+        if check_crc and crc32c(view[position + 21 : end]) != crc:
+            scan.fault = CorruptBatch("the checksum does not hold", position=position, offset=base)
+            break
+        if base <= last or delta < 0:
+            scan.fault = _out_of_order(position, base, delta, last)
+            break
+        last = base + delta
+        batches += 1
+        if epoch != epoch_before:
+            epochs.append((epoch, base))
+            epoch_before = epoch
+        if timestamp > max_timestamp:
+            max_timestamp, max_timestamp_offset = timestamp, last
+        if producer_id >= 0 or attributes & _CONTROL:
+            special.append(position)
+        if since > interval:
+            if max_timestamp > known_timestamp:
+                rows.append((last, start + position, max_timestamp, max_timestamp_offset))
+            else:
+                rows.append((last, start + position, known_timestamp, known_timestamp_offset))
+            since = 0
+        since += end - position
+        position = end
+    else:
+        scan.fault = start_fault(view, position)
+    if batches:
+        first = unpack(view, 0)
+        scan.first_offset, scan.first_last_offset = first[0], first[0] + first[6]
+    scan.valid_bytes, scan.batches, scan.last_offset, scan.since_row = position, batches, last, since
+    scan.max_timestamp, scan.max_timestamp_offset = max_timestamp, max_timestamp_offset
+    return scan
+
+
+def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
+    """Why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
+    if len(view) - position < LOG_OVERHEAD:
+        return None
+    head = bytes(view[position : position + _START.size])
+    base, length, _, magic = _START.unpack(head.ljust(_START.size, b"\x02"))
+    if length < layout.LEGACY_LENGTH_MIN:
+        return CorruptBatch(f"a batch length of {length} is too small", position=position, offset=base)
+    if magic != layout.MAGIC_V2:
+        if magic in (0, 1):
+            return UnsupportedMagic(magic, position=position, offset=base)
+        return CorruptBatch(f"message format {magic} does not exist", position=position, offset=base)
+    if length < _LENGTH_MIN:
+        reason = f"a batch length of {length} is below the {_LENGTH_MIN} of an empty batch"
+        return CorruptBatch(reason, position=position, offset=base)
+    return None
+
+
+def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOutOfOrder:
+    reason = f"a batch begins at offset {base}, expected one above {last}"
+    if delta < 0:
+        reason = f"a last offset delta of {delta} is negative"
+    return OffsetsOutOfOrder(reason, position=position, offset=base)

@@ -1,0 +1,66 @@
+"""Where one partition keeps its bytes: the port that the memory store and the file store implement.
+
+A partition is a set of segments, which are append-only byte files named by their base offset, and a
+few small named files that are replaced as a whole. A store knows nothing about batches, offsets or
+epochs. It never fails half way: an `append` is there entirely or, after a power cut, is a prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+Chunk = bytes | bytearray | memoryview
+
+LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
+PARTITION_METADATA = "partition.metadata"
+# Kafka keeps these two in one file per log directory, with a line for each partition. A store holds the
+# partition's own line under the same name, as decimal text; the file store folds them into the common file.
+HIGH_WATERMARK = "high-watermark"
+LOG_START_OFFSET = "log-start-offset"
+
+
+class PartitionStore(Protocol):
+    def segments(self) -> list[int]:
+        """The base offsets of all segments, ascending."""
+        ...
+
+    def create(self, base_offset: int) -> None:
+        """Add an empty segment; the base offset must be new."""
+        ...
+
+    def size(self, base_offset: int) -> int:
+        """The segment's length in bytes."""
+        ...
+
+    def append(self, base_offset: int, *chunks: Chunk) -> None:
+        """Add the chunks, in order, at the segment's end."""
+        ...
+
+    def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
+        """Bytes `start` to `end` of the segment, valid at least until the segment is next changed."""
+        ...
+
+    def truncate(self, base_offset: int, size: int) -> None:
+        """Cut the segment to `size` bytes, which is at most its present size."""
+        ...
+
+    def delete(self, base_offset: int) -> None:
+        """Remove the segment."""
+        ...
+
+    def read_file(self, name: str) -> bytes | None:
+        """The named file's bytes, or None where there is no such file."""
+        ...
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Create the named file or replace it as a whole."""
+        ...
+
+    def delete_file(self, name: str) -> None:
+        """Remove the named file; no such file is fine."""
+        ...
+
+    def files(self) -> Iterable[str]:
+        """The names of all named files, sorted."""
+        ...
