@@ -8,6 +8,7 @@ Importing this package loads no message: each comes when it is first asked for.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from kmirror.errors import LocalProtocolError, ProtocolError
@@ -33,11 +34,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from kmirror.protocol import gen
-
-    if name.startswith("_") or not name[0].isupper():
+    # Submodules are asked for here too, before they are imported: only names of classes are looked up.
+    if not name[0].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(gen, name)
+    found = getattr(importlib.import_module("kmirror.protocol.gen"), name)
     globals()[name] = found
     return found
 
