@@ -43,9 +43,14 @@ class OffsetIndex:
         return self.offsets[-1] if self.offsets else self.base_offset
 
     def append(self, offset: int, position: int) -> None:
-        assert not self.offsets or offset > self.offsets[-1], f"offset {offset} after {self.offsets[-1]}"
         self.offsets.append(offset)
         self.positions.append(position)
+
+    def extend(self, offsets: list[int], positions: list[int]) -> None:
+        """Add rows above the last one."""
+        assert not (offsets and self.offsets) or offsets[0] > self.offsets[-1], "rows ascend"
+        self.offsets.extend(offsets)
+        self.positions.extend(positions)
 
     def position_for(self, offset: int) -> int:
         """A position at or before the batch that holds `offset`."""
@@ -100,6 +105,10 @@ class TimeIndex:
     def __len__(self) -> int:
         return len(self.timestamps)
 
+    @property
+    def last_timestamp(self) -> int:
+        return self.timestamps[-1] if self.timestamps else NO_TIMESTAMP
+
     def last_entry(self) -> TimestampOffset:
         if not self.timestamps:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
@@ -107,7 +116,7 @@ class TimeIndex:
 
     def append_if_later(self, timestamp: int, offset: int) -> None:
         """Add a row unless the timestamp is already covered; records without timestamps add none."""
-        if timestamp > self.last_entry().timestamp:
+        if timestamp > self.last_timestamp:
             self.timestamps.append(timestamp)
             self.offsets.append(offset)
 

@@ -126,9 +126,7 @@ class PartitionLog:
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else;
         with `repair`, what is wrong is cut off as after an unclean shutdown.
         """
-        return cls(
-            tp, store, config, recovery.load(store, config, now_ms=now_ms, repair=repair), now_ms=now_ms
-        )
+        return cls(tp, store, config, recovery.load(store, config, now_ms=now_ms, repair=repair), now_ms=now_ms)
 
     def __repr__(self) -> str:
         return (
@@ -211,9 +209,7 @@ class PartitionLog:
         if now_ms is not None:
             self._now_ms = now_ms
         view = memoryview(data)
-        scan = scan_batches(
-            view, self._segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch()
-        )
+        scan = scan_batches(view, self._segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch())
         if scan.fault is not None:
             raise scan.fault
         if not scan.batches:
@@ -283,16 +279,11 @@ class PartitionLog:
             now_ms=self._now_ms,
         ):
             segment = self._roll(scan.first_offset)
-            fresh = scan_batches(view, segment, check_crc=False)
-            scan.rows, scan.since_row = fresh.rows, fresh.since_row
+            fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
+            scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
+            scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
         self.store.append(segment.base_offset, view)
-        segment.add(
-            scan.rows,
-            since_row=scan.since_row,
-            max_timestamp=scan.max_timestamp,
-            max_timestamp_offset=scan.max_timestamp_offset,
-            size=segment.size + size,
-        )
+        segment.add(scan)
         self.log_end_offset = scan.last_offset + 1
         for epoch, start_offset in scan.epochs:
             if epoch >= 0:

@@ -113,13 +113,7 @@ def _load_segment(loaded: Loaded, segment: Segment) -> CorruptBatch | None:
             loaded.epochs.assign(epoch, start_offset)
     if scan.batches:
         segment.aborted.extend(_feed(view, scan, loaded.producers, loaded.log_start_offset))
-        segment.add(
-            scan.rows,
-            since_row=scan.since_row,
-            max_timestamp=scan.max_timestamp,
-            max_timestamp_offset=scan.max_timestamp_offset,
-            size=scan.valid_bytes,
-        )
+        segment.add(scan)
     if scan.fault is not None:
         return _place(scan.fault, segment)
     if scan.valid_bytes < len(view):
@@ -157,9 +151,7 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     return Repair(segment.base_offset, segment.size, fault.reason, lost, tuple(later))
 
 
-def _start_empty(
-    loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int
-) -> None:
+def _start_empty(loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int) -> None:
     """Begin a log without records at its start offset, above which nothing is left."""
     for segment in loaded.segments:
         store.delete(segment.base_offset)

@@ -15,7 +15,7 @@ from struct import Struct
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.segment import IndexRow, Segment
+from kmirror.log.segment import Segment
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.crc32c import crc32c_function
@@ -36,15 +36,16 @@ class Scan:
         "batches",
         "epochs",
         "fault",
-        "first_last_offset",
         "first_offset",
         "last_offset",
         "max_timestamp",
         "max_timestamp_offset",
         "refused_epoch",
-        "rows",
+        "row_offsets",
+        "row_positions",
         "since_row",
         "special",
+        "time_rows",
         "valid_bytes",
     )
 
@@ -52,13 +53,14 @@ class Scan:
         self.valid_bytes = 0
         self.batches = 0
         self.first_offset = -1
-        self.first_last_offset = -1  # The last offset of the first batch.
         self.last_offset = -1
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = -1  # The last offset of the first batch that has it.
         self.epochs: list[tuple[int, int]] = []  # (leader epoch, base offset) wherever the epoch changes.
         self.special: list[int] = []  # Positions of batches with a producer id, and of control batches.
-        self.rows: list[IndexRow] = []
+        self.row_offsets: list[int] = []  # The last offsets and the positions of the batches to index.
+        self.row_positions: list[int] = []
+        self.time_rows: list[tuple[int, int]] = []  # (greatest timestamp so far, last offset of its batch).
         self.since_row = 0  # Bytes after the last index row.
         self.refused_epoch = -1
         self.fault: CorruptBatch | None = None
@@ -75,11 +77,11 @@ def scan_batches(
     """Judge the batches of `view`, which would be appended to `segment`."""
     scan = Scan()
     unpack, crc32c = _FUSED.unpack_from, crc32c_function()
-    rows, special, epochs = scan.rows, scan.special, scan.epochs
+    row_offsets, row_positions, time_rows = scan.row_offsets, scan.row_positions, scan.time_rows
     interval, since, start = segment.index_interval_bytes, segment.since_row, segment.size
-    known_timestamp, known_timestamp_offset = segment.max_timestamp, segment.max_timestamp_offset
+    known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp
     max_timestamp, max_timestamp_offset = NO_TIMESTAMP, -1
-    epoch_before = latest_epoch
+    special, epochs, epoch_before = scan.special, scan.epochs, latest_epoch
     size = len(view)
     last_header = size - layout.HEADER_SIZE
     position, last, batches = 0, -1, 0
@@ -110,18 +112,21 @@ def scan_batches(
         if producer_id >= 0 or attributes & _CONTROL:
             special.append(position)
         if since > interval:
-            if max_timestamp > known_timestamp:
-                rows.append((last, start + position, max_timestamp, max_timestamp_offset))
-            else:
-                rows.append((last, start + position, known_timestamp, known_timestamp_offset))
+            row_offsets.append(last)
+            row_positions.append(start + position)
             since = 0
+            if max_timestamp > row_timestamp or known_timestamp > row_timestamp:
+                if max_timestamp > known_timestamp:
+                    time_rows.append((max_timestamp, max_timestamp_offset))
+                else:
+                    time_rows.append((known_timestamp, segment.max_timestamp_offset))
+                row_timestamp = time_rows[-1][0]
         since += end - position
         position = end
     else:
         scan.fault = start_fault(view, position)
     if batches:
-        first = unpack(view, 0)
-        scan.first_offset, scan.first_last_offset = first[0], first[0] + first[6]
+        scan.first_offset = unpack(view, 0)[0]
     scan.valid_bytes, scan.batches, scan.last_offset, scan.since_row = position, batches, last, since
     scan.max_timestamp, scan.max_timestamp_offset = max_timestamp, max_timestamp_offset
     return scan

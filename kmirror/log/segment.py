@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from kmirror.log.config import LogConfig
 from kmirror.log.index import OffsetIndex, TimeIndex
@@ -16,8 +17,8 @@ from kmirror.log.store import PartitionStore
 from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
 
-# Last offset and position of the indexed batch, greatest timestamp so far and last offset of its batch.
-IndexRow = tuple[int, int, int, int]
+if TYPE_CHECKING:
+    from kmirror.log.scan import Scan
 
 # Base offset, length, last offset delta.
 _BOUNDS = Struct(">qi11xi")
@@ -53,9 +54,7 @@ class Segment:
         "times",
     )
 
-    def __init__(
-        self, store: PartitionStore, base_offset: int, config: LogConfig, *, created_ms: int
-    ) -> None:
+    def __init__(self, store: PartitionStore, base_offset: int, config: LogConfig, *, created_ms: int) -> None:
         self.store = store
         self.base_offset = base_offset
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
@@ -72,25 +71,17 @@ class Segment:
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
         return self.store.view(self.base_offset, start, self.size if end is None else end)
 
-    def add(
-        self,
-        rows: list[IndexRow],
-        *,
-        since_row: int,
-        max_timestamp: int,
-        max_timestamp_offset: int,
-        size: int,
-    ) -> None:
-        """Take note of what a scan found in the bytes up to `size`, which the store now has."""
-        for last_offset, position, timestamp, timestamp_offset in rows:
-            self.offsets.append(last_offset, position)
-            self.times.append_if_later(timestamp, timestamp_offset)
-        self.since_row = since_row
-        if max_timestamp > self.max_timestamp:
-            self.max_timestamp, self.max_timestamp_offset = max_timestamp, max_timestamp_offset
+    def add(self, scan: Scan) -> None:
+        """Take note of the batches that a scan judged and that the store now has."""
+        self.offsets.extend(scan.row_offsets, scan.row_positions)
+        for timestamp, offset in scan.time_rows:
+            self.times.append_if_later(timestamp, offset)
+        self.since_row = scan.since_row
+        if scan.max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = scan.max_timestamp, scan.max_timestamp_offset
         if self.size == 0:
             self.first_timestamp = self._first_batch_timestamp()
-        self.size = size
+        self.size += scan.valid_bytes
 
     def _first_batch_timestamp(self) -> int:
         at = layout.MAX_TIMESTAMP_AT
@@ -103,9 +94,7 @@ class Segment:
         """Must a new segment take the append? Time is the records' own, where they have one."""
         if self.size > config.segment_bytes - extra_bytes:
             return True
-        waited = (
-            max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
-        )
+        waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
         rows_max = config.segment_index_bytes // 8
