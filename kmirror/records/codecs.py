@@ -210,6 +210,43 @@ def _lz4_block_library() -> Any:
     return lz4.block
 
 
+def _xxh32(data: bytes) -> int:
+    """Return the xxHash32 of fewer than 16 bytes, which is all that a frame header has."""
+    assert len(data) < 16
+    mask = 0xFFFFFFFF
+    total = 374761393 + len(data)
+    at = 0
+    while at + 4 <= len(data):
+        total = total + int.from_bytes(data[at : at + 4], "little") * 3266489917 & mask
+        total = (total << 17 | total >> 15) * 668265263 & mask
+        at += 4
+    for byte in data[at:]:
+        total = total + byte * 374761393 & mask
+        total = (total << 11 | total >> 21) * 2654435761 & mask
+    total = (total ^ total >> 15) * 2246822519 & mask
+    total = (total ^ total >> 13) * 3266489917 & mask
+    return total ^ total >> 16
+
+
+def mend_lz4_header(data: Buffer) -> bytes:
+    """Return the frame with the header checksum that the lz4 format asks for.
+
+    Before message format 1 Kafka took the magic number into that checksum, so no lz4 library reads its frames;
+    like the JVM, this does not look at what stood there.
+    """
+    frame = bytearray(data)
+    size = 6 + (8 if len(frame) > 4 and frame[4] & 8 else 0)
+    if len(frame) > size:
+        frame[size] = _xxh32(bytes(frame[4:size])) >> 8 & 0xFF
+    return bytes(frame)
+
+
+def break_lz4_header(frame: bytes) -> bytes:
+    """Return our own frame with the header checksum of message format 0, which counts the magic number in."""
+    assert frame.startswith(_LZ4_HEADER)
+    return b"".join((frame[:6], bytes([_xxh32(frame[:6]) >> 8 & 0xFF]), frame[7:]))
+
+
 def _lz4(data: Buffer, level: int) -> bytes:
     pack = _lz4_block_library().compress
     options: dict[str, object] = {"store_size": False}

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kmirror.records import Batch, Record
+from kmirror.records import ControlType, Record
+from kmirror.records.legacy import AnyBatch
 
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLE = ROOT / "tests" / "data" / "records"
@@ -84,23 +85,20 @@ def as_consumed(record: Record) -> dict[str, Any]:
         "key": None if record.key is None else base64.b64encode(record.key).decode(),
         "value": shown,
         "headers": [
-            [name, None if content is None else base64.b64encode(content).decode()]
-            for name, content in record.headers
+            [name, None if content is None else base64.b64encode(content).decode()] for name, content in record.headers
         ],
     }
 
 
-def read_uncommitted(batches: list[Batch], start: int) -> Iterator[Record]:
+def read_uncommitted(batches: list[AnyBatch], start: int) -> Iterator[Record]:
     """Yield what a consumer gets that starts at `start`: no control records."""
     for batch in batches:
         if not batch.is_control:
             yield from (record for record in batch.records() if record.offset >= start)
 
 
-def read_committed(batches: list[Batch], start: int, last_stable_offset: int) -> Iterator[Record]:
+def read_committed(batches: list[AnyBatch], start: int, last_stable_offset: int) -> Iterator[Record]:
     """Yield the same without aborted transactions and nothing from the last stable offset on."""
-    from kmirror.records import ControlType
-
     aborted: set[int] = set()  # Base offsets of the batches of aborted transactions.
     pending: dict[int, list[int]] = {}
     for batch in batches:

@@ -1,0 +1,346 @@
+"""What did messages look like before there were batches?
+
+Formats 0 and 1 know only messages; a message set is messages in a row.
+
+    offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | [timestamp int64, format 1 alone]
+        | key length int32, key | value length int32, value        (length -1: null; the CRC-32 begins at magic)
+
+To compress, a producer packs a whole set into the value of one message, the wrapper. The wrapper's offset is that
+of the last message inside. Inside, format 0 keeps offsets as they are; format 1 counts them from the set's start,
+so that a broker assigns offsets without inflating. Under log append time the wrapper's timestamp is everybody's.
+
+Format 0 has no timestamps, and its lz4 frames bear a wrong header checksum (`codecs.mend_lz4_header`).
+Such sets are read, dumped and copied as they are (D21). Only tests and old peers need new ones.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from struct import Struct
+from typing import Final, NamedTuple
+
+from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.records import layout
+from kmirror.records.batch import Batch, TornBatch
+from kmirror.records.codecs import (
+    DECOMPRESSED_BYTES_MAX,
+    Compression,
+    break_lz4_header,
+    compress,
+    decompress,
+    mend_lz4_header,
+)
+from kmirror.records.layout import Buffer, TimestampType
+from kmirror.records.record import Record, RecordContext, RecordData
+
+_HEAD: Final = Struct(">qiIbb")  # Offset, size, crc, magic, attributes.
+_INT32: Final = Struct(">i")
+_INT64: Final = Struct(">q")
+_TIMESTAMP_AT: Final = _HEAD.size
+_FIELDS_AT: Final = {0: _HEAD.size, 1: _HEAD.size + 8}
+
+
+class LegacyMessage(NamedTuple):
+    """One message as it stands in a set, its offset made absolute."""
+
+    offset: int
+    crc: int
+    magic: int
+    attributes: int
+    timestamp: int
+    timestamp_type: TimestampType
+    key: bytes | None
+    value: bytes | None
+    is_valid: bool  # The checksum holds.
+    size_in_bytes: int  # With offset and size.
+
+
+class LegacyBatch:
+    """One outer message at `position` of a buffer, with what a `Batch` has too; it may wrap many.
+
+    The offset of the first message inside a wrapper is not in the header: `base_offset` inflates it.
+    """
+
+    __slots__ = ("attributes", "batch_length", "crc", "last_offset", "magic", "position", "view")
+
+    partition_leader_epoch: Final = layout.NO_LEADER_EPOCH
+    producer_id: Final = layout.NO_PRODUCER_ID
+    producer_epoch: Final = layout.NO_PRODUCER_EPOCH
+    base_sequence: Final = layout.NO_SEQUENCE
+    last_sequence: Final = layout.NO_SEQUENCE
+    has_producer_id: Final = False
+    is_transactional: Final = False
+    is_control: Final = False
+    delete_horizon_ms: Final = None
+
+    last_offset: int
+    batch_length: int
+    crc: int
+    magic: int
+    attributes: int
+    position: int
+    view: memoryview
+
+    def __init__(self, buffer: Buffer, position: int = 0) -> None:
+        view = buffer if type(buffer) is memoryview else memoryview(buffer)
+        remaining = len(view) - position
+        if remaining < _HEAD.size:
+            raise TornBatch(
+                f"{remaining} bytes are left where a message header takes {_HEAD.size}",
+                position=position,
+                needed=_HEAD.size,
+            )
+        self.last_offset, self.batch_length, self.crc, self.magic, self.attributes = _HEAD.unpack_from(view, position)
+        size = layout.LOG_OVERHEAD + self.batch_length
+        self.position = position
+        if self.magic not in _FIELDS_AT:
+            raise self._corrupt(f"message format {self.magic} where a message of format 0 or 1 is read")
+        if size < _FIELDS_AT[self.magic] + 8:
+            raise self._corrupt(f"a message length of {self.batch_length} is too small")
+        if size > remaining:
+            raise TornBatch(
+                f"a message of {size} bytes has {remaining} left",
+                position=position,
+                needed=size,
+                offset=self.last_offset,
+            )
+        self.view = view[position : position + size]
+
+    def _corrupt(self, text: str) -> CorruptBatch:
+        return CorruptBatch(text, position=self.position, offset=self.last_offset)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return layout.LOG_OVERHEAD + self.batch_length
+
+    @property
+    def next_offset(self) -> int:
+        return self.last_offset + 1
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset inside, which for a wrapper means to inflate it."""
+        return next(self.messages()).offset
+
+    @property
+    def last_offset_delta(self) -> int:
+        return self.last_offset - self.base_offset
+
+    @property
+    def record_count(self) -> int | None:
+        """How many messages; None for a wrapper, whose header does not say."""
+        return 1 if self.compression is Compression.NONE else None
+
+    @property
+    def timestamp(self) -> int:
+        if self.magic == 0:
+            return layout.NO_TIMESTAMP
+        stamp: int = _INT64.unpack_from(self.view, _TIMESTAMP_AT)[0]
+        return stamp
+
+    @property
+    def max_timestamp(self) -> int:
+        return self.timestamp
+
+    @property
+    def base_timestamp(self) -> int:
+        return self.timestamp
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        if self.magic == 0:
+            return TimestampType.NO_TIMESTAMP_TYPE
+        if self.attributes & layout.LOG_APPEND_TIME_FLAG:
+            return TimestampType.LOG_APPEND_TIME
+        return TimestampType.CREATE_TIME
+
+    @property
+    def compression(self) -> Compression:
+        bits = self.attributes & layout.COMPRESSION_MASK
+        if bits > Compression.ZSTD:
+            raise self._corrupt(f"compression type {bits} does not exist")
+        return Compression(bits)
+
+    def verify_crc(self) -> None:
+        """Raise `CorruptBatch` when the checksum does not hold."""
+        computed = zlib.crc32(self.view[layout.MAGIC_AT :])
+        if computed != self.crc:
+            raise self._corrupt(f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}")
+
+    def control(self) -> None:
+        """Return None: there were no control records."""
+
+    def _body(self) -> tuple[bytes | None, bytes | None]:
+        """Return key and value."""
+        at = _FIELDS_AT[self.magic]
+        data = self.view
+        fields: list[bytes | None] = []
+        for name in ("key", "value"):
+            if len(data) - at < _INT32.size:
+                raise self._corrupt(f"no {name} length stands in the {len(data) - at} bytes left")
+            (size,) = _INT32.unpack_from(data, at)
+            at += _INT32.size
+            if size > len(data) - at:
+                raise self._corrupt(f"a {name} of {size} bytes cannot stand in {len(data) - at} bytes")
+            fields.append(bytes(data[at : at + size]) if size >= 0 else None)
+            at += max(0, size)
+        return fields[0], fields[1]
+
+    def _message(self, offset: int, wrapper: LegacyBatch | None) -> LegacyMessage:
+        key, value = self._body()
+        timestamp, kind = self.timestamp, self.timestamp_type
+        if wrapper is not None and self.magic > 0:
+            kind = wrapper.timestamp_type
+            if kind is TimestampType.LOG_APPEND_TIME:
+                timestamp = wrapper.timestamp
+        is_valid = zlib.crc32(self.view[layout.MAGIC_AT :]) == self.crc
+        return LegacyMessage(
+            offset,
+            self.crc,
+            self.magic,
+            self.attributes,
+            timestamp,
+            kind,
+            key,
+            value,
+            is_valid,
+            self.size_in_bytes,
+        )
+
+    def payload(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
+        """Return the message set inside a wrapper."""
+        codec = self.compression
+        if codec is Compression.ZSTD:
+            raise self._corrupt("zstd does not exist in message formats 0 and 1")
+        _, value = self._body()
+        if value is None:
+            raise self._corrupt("a compressed message has no value")
+        if codec is Compression.LZ4 and self.magic == 0:
+            value = mend_lz4_header(value)
+        try:
+            return decompress(codec, value, limit=limit)
+        except CorruptBatch as error:
+            raise self._corrupt(error.reason) from None
+
+    def messages(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[LegacyMessage]:
+        """Yield the message, or those inside the wrapper; raises `CorruptBatch` when they make no set."""
+        if self.compression is Compression.NONE:
+            yield self._message(self.last_offset, None)
+            return
+        inner: list[LegacyBatch] = []
+        payload = memoryview(self.payload(limit=limit))
+        at = 0
+        while at < len(payload):
+            try:
+                message = LegacyBatch(payload, at)
+            except CorruptBatch as error:
+                raise self._corrupt(f"inside the wrapper, at byte {at}: {error.reason}") from None
+            if message.compression is not Compression.NONE:
+                raise self._corrupt("a wrapper stands in a wrapper")
+            inner.append(message)
+            at += message.size_in_bytes
+        if not inner:
+            raise self._corrupt("a wrapper holds no message")
+        base = self._first_offset(inner[-1].last_offset)
+        for message in inner:
+            yield message._message(base + message.last_offset, self)
+
+    def _first_offset(self, last_inside: int) -> int:
+        """Return what to add to the offsets inside, of which the last is `last_inside`."""
+        # Some versions of librdkafka produce wrappers with offset 0, which say nothing.
+        if self.magic == 0 or self.last_offset == 0:
+            return 0
+        if self.last_offset < last_inside:
+            raise self._corrupt(f"the last message inside has offset {last_inside}, above the wrapper's")
+        return self.last_offset - last_inside
+
+    def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
+        """Yield what a reader gets."""
+        for message in self.messages(limit=limit):
+            context = RecordContext(base_offset=message.offset, timestamp_type=message.timestamp_type)
+            yield Record(message.offset, message.timestamp, message.key, message.value, [], context)
+
+    def __repr__(self) -> str:
+        return (
+            f"LegacyBatch(last_offset={self.last_offset}, magic={self.magic}, size={self.size_in_bytes}, "
+            f"attributes={self.attributes:#04x})"
+        )
+
+
+AnyBatch = Batch | LegacyBatch
+
+
+def iter_any_batches(buffer: Buffer, *, position: int = 0, check_crc: bool = False) -> Iterator[AnyBatch]:
+    """Yield batches and messages of every format, as old segments mix them; raises as `iter_batches`."""
+    view = memoryview(buffer)
+    end = len(view)
+    while position < end:
+        magic = view[position + layout.MAGIC_AT] if position + layout.MAGIC_AT < end else layout.MAGIC_V2
+        batch = LegacyBatch(view, position) if magic < layout.MAGIC_V2 else Batch(view, position)
+        if check_crc:
+            batch.verify_crc()
+        yield batch
+        position += batch.size_in_bytes
+
+
+def build_message(
+    data: RecordData, *, magic: int, offset: int, attributes: int = 0, timestamp: int = layout.NO_TIMESTAMP
+) -> bytes:
+    """Return one message; format 0 drops the timestamp, and neither format has headers."""
+    if data.headers:
+        raise LocalProtocolError(f"message format {magic} has no headers")
+    parts = [bytes([magic, attributes])]
+    if magic == 1:
+        parts.append(_INT64.pack(timestamp if data.timestamp is None else data.timestamp))
+    for field in (data.key, data.value):
+        parts += (_INT32.pack(-1 if field is None else len(field)), field or b"")
+    body = b"".join(parts)
+    crc = zlib.crc32(body)
+    return _HEAD.pack(offset, 4 + len(body), crc, magic, attributes)[: layout.MAGIC_AT] + body
+
+
+def build_message_set(
+    records: Sequence[RecordData],
+    *,
+    magic: int,
+    base_offset: int = 0,
+    compression: Compression = Compression.NONE,
+    timestamp_type: int = TimestampType.CREATE_TIME,
+    timestamp_ms: int = layout.NO_TIMESTAMP,
+) -> bytes:
+    """Return messages in a row, or one wrapper around them.
+
+    A wrapper's own timestamp is the greatest inside, or `timestamp_ms` under LOG_APPEND_TIME.
+    """
+    if magic not in _FIELDS_AT:
+        raise LocalProtocolError(f"a message set has format 0 or 1, not {magic}")
+    if compression is Compression.ZSTD:
+        raise LocalProtocolError("zstd came after message formats 0 and 1")
+    appended = magic == 1 and timestamp_type == TimestampType.LOG_APPEND_TIME
+    flag = layout.LOG_APPEND_TIME_FLAG if appended else 0
+    wrapped = compression is not Compression.NONE
+    first = 0 if wrapped and magic == 1 else base_offset
+    messages = [
+        build_message(
+            RecordData(data.key, data.value, data.headers, timestamp_ms if appended else data.timestamp),
+            magic=magic,
+            offset=first + index,
+            attributes=flag,
+            timestamp=timestamp_ms,
+        )
+        for index, data in enumerate(records)
+    ]
+    inside = b"".join(messages)
+    if not wrapped or not records:
+        return inside
+    stamps = [timestamp_ms if data.timestamp is None or appended else data.timestamp for data in records]
+    packed = compress(compression, inside)
+    if compression is Compression.LZ4 and magic == 0:
+        packed = break_lz4_header(packed)
+    return build_message(
+        RecordData(None, packed, (), max(stamps)),
+        magic=magic,
+        offset=base_offset + len(records) - 1,
+        attributes=flag | compression,
+    )
