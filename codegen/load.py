@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from codegen.rules import Fault, check_extension, check_keys, check_message
 from codegen.schema import MessageSpec, build_message, extend_message, load_json
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -16,20 +17,19 @@ RELEASE_FOLDERS = ("kafka", "metadata", "coordinator", "storage", "raft")
 FOLDERS = (*RELEASE_FOLDERS, "mirroring")
 
 
+class SchemaError(Exception):
+    """The schemas have faults: nothing is generated from them."""
+
+    def __init__(self, faults: Sequence[Fault]) -> None:
+        self.faults = list(faults)
+        super().__init__("\n".join(str(fault) for fault in faults))
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaFile:
     folder: str
     source: str  # Folder and file name, as in `kafka/FetchRequest.json`.
-    raw: Mapping[str, Any]
-
-
-def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list[SchemaFile]:
-    """Every schema file under `root`, in a stable order."""
-    return [
-        SchemaFile(folder, f"{folder}/{path.name}", load_json(path.read_text(encoding="utf-8")))
-        for folder in folders
-        for path in sorted((root / folder).glob("*.json"))
-    ]
+    raw: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +44,60 @@ class Schemas:
         return [m for _, m in sorted(self.messages.items()) if m.valid]
 
 
+def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list[SchemaFile]:
+    """Every schema file under `root`, in a stable order; SchemaError for text that is not JSON."""
+    found = []
+    faults = []
+    for folder in folders:
+        for path in sorted((root / folder).glob("*.json")):
+            source = f"{folder}/{path.name}"
+            try:
+                found.append(SchemaFile(folder, source, load_json(path.read_text(encoding="utf-8"))))
+            except ValueError as error:
+                faults.append(Fault(source, "", "", f"this is not JSON: {error}"))
+    if faults:
+        raise SchemaError(faults)
+    return found
+
+
+def check_files(files: Sequence[SchemaFile]) -> list[Fault]:
+    """Every fault of a whole set of schemas."""
+    faults: list[Fault] = []
+    by_name: dict[str, Mapping[str, Any]] = {}
+    plain = [f for f in files if not (isinstance(f.raw, Mapping) and "extends" in f.raw)]
+    for file in plain:
+        found = check_message(file.raw, file.source)
+        faults += found
+        if found:
+            continue
+        name = file.raw["name"]
+        if name in by_name:
+            faults.append(Fault(file.source, name, "", "another file declares this message too"))
+        if not file.source.endswith(f"/{name}.json"):
+            faults.append(Fault(file.source, name, "", "file and message must have one name"))
+        by_name[name] = file.raw
+    faults += check_keys([(f.raw, f.source) for f in plain if isinstance(f.raw, Mapping)])
+    for file in files:
+        if isinstance(file.raw, Mapping) and "extends" in file.raw:
+            faults += check_extension(file.raw, by_name.get(file.raw["extends"]), file.source)
+    return faults
+
+
 def load(root: Path = SCHEMAS) -> Schemas:
+    """All messages; SchemaError with every fault if there is one."""
+    files = read_files(root)
+    faults = check_files(files)
+    if faults:
+        raise SchemaError(faults)
     messages: dict[str, MessageSpec] = {}
     folders: dict[str, str] = {}
-    extensions: list[SchemaFile] = []
-    for file in read_files(root):
+    for file in files:
+        if "extends" not in file.raw:
+            message = build_message(file.raw, file.source)
+            messages[message.name] = message
+            folders[message.name] = file.folder
+    for file in files:
         if "extends" in file.raw:
-            extensions.append(file)
-            continue
-        message = build_message(file.raw, file.source)
-        messages[message.name] = message
-        folders[message.name] = file.folder
-    for file in extensions:
-        name = file.raw["extends"]
-        messages[name] = extend_message(messages[name], file.raw, file.source)
+            name = file.raw["extends"]
+            messages[name] = extend_message(messages[name], file.raw, file.source)
     return Schemas(messages, folders)

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from codegen.errors import generate_error_codes
-from codegen.load import ROOT, load
+from codegen.lint import lint_file
+from codegen.load import ROOT, SchemaError, load
 from codegen.messages import generate_message
 from codegen.registry import generate_package, generate_registry
 
@@ -55,12 +56,20 @@ def write(files: dict[str, str], root: Path = ROOT) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["lint"]:
+        return lint(arguments[1:])
     parser = argparse.ArgumentParser(
-        prog="python -m codegen", description="Generate kmirror/protocol/gen from schemas/."
+        prog="python -m codegen",
+        description="Generate kmirror/protocol/gen from schemas/.",
+        epilog="also: python -m codegen lint FILE... | upstream PATH",
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail if anything would change")
     options = parser.parse_args(arguments)
-    files = build()
+    try:
+        files = build()
+    except SchemaError as error:
+        print(error, file=sys.stderr)
+        return 1
     if options.check:
         found = differences(files)
         for line in found:
@@ -70,3 +79,22 @@ def main(arguments: list[str]) -> int:
         return 1 if found else 0
     print(f"{write(files)} of {len(files)} generated files changed")
     return 0
+
+
+def lint(arguments: list[str]) -> int:
+    """Exit code 1 if any of the files has a fault, 2 if one cannot be read."""
+    parser = argparse.ArgumentParser(
+        prog="python -m codegen lint",
+        description="Name every fault of schemas: JSON files, or texts that quote schemas, such as a KIP's page.",
+    )
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    faults = []
+    for path in parser.parse_args(arguments).files:
+        try:
+            faults += lint_file(path)
+        except (OSError, UnicodeDecodeError) as error:
+            print(f"{path}: {error}", file=sys.stderr)
+            return 2
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0

@@ -1,0 +1,157 @@
+"""Which faults does a schema have? For files of schemas, and for texts that quote some, such as a KIP's page.
+
+A draft's blocks are often not even JSON. What is wrong there is named and mended, so that the rest can be
+looked at too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from codegen.rules import Fault, check_field, check_keys, check_message
+from codegen.schema import load_json, strip_comments
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A JSON object in a text, and the line it begins on."""
+
+    line: int
+    text: str
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The objects that begin a line and look like a schema or a field of one."""
+    lines = text.splitlines()
+    number = 0
+    while number < len(lines):
+        if not lines[number].lstrip().startswith("{"):
+            number += 1
+            continue
+        depth = 0
+        taken = []
+        for line in lines[number:]:
+            taken.append(line)
+            bare = re.sub(r'"(?:\\.|[^"\\])*"', "", strip_comments(line))
+            depth += bare.count("{") - bare.count("}")
+            if depth <= 0:
+                break
+        found = "\n".join(taken)
+        if re.search(r'"(validVersions|versions)"', found):
+            yield Block(number + 1, found.rstrip().rstrip(","))
+        number += len(taken)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    pattern: re.Pattern[str]
+    replacement: str
+    says: str
+
+
+REPAIRS = (
+    Repair(
+        re.compile(r"(?P<lead>:\s*)(?P<word>(?!true\b|false\b|null\b)[A-Za-z]\w*)(?=\s*[,}\]\n])"),
+        r'\g<lead>"\g<word>"',
+        "{word} is no JSON value",
+    ),
+    Repair(
+        re.compile(r'(?P<lead>[,{]\s*)(?P<word>[A-Za-z]\w*)(?="\s*:)'),
+        r'\g<lead>"\g<word>',
+        "the quote before {word} is missing",
+    ),
+    Repair(re.compile(r"(?P<word>,)(?=\s*[}\]])"), "", "a comma before a closing bracket"),
+)
+
+
+def mend(block: Block, source: str) -> tuple[Any, list[Fault]]:
+    """The value of a block, None if it is beyond repair, and what had to be mended."""
+    faults: list[Fault] = []
+    text = strip_comments(block.text)
+    for repair in REPAIRS:
+
+        def fix(match: re.Match[str], repair: Repair = repair, text: str = text) -> str:
+            line = block.line + text.count("\n", 0, match.start())
+            says = repair.says.format(word=match["word"])
+            faults.append(Fault(f"{source}:{line}", "", "", says))
+            return match.expand(repair.replacement)
+
+        # Strings are set aside: what looks like a fault in a text is none.
+        text = _outside_strings(text, repair.pattern, fix)
+    try:
+        return load_json(text), faults
+    except ValueError as error:
+        return None, [*faults, Fault(f"{source}:{block.line}", "", "", f"this is not JSON: {error}")]
+
+
+def _outside_strings(text: str, pattern: re.Pattern[str], fix: Any) -> str:
+    spans = [m.span() for m in re.finditer(r'"(?:\\.|[^"\\\n])*"', text)]
+    out = []
+    last = 0
+    for match in pattern.finditer(text):
+        start = match.start("word")
+        # A quote that is missing turns strings inside out: then the match may seem to lie in one.
+        inside = any(a < start < b for a, b in spans)
+        if inside and pattern is not REPAIRS[1].pattern:
+            continue
+        if inside and not re.match(r"[,{]\s*", text[match.start() : start]):
+            continue
+        out.append(text[last : match.start()])
+        out.append(fix(match))
+        last = match.end()
+    out.append(text[last:])
+    return "".join(out)
+
+
+def lint_text(text: str, source: str) -> list[Fault]:
+    """Every fault of the schemas in a text."""
+    faults: list[Fault] = []
+    messages: list[tuple[Mapping[str, Any], str]] = []
+    for block in blocks(text):
+        raw, mended = mend(block, source)
+        faults += mended
+        if not isinstance(raw, Mapping):
+            continue
+        where = f"{source}:{block.line}"
+        if "validVersions" in raw and "extends" not in raw:
+            # What was mended was told; it need not be told again as a value of the wrong type.
+            told = {"apiKey"} if isinstance(raw.get("apiKey"), str) and mended else set()
+            faults += check_message({k: v for k, v in raw.items() if k not in told}, where)
+            faults += _null_in_words(raw, where)
+            messages.append((raw, where))
+        elif "versions" in raw:
+            faults += check_field(raw, where)
+    return [*faults, *check_keys(messages)]
+
+
+def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
+    """Fields that are never null although their text says what null means."""
+    faults = []
+
+    def visit(fields: Any, prefix: str) -> None:
+        for field in fields if isinstance(fields, list) else ():
+            if not isinstance(field, Mapping):
+                continue
+            path = f"{prefix}{field.get('name')}"
+            if re.search(r"\bnull\b", str(field.get("about", "")), re.I) and "nullableVersions" not in field:
+                text = "the text says what null means, but the field is never null"
+                faults.append(Fault(source, str(raw.get("name", "")), path, text))
+            visit(field.get("fields"), f"{path}.")
+
+    visit(raw.get("fields"), "")
+    return faults
+
+
+def lint_file(path: Path) -> list[Fault]:
+    """Every fault of one file, a schema or a text with schemas in it."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        try:
+            return check_message(load_json(text), str(path))
+        except ValueError:
+            pass
+    return lint_text(text, str(path))

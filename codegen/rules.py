@@ -1,0 +1,460 @@
+"""What is a legal schema? Every fault is named with file and field, and all of them at once.
+
+Kafka's own generator refuses the same, one fault per run, but for three things that it lets pass and that
+nobody means: a reversed version range, a struct that is declared nowhere, and a word of ours (`extends`) that
+it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from codegen.schema import SCALARS, FieldType
+from codegen.versions import ALL, NONE, Versions
+
+MESSAGE_TYPES = (
+    "request",
+    "response",
+    "header",
+    "metadata",
+    "data",
+    "coordinator-key",
+    "coordinator-value",
+)
+LISTENERS = ("broker", "controller")
+ENTITY_TYPES = {
+    "topicName": "string",
+    "groupId": "string",
+    "transactionalId": "string",
+    "mirrorName": "string",  # KIP-1279's.
+    "brokerId": "int32",
+    "producerId": "int64",
+}
+INTEGER_RANGES = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*\Z")
+
+# Key to the JSON type of its value. Numbers are taken as defaults although the files write text.
+MESSAGE_KEYS: dict[str, tuple[type, ...]] = {
+    "apiKey": (int,), "type": (str,), "listeners": (list,), "name": (str,), "validVersions": (str,),
+    "flexibleVersions": (str,), "latestVersionUnstable": (bool,), "fields": (list,), "commonStructs": (list,),
+    "about": (str,),
+}  # fmt: skip
+STRUCT_KEYS: dict[str, tuple[type, ...]] = {
+    "name": (str,), "versions": (str,), "fields": (list,), "about": (str,),
+}  # fmt: skip
+FIELD_KEYS: dict[str, tuple[type, ...]] = {
+    "name": (str,), "type": (str,), "versions": (str,), "nullableVersions": (str,), "taggedVersions": (str,),
+    "tag": (int,), "default": (str, int, float, bool, type(None)), "ignorable": (bool,), "mapKey": (bool,),
+    "entityType": (str,), "flexibleVersions": (str,), "zeroCopy": (bool,), "about": (str,), "fields": (list,),
+}  # fmt: skip
+EXTENSION_KEYS: dict[str, tuple[type, ...]] = {"extends": (str,), "validVersions": (str,), "add": (list,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`field` is a path of schema names, empty for the message itself."""
+
+    source: str
+    message: str
+    field: str
+    text: str
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.source, self.message, self.field) if part)
+        return f"{where}: {self.text}"
+
+
+def check_message(raw: Any, source: str) -> list[Fault]:
+    """Every fault of one schema object."""
+    if not isinstance(raw, Mapping):
+        return [Fault(source, "", "", "a JSON object is expected")]
+    checker = _Checker(raw, source)
+    checker.message()
+    return checker.faults
+
+
+def check_field(raw: Mapping[str, Any], source: str) -> list[Fault]:
+    """Every fault of a field that stands alone, as a KIP quotes it, without its message."""
+    checker = _Checker({}, source)
+    checker.flexible = ALL
+    checker.is_fragment = True
+    checker.fields([raw], "", ALL, is_root=False)
+    return checker.faults
+
+
+def check_keys(raws: Sequence[tuple[Mapping[str, Any], str]]) -> list[Fault]:
+    """Two requests, or two responses, that claim one API key."""
+    claims: dict[tuple[str, int], str] = {}
+    faults = []
+    for raw, source in raws:
+        kind, key = raw.get("type"), raw.get("apiKey")
+        if kind not in ("request", "response") or not isinstance(key, int):
+            continue
+        other = claims.setdefault((kind, key), raw.get("name", ""))
+        if other != raw.get("name", ""):
+            faults.append(Fault(source, raw.get("name", ""), "", f"API key {key} is claimed by {other}"))
+    return faults
+
+
+class _Checker:
+    def __init__(self, raw: Mapping[str, Any], source: str) -> None:
+        self.raw = raw
+        self.source = source
+        self.name = raw["name"] if isinstance(raw.get("name"), str) else ""
+        self.faults: list[Fault] = []
+        self.flexible = NONE
+        self.inline: set[str] = set()
+        self.common: set[str] = set()
+        self.used: list[tuple[str, str]] = []
+        self.is_fragment = False
+
+    def fault(self, field: str, text: str) -> None:
+        self.faults.append(Fault(self.source, self.name, field, text))
+
+    # -- the message ------------------------------------------------------
+
+    def message(self) -> None:
+        raw = self.raw
+        self.keys(raw, MESSAGE_KEYS, "")
+        self.struct_name(raw.get("name"), "")
+        kind = raw.get("type")
+        if kind not in MESSAGE_TYPES:
+            self.fault("", f"type {kind!r} is none of {', '.join(MESSAGE_TYPES)}")
+        valid = self.versions(raw, "validVersions", "")
+        if valid is None:
+            valid = NONE
+        elif valid.is_open:
+            self.fault("", "validVersions must have an end")
+        self.message_flexible(valid)
+        self.kind_rules(kind, valid)
+        if "fields" not in raw and valid:
+            self.fault("", "fields are missing")
+        common = self.objects(raw.get("commonStructs", []), "commonStructs")
+        self.declare_common(common)
+        self.fields(raw.get("fields", []), "", valid, is_root=True)
+        for struct in common:
+            within = self.versions(struct, "versions", str(struct.get("name", "")))
+            name = str(struct.get("name", ""))
+            self.fields(struct.get("fields", []), name, within or NONE, is_root=False)
+        for field, struct_name in self.used:
+            if struct_name not in self.inline | self.common:
+                self.fault(field, f"the struct {struct_name} is declared nowhere")
+
+    def message_flexible(self, valid: Versions) -> None:
+        if "flexibleVersions" not in self.raw:
+            if valid:
+                self.fault("", "flexibleVersions is missing: a range without an end, or none")
+            return
+        flexible = self.versions(self.raw, "flexibleVersions", "")
+        if flexible is None:
+            return
+        if flexible and not flexible.is_open:
+            self.fault("", f"flexibleVersions {flexible} must be without an end, or none")
+        self.flexible = flexible
+
+    def kind_rules(self, kind: Any, valid: Versions) -> None:
+        raw = self.raw
+        if kind != "request":
+            for key in ("listeners", "latestVersionUnstable"):
+                if raw.get(key):
+                    self.fault("", f"only a request has {key}")
+        for listener in raw.get("listeners", ()):
+            if listener not in LISTENERS:
+                self.fault("", f"listener {listener!r} is none of {', '.join(LISTENERS)}")
+        if kind in ("coordinator-key", "coordinator-value") and "apiKey" not in raw:
+            self.fault("", f"a {kind} needs an apiKey")
+        if kind == "coordinator-key":
+            if valid != Versions(0, 0):
+                self.fault("", "a coordinator-key has version 0 alone")
+            if self.flexible:
+                self.fault("", "a coordinator-key is never flexible")
+
+    def declare_common(self, structs: list[Mapping[str, Any]]) -> None:
+        for struct in structs:
+            name = struct.get("name")
+            self.keys(struct, STRUCT_KEYS, f"commonStructs.{name}")
+            self.struct_name(name, f"commonStructs.{name}")
+            if name in self.common:
+                self.fault(f"commonStructs.{name}", "the struct is declared twice")
+            self.common.add(str(name))
+
+    # -- pieces -----------------------------------------------------------
+
+    def keys(self, raw: Mapping[str, Any], known: Mapping[str, tuple[type, ...]], field: str) -> None:
+        for key, value in raw.items():
+            if key not in known:
+                self.fault(field, f"the key {key!r} is not known")
+                continue
+            # A bool is an int to Python, but not to a schema.
+            is_bool = isinstance(value, bool)
+            if not isinstance(value, known[key]) or (is_bool and bool not in known[key]):
+                self.fault(field, f"{key} has the value {value!r}")
+
+    def objects(self, raw: Any, field: str) -> list[Mapping[str, Any]]:
+        if not isinstance(raw, list):
+            self.fault(field, "a list is expected")
+            return []
+        for item in raw:
+            if not isinstance(item, Mapping):
+                self.fault(field, f"an object is expected, not {item!r}")
+        return [item for item in raw if isinstance(item, Mapping)]
+
+    def struct_name(self, name: Any, field: str) -> None:
+        if not isinstance(name, str) or not name:
+            self.fault(field, "the name is missing or empty")
+        elif not NAME.match(name):
+            self.fault(field, f"the name {name!r} must be a letter and then letters and digits")
+        elif not name[0].isupper():
+            self.fault(field, f"the name {name!r} must begin with a capital letter")
+
+    def versions(self, raw: Mapping[str, Any], key: str, field: str) -> Versions | None:
+        text = raw.get(key)
+        if not isinstance(text, str):
+            self.fault(field, f"{key} is missing")
+            return None
+        try:
+            return Versions.parse(text)
+        except ValueError as error:
+            self.fault(field, f"{key}: {error}")
+            return None
+
+    # -- fields -----------------------------------------------------------
+
+    def fields(self, raws: Any, prefix: str, parent: Versions, *, is_root: bool) -> None:
+        names: dict[str, str] = {}
+        tags: list[int] = []
+        for raw in self.objects(raws, prefix or "fields"):
+            name = raw.get("name")
+            path = f"{prefix}.{name}" if prefix else str(name)
+            if not isinstance(name, str) or not name:
+                path = f"{prefix}.?" if prefix else "?"
+                self.fault(path, "the name is missing or empty")
+            elif not NAME.match(name):
+                self.fault(path, f"the name {name!r} must be a letter and then letters and digits")
+            else:
+                self.unique_name(name, names, path)
+            self.field(raw, path, is_root=is_root)
+            if isinstance(raw.get("tag"), int):
+                self.tag_number(raw["tag"], tags, path)
+        if sorted(set(tags)) != list(range(len(set(tags)))) and not self.is_fragment:
+            self.fault(prefix, f"the tags {sorted(tags)} do not run from 0 on without a gap")
+
+    def unique_name(self, name: str, names: dict[str, str], path: str) -> None:
+        key = name[0].lower() + name[1:]
+        if key in names:
+            same = names[key] == name
+            self.fault(path, "the name stands twice" if same else f"differs from {names[key]} only in its first letter")
+        names[key] = name
+
+    def tag_number(self, tag: int, tags: list[int], path: str) -> None:
+        if tag < 0:
+            self.fault(path, f"the tag {tag} is negative")
+        elif tag in tags:
+            self.fault(path, f"the tag {tag} stands twice")
+        else:
+            tags.append(tag)
+
+    def field(self, raw: Mapping[str, Any], path: str, *, is_root: bool) -> None:
+        self.keys(raw, FIELD_KEYS, path)
+        tagged = NONE
+        if "taggedVersions" in raw:
+            tagged = self.versions(raw, "taggedVersions", path) or NONE
+        if "versions" in raw or not tagged:
+            present = self.versions(raw, "versions", path)
+        else:
+            present = tagged
+        nullable = NONE
+        if "nullableVersions" in raw:
+            nullable = self.versions(raw, "nullableVersions", path) or NONE
+        type_ = self.type(raw, path)
+        if type_ is None:
+            return
+        self.nullability(type_, nullable, path)
+        if present is not None:
+            self.tagging(raw, type_, present, tagged, nullable, path)
+            self.default(raw, type_, present, nullable, path)
+        self.flags(raw, type_, path, is_root=is_root)
+        if "fields" in raw:
+            self.fields(raw["fields"], path, present or NONE, is_root=False)
+
+    def type(self, raw: Mapping[str, Any], path: str) -> FieldType | None:
+        text = raw.get("type")
+        if not isinstance(text, str) or not text:
+            self.fault(path, "the type is missing")
+            return None
+        type_ = FieldType.parse(text)
+        if type_.base.startswith("[]"):
+            self.fault(path, f"{text}: there are no arrays of arrays")
+            return None
+        if type_.base == "records" and type_.is_array:
+            self.fault(path, "there are no arrays of records")
+            return None
+        if not type_.is_struct:
+            if "fields" in raw:
+                self.fault(path, f"{text} has no fields")
+            return type_
+        if not NAME.match(type_.base) or not type_.base[0].isupper():
+            self.fault(path, f"the type {text} is not known")
+            return None
+        if "fields" in raw:
+            if type_.base in self.inline | self.common:
+                self.fault(path, f"the struct {type_.base} is declared twice")
+            self.inline.add(type_.base)
+        else:
+            self.used.append((path, type_.base))
+        return type_
+
+    def nullability(self, type_: FieldType, nullable: Versions, path: str) -> None:
+        can = type_.is_array or type_.is_struct or type_.base in ("string", "bytes", "records")
+        if nullable and not can:
+            self.fault(path, f"{type_} is never null")
+
+    def tagging(
+        self,
+        raw: Mapping[str, Any],
+        type_: FieldType,
+        present: Versions,
+        tagged: Versions,
+        nullable: Versions,
+        path: str,
+    ) -> None:
+        if ("tag" in raw) != ("taggedVersions" in raw):
+            self.fault(path, "tag and taggedVersions go together")
+        if not tagged:
+            return
+        if not tagged.is_open:
+            self.fault(path, f"taggedVersions {tagged} must be without an end")
+        if not present.covers(tagged):
+            self.fault(path, f"taggedVersions {tagged} go beyond versions {present}")
+        if not self.flexible.covers(tagged):
+            self.fault(path, f"taggedVersions {tagged} go beyond flexibleVersions {self.flexible}")
+        if nullable and not nullable.covers(tagged):
+            self.fault(path, f"null in {nullable} but not in all of taggedVersions {tagged}")
+        if type_.base == "records":
+            self.fault(path, "records cannot be tagged")
+        if raw.get("mapKey"):
+            self.fault(path, "a map key cannot be tagged")
+
+    def default(
+        self, raw: Mapping[str, Any], type_: FieldType, present: Versions, nullable: Versions, path: str
+    ) -> None:
+        default = raw.get("default")
+        if default is None:
+            return
+        text = str(default).lower() if isinstance(default, bool) else str(default)
+        base = type_.base
+        can_be_null = type_.is_array or type_.is_struct or base in ("string", "bytes", "records")
+        if text == "null" and can_be_null:
+            if not nullable.covers(present):
+                self.fault(path, f"the default is null, but versions {present} are not all nullable")
+            return
+        if type_.is_array or type_.is_struct or base in ("bytes", "records"):
+            if text:
+                self.fault(path, f"the default {text!r}: only an empty one or null can be had for {type_}")
+            return
+        problem = _default_problem(base, text)
+        if problem:
+            self.fault(path, problem)
+
+    def flags(self, raw: Mapping[str, Any], type_: FieldType, path: str, *, is_root: bool) -> None:
+        if raw.get("mapKey") and is_root:
+            self.fault(path, "a field of the message itself cannot be a map key")
+        if raw.get("zeroCopy") and str(type_) != "bytes":
+            self.fault(path, "zeroCopy is for bytes alone")
+        entity = raw.get("entityType")
+        if entity is not None:
+            if entity not in ENTITY_TYPES:
+                self.fault(path, f"entityType {entity!r} is none of {', '.join(ENTITY_TYPES)}")
+            elif type_.base != ENTITY_TYPES[entity]:
+                self.fault(path, f"entityType {entity} is for {ENTITY_TYPES[entity]}, not for {type_.base}")
+        if "flexibleVersions" in raw:
+            override = self.versions(raw, "flexibleVersions", path)
+            if str(type_) not in ("string", "bytes"):
+                self.fault(path, "flexibleVersions of a field is for string and bytes alone")
+            elif override is not None and not self.flexible.covers(override):
+                self.fault(path, f"flexibleVersions {override} go beyond the message's {self.flexible}")
+
+
+def _default_problem(base: str, text: str) -> str | None:
+    if base == "bool":
+        return None if text in ("true", "false", "") else f"the default {text!r} is neither true nor false"
+    if base in INTEGER_RANGES:
+        low, high = INTEGER_RANGES[base]
+        if not text:
+            return None
+        if not re.fullmatch(r"-?(0x[0-9a-fA-F]+|[0-9]+)", text):
+            return f"the default {text!r} is no number"
+        value = int(text, 16) if "0x" in text else int(text)
+        return None if low <= value <= high else f"the default {text} does not fit into {base}"
+    if base == "float64" and text:
+        try:
+            float(text)
+        except ValueError:
+            return f"the default {text!r} is no number"
+    if base == "uuid" and text and not re.fullmatch(r"[A-Za-z0-9_-]{22}", text):
+        return f"the default {text!r} is no uuid"
+    return None
+
+
+def check_extension(raw: Mapping[str, Any], base: Mapping[str, Any] | None, source: str) -> list[Fault]:
+    """Every fault of a file that extends `base`."""
+    checker = _Checker({"name": f"extension of {raw.get('extends')}"}, source)
+    checker.keys(raw, EXTENSION_KEYS, "")
+    if base is None:
+        checker.fault("", f"there is no message {raw.get('extends')!r} to extend")
+        return checker.faults
+    valid = checker.versions(raw, "validVersions", "")
+    before = Versions.parse(base["validVersions"])
+    if valid is not None and (not valid.covers(before) or valid.low != before.low or valid.is_open):
+        checker.fault("", f"validVersions {valid} must go on from {before}")
+    merged = merge_extension(base, raw, checker)
+    found = _Checker(merged, source)
+    found.message()
+    return [*checker.faults, *found.faults]
+
+
+def merge_extension(base: Mapping[str, Any], raw: Mapping[str, Any], checker: _Checker) -> Mapping[str, Any]:
+    """The object of the extended message."""
+    fields = list(base.get("fields", ()))
+    for addition in checker.objects(raw.get("add", []), "add"):
+        into = addition.get("into")
+        if into == base["name"]:
+            fields = [*fields, *addition.get("fields", ())]
+        elif into in set(_inline_names(fields)):
+            fields = _add_to(fields, str(into), addition.get("fields", []))
+        else:
+            checker.fault("add", f"{base['name']} has no struct {into!r}")
+    return {**base, "validVersions": raw.get("validVersions"), "fields": fields}
+
+
+def _inline_names(fields: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for field in fields:
+        if "fields" in field:
+            yield FieldType.parse(field["type"]).base
+            yield from _inline_names(field["fields"])
+
+
+def _add_to(fields: Sequence[Mapping[str, Any]], into: str, added: Sequence[Any]) -> list[Mapping[str, Any]]:
+    found: list[Mapping[str, Any]] = []
+    for field in fields:
+        if "fields" not in field:
+            found.append(field)
+            continue
+        inner = _add_to(field["fields"], into, added)
+        if FieldType.parse(field["type"]).base == into:
+            inner = [*inner, *added]
+        found.append({**field, "fields": inner})
+    return found
+
+
+__all__ = ["SCALARS", "Fault", "check_extension", "check_field", "check_keys", "check_message"]
