@@ -264,13 +264,17 @@ def _is_sound_legacy(data: bytes, position: int) -> bool:
 
 
 def _corrupt(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:
-    """Give a parser's error the file it is about, and the offset that should stand there if it shows none."""
-    assert error.position is not None, "whoever walks a buffer knows where it is"
-    offset = expected if error.offset is None else max(error.offset, expected)
-    rest = len(data) - error.position
-    if not data[error.position :].strip(b"\0"):
+    """Give a parser's error the file it is about, and the offset: the one that stands there if it can be true."""
+    position = error.position
+    assert position is not None, "whoever walks a buffer knows where it is"
+    rest = data[position:]
+    stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
+    complete = len(rest) >= layout.BATCH_LENGTH_AT
+    # Within a segment offsets lie within 31 bits of each other.
+    offset = stated if complete and expected <= stated <= expected + 2**31 else expected
+    if not rest.strip(b"\0"):
         return CorruptLog(
-            f"the last {rest} bytes of the file are zero", path=path, position=error.position, offset=expected
+            f"the last {len(rest)} bytes of the file are zero", path=path, position=position, offset=expected
         )
-    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `CorruptLog` says it again.
-    return CorruptLog(reason, path=path, position=error.position, offset=offset)
+    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `CorruptLog` says it itself.
+    return CorruptLog(reason, path=path, position=position, offset=offset)
