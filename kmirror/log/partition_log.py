@@ -126,7 +126,9 @@ class PartitionLog:
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else;
         with `repair`, what is wrong is cut off as after an unclean shutdown.
         """
-        return cls(tp, store, config, recovery.load(store, config, now_ms=now_ms, repair=repair), now_ms=now_ms)
+        return cls(
+            tp, store, config, recovery.load(store, config, now_ms=now_ms, repair=repair), now_ms=now_ms
+        )
 
     def __repr__(self) -> str:
         return (
@@ -209,7 +211,9 @@ class PartitionLog:
         if now_ms is not None:
             self._now_ms = now_ms
         view = memoryview(data)
-        scan = scan_batches(view, self._segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch())
+        scan = scan_batches(
+            view, self._segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch()
+        )
         if scan.fault is not None:
             raise scan.fault
         if not scan.batches:

@@ -151,7 +151,9 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     return Repair(segment.base_offset, segment.size, fault.reason, lost, tuple(later))
 
 
-def _start_empty(loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int) -> None:
+def _start_empty(
+    loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int
+) -> None:
     """Begin a log without records at its start offset, above which nothing is left."""
     for segment in loaded.segments:
         store.delete(segment.base_offset)

@@ -1,0 +1,163 @@
+"""In which bytes does Kafka keep producer states, aborted transactions and the partition's topic id?
+
+    NNNNNNNNNNNNNNNNNNNN.snapshot   int16 version 1, uint32 CRC-32C of the rest, int32 count, rows of 46 bytes
+    NNNNNNNNNNNNNNNNNNNN.txnindex   rows of 34 bytes: int16 version 0 and the four numbers of `AbortedTxn`
+    partition.metadata              two lines of text: version, topic id
+
+N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
+begins there. A snapshot keeps only the last batch of each producer, so after a restart only that one can
+be told from a repetition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.producers import AbortedTxn, BatchMetadata, ProducerEntry
+from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import NO_SEQUENCE
+
+LOG_SUFFIX = ".log"
+INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TXN_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+
+_SNAPSHOT_VERSION = 1
+_SNAPSHOT_HEAD = Struct(">hIi")
+_CHECKED_AT = 6
+# Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, transaction.
+_PRODUCER = Struct(">qhiqiqiq")
+_ABORTED = Struct(">hqqqq")
+_INT32 = 0xFFFF_FFFF
+
+
+def file_name(offset: int, suffix: str) -> str:
+    return f"{offset:020d}{suffix}"
+
+
+def offset_of(name: str, suffix: str) -> int | None:
+    """The offset in a file name that ends in `suffix`, None for other names."""
+    stem = name.removesuffix(suffix)
+    return int(stem) if stem != name and len(stem) == 20 and stem.isdigit() else None
+
+
+def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
+    """The `.snapshot` file of the producer table, its rows in the order in which Kafka writes them."""
+    rows = [
+        _PRODUCER.pack(
+            entry.producer_id,
+            entry.producer_epoch,
+            entry.last_sequence,
+            entry.last_data_offset,
+            entry.last_offset_delta,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            entry.txn_first_offset,
+        )
+        for entry in _in_hash_order(list(entries))
+    ]
+    body = len(rows).to_bytes(4, "big") + b"".join(rows)
+    return _SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
+
+
+def _in_hash_order(entries: list[ProducerEntry]) -> list[ProducerEntry]:
+    """Kafka writes the rows as its `HashMap<Long, ...>` yields them: by bucket, then in order of arrival."""
+    buckets = 16
+    while len(entries) * 4 > buckets * 3:
+        buckets *= 2
+
+    def bucket(entry: ProducerEntry) -> int:
+        producer_id = entry.producer_id & 0xFFFF_FFFF_FFFF_FFFF
+        folded = (producer_id ^ producer_id >> 32) & _INT32
+        return (folded ^ folded >> 16) & (buckets - 1)
+
+    return sorted(entries, key=bucket)
+
+
+def decode_snapshot(data: bytes) -> list[ProducerEntry]:
+    """The producers in a `.snapshot` file; raises CorruptBatch for what is none."""
+    if len(data) < _SNAPSHOT_HEAD.size:
+        raise CorruptBatch(
+            f"a producer snapshot has {len(data)} bytes, expected at least {_SNAPSHOT_HEAD.size}"
+        )
+    version, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
+    if version != _SNAPSHOT_VERSION:
+        raise CorruptBatch(
+            f"a producer snapshot has version {version}, expected {_SNAPSHOT_VERSION}", position=0
+        )
+    computed = crc32c(memoryview(data)[_CHECKED_AT:])
+    if checksum != computed:
+        reason = f"a producer snapshot says its checksum is {checksum:#010x} and it is {computed:#010x}"
+        raise CorruptBatch(reason, position=2)
+    if count < 0 or len(data) - _SNAPSHOT_HEAD.size < count * _PRODUCER.size:
+        reason = f"a producer snapshot announces {count} producers in {len(data)} bytes"
+        raise CorruptBatch(reason, position=_CHECKED_AT)
+    end = _SNAPSHOT_HEAD.size + count * _PRODUCER.size
+    return [_entry(*row) for row in _PRODUCER.iter_unpack(data[_SNAPSHOT_HEAD.size : end])]
+
+
+def _entry(
+    producer_id: int,
+    epoch: int,
+    last_sequence: int,
+    last_offset: int,
+    delta: int,
+    timestamp: int,
+    coordinator_epoch: int,
+    txn_first_offset: int,
+) -> ProducerEntry:
+    entry = ProducerEntry(producer_id, epoch, coordinator_epoch, timestamp, max(txn_first_offset, -1))
+    if last_offset >= 0:
+        entry.add_batch(epoch, BatchMetadata(last_sequence, last_offset, delta, timestamp))
+    return entry
+
+
+def encode_aborted(rows: Iterable[AbortedTxn]) -> bytes:
+    """The `.txnindex` file of a segment; a segment without aborted transactions has no such file."""
+    return b"".join(_ABORTED.pack(0, *row) for row in rows)
+
+
+def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
+    """The rows of a `.txnindex` file; raises CorruptBatch. A last row that is cut short is no row."""
+    rows: list[AbortedTxn] = []
+    whole = len(data) - len(data) % _ABORTED.size
+    for number, (version, *fields) in enumerate(_ABORTED.iter_unpack(data[:whole])):
+        position = number * _ABORTED.size
+        row = AbortedTxn(*fields)
+        if version != 0:
+            raise CorruptBatch(
+                f"row {number} of a transaction index has version {version}", position=position
+            )
+        if row.last_offset < base_offset:
+            reason = f"row {number} of a transaction index ends at {row.last_offset}, below {base_offset}"
+            raise CorruptBatch(reason, position=position)
+        if rows and row.last_offset <= rows[-1].last_offset:
+            reason = (
+                f"row {number} of a transaction index ends at {row.last_offset}, expected ascending offsets"
+            )
+            raise CorruptBatch(reason, position=position)
+        rows.append(row)
+    return rows
+
+
+def encode_partition_metadata(topic_id: str) -> bytes:
+    """`partition.metadata`: the topic id in URL-safe base64."""
+    return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
+
+
+def decode_partition_metadata(data: bytes) -> str:
+    """The topic id in `partition.metadata`; raises CorruptBatch for what is none."""
+    try:
+        fields = dict(line.split(": ", 1) for line in data.decode("ascii").splitlines() if line.strip())
+        version, topic_id = int(fields["version"]), fields["topic_id"].strip()
+    except (ValueError, KeyError, UnicodeDecodeError):
+        raise CorruptBatch("partition.metadata is malformed") from None
+    if version != 0:
+        raise CorruptBatch(f"partition.metadata has version {version}, expected 0")
+    return topic_id
+
+
+assert _PRODUCER.size == 46 and _ABORTED.size == 34 and NO_SEQUENCE == -1

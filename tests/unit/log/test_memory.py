@@ -1,0 +1,79 @@
+"""The memory store keeps what was appended, and never changes a view that it handed out."""
+
+from __future__ import annotations
+
+from kmirror.log.memory import MemoryStore
+
+
+def test_chunks_are_appended_in_order() -> None:
+    store = MemoryStore()
+    store.create(5)
+    store.append(5, b"ab", memoryview(b"cd"), bytearray(b"e"))
+    assert bytes(store.view(5)) == b"abcde"
+    assert bytes(store.view(5, 1, 3)) == b"bc"
+    assert store.size(5) == 5
+
+
+def test_segments_are_listed_in_order() -> None:
+    store = MemoryStore()
+    for base_offset in (7, 0, 30):
+        store.create(base_offset)
+    store.delete(7)
+    assert store.segments() == [0, 30]
+
+
+def test_a_view_survives_growth_cuts_and_deletion() -> None:
+    store = MemoryStore()
+    store.create(0)
+    store.append(0, b"x" * 100)
+    view = store.view(0)
+    store.truncate(0, 10)
+    store.append(0, b"y" * 10_000)
+    assert bytes(view) == b"x" * 100
+    assert bytes(store.view(0)) == b"x" * 10 + b"y" * 10_000
+    store.delete(0)
+    assert bytes(view) == b"x" * 100
+
+
+def test_views_are_read_only() -> None:
+    store = MemoryStore()
+    store.create(0)
+    store.append(0, b"abc")
+    assert store.view(0).readonly
+
+
+def test_borrowed_bytes_are_shared_and_left_alone() -> None:
+    data = bytearray(b"abcd")
+    stores = [MemoryStore.from_files({0: data}, {"f": b"1"}) for _ in range(2)]
+    stores[0].append(0, b"e")
+    stores[0].truncate(0, 2)
+    stores[0].append(0, b"z")
+    assert bytes(stores[0].view(0)) == b"abz"
+    assert bytes(stores[1].view(0)) == b"abcd"
+    assert data == b"abcd"
+
+
+def test_a_fork_and_its_origin_go_their_own_ways() -> None:
+    store = MemoryStore()
+    store.create(0)
+    store.append(0, b"abc")
+    other = store.fork()
+    store.append(0, b"1")
+    other.append(0, b"2")
+    other.write_file("f", b"x")
+    assert bytes(store.view(0)) == b"abc1"
+    assert bytes(other.view(0)) == b"abc2"
+    assert store.read_file("f") is None
+
+
+def test_files() -> None:
+    store = MemoryStore()
+    assert store.read_file("a") is None
+    store.write_file("b", b"1")
+    store.write_file("a", b"2")
+    store.write_file("a", b"3")
+    assert list(store.files()) == ["a", "b"]
+    assert store.read_file("a") == b"3"
+    store.delete_file("a")
+    store.delete_file("a")
+    assert list(store.files()) == ["b"]

@@ -1,0 +1,180 @@
+"""A cut takes whole batches, and with them whatever the log knew of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.log.partition_log import OffsetOutOfRange, PartitionLog
+from tests.unit.log.partitions import (
+    batch,
+    content,
+    follow,
+    idempotent,
+    lead,
+    marker,
+    open_log,
+    reset,
+    run,
+    spans,
+)
+
+
+def filled(**config: int) -> PartitionLog:
+    """Ten batches of two offsets, one epoch for each two batches, high watermark at the end."""
+    log = open_log(**config)
+    for number in range(10):
+        follow(log, batch(2, offset=2 * number, epoch=number // 2))
+    log.update_high_watermark(20)
+    return log
+
+
+@pytest.mark.parametrize("segment_bytes", [1 << 20, 300])
+@pytest.mark.parametrize("offset", range(0, 20, 2))
+def test_a_cut_between_batches(offset: int, segment_bytes: int) -> None:
+    log = filled(segment_bytes=segment_bytes)
+    whole = content(log)
+    assert log.truncate_to(offset)
+    assert (log.log_end_offset, log.high_watermark, log.last_stable_offset) == (offset, offset, offset)
+    assert content(log) == whole[: len(whole) * offset // 20]
+    assert log.epochs.entries == [(epoch, 4 * epoch) for epoch in range(5) if 4 * epoch < offset]
+    follow(log, batch(1, offset=offset, epoch=9))
+    assert spans(log)[-1] == (offset, offset)
+    again = open_log(log.store)
+    assert (content(again), again.log_end_offset) == (content(log), offset + 1)
+
+
+def test_a_batch_that_straddles_the_cut_goes_as_a_whole() -> None:
+    log = filled()
+    assert log.truncate_to(7)
+    assert spans(log) == [(0, 1), (2, 3), (4, 5)]
+    assert (log.log_end_offset, log.high_watermark) == (7, 7)
+
+
+def test_nothing_to_cut() -> None:
+    log = filled()
+    before = repr(log)
+    assert not log.truncate_to(20)
+    assert not log.truncate_to(25)
+    assert repr(log) == before
+
+
+def test_an_epoch_that_wrote_nothing_goes_though_nothing_is_cut() -> None:
+    log = filled()
+    log.assign_epoch_start(8)
+    assert not log.truncate_to(20)
+    assert log.latest_epoch == 4
+
+
+def test_the_high_watermark_stays_where_it_is_below_the_cut() -> None:
+    log = filled()
+    log.update_high_watermark(4)
+    log.truncate_to(10)
+    assert log.high_watermark == 4
+
+
+def test_a_cut_below_the_log_start_takes_it_along() -> None:
+    log = filled()
+    log.advance_log_start(12)
+    log.truncate_to(8)
+    assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (8, 8, 8)
+
+
+def test_a_cut_below_the_first_segment_begins_anew_there() -> None:
+    log = open_log()
+    log.truncate_fully_and_start_at(100)
+    follow(log, *run(3, start=100))
+    log.truncate_to(40)
+    assert (log.log_start_offset, log.log_end_offset, log.segment_base_offsets) == (40, 40, [40])
+    assert log.size_in_bytes == 0
+    assert log.epochs.entries == []
+    follow(log, batch(1, offset=40))
+    assert open_log(log.store).log_end_offset == 41
+
+
+@pytest.mark.decision("D11")
+def test_cut_everything_and_start_elsewhere() -> None:
+    log = filled(segment_bytes=300)
+    log.truncate_fully_and_start_at(57)
+    assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (57, 57, 57)
+    assert (log.segment_base_offsets, log.store.segments()) == ([57], [57])
+    assert (log.epochs.entries, content(log)) == ([], b"")
+    follow(log, batch(1, offset=57, epoch=3))
+    assert log.epochs.entries == [(3, 57)]
+
+
+def test_a_cut_undoes_producers_and_transactions() -> None:
+    log = open_log()
+    lead(log, idempotent(0, txn=True))  # 0
+    lead(log, idempotent(0, pid=2))  # 1
+    lead(log, marker(commit=False), coordinator=True)  # 2
+    lead(log, idempotent(1, pid=2))  # 3
+    log.update_high_watermark(4)
+    assert log.last_stable_offset == 4
+    log.truncate_to(2)
+    assert log.producers.ongoing == {0: 1}
+    assert log.last_stable_offset == 0
+    assert log.aborted_transactions(0, 9) == []
+    assert log.producers.entries[2].last_sequence == 0
+    lead(log, idempotent(1, pid=2))
+    lead(log, marker(commit=True), coordinator=True)
+    log.update_high_watermark(4)
+    assert log.last_stable_offset == 4
+
+
+@pytest.mark.decision("D15")
+def test_a_cut_below_a_reset_brings_the_producers_back() -> None:
+    log = open_log()
+    lead(log, idempotent(0, 2))
+    lead(log, reset(), coordinator=True)
+    lead(log, idempotent(7, pid=3))
+    log.truncate_to(3)
+    assert log.producers.entries == {}
+    log.truncate_to(2)
+    assert log.producers.entries[1].last_sequence == 1
+    assert lead(log, idempotent(0, 2)).duplicate
+
+
+def test_aborted_transactions_above_the_cut_are_forgotten_in_every_segment() -> None:
+    log = open_log(segment_bytes=200)
+    for number in range(6):
+        lead(log, idempotent(number, txn=True))
+        lead(log, marker(commit=False), coordinator=True)
+    assert len(log.segment_base_offsets) > 3
+    for end in (11, 8, 7, 2):
+        log.truncate_to(end)
+        assert [row.last_offset for row in log.aborted_transactions(0, 99)] == list(range(1, end, 2))
+
+
+def test_the_index_is_cut_with_the_log() -> None:
+    log = open_log(index_interval_bytes=0)
+    follow(log, *run(50))
+    log.truncate_to(20)
+    follow(log, *run(30, start=20, size=100))
+    for offset in range(50):
+        assert log.read(offset, max_bytes=1, end_offset=50).start_offset == offset
+
+
+@pytest.mark.parametrize("offset", [0, 5, 20])
+def test_the_log_start_advances_up_to_the_high_watermark(offset: int) -> None:
+    log = filled()
+    assert log.advance_log_start(offset) == (offset > 0)
+    assert log.log_start_offset == offset
+    assert not log.advance_log_start(offset)
+    first = next((entry for entry in log.epochs.entries), None)
+    assert first is not None and first.start_offset == offset
+
+
+def test_the_log_start_never_passes_the_high_watermark() -> None:
+    log = filled()
+    log.update_high_watermark(6)
+    with pytest.raises(OffsetOutOfRange):
+        log.advance_log_start(7)
+    assert log.log_start_offset == 0
+
+
+@pytest.mark.parametrize(("asked", "got"), [(-5, 4), (0, 4), (4, 4), (11, 11), (20, 20), (99, 20)])
+def test_the_high_watermark_lies_between_start_and_end(asked: int, got: int) -> None:
+    log = filled()
+    log.advance_log_start(4)
+    assert log.update_high_watermark(asked) == got
+    assert log.high_watermark == got
