@@ -269,7 +269,9 @@ def _read_partitions(
     return {tp: files for tp, files in partitions.items() if tp.topic not in legacy}
 
 
-def _read_partition(item: _PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]) -> PartitionFiles:
+def _read_partition(
+    item: _PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]
+) -> PartitionFiles:
     files: dict[str, bytes] = {}
     for name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
         data = read_if_present(item.path / name)

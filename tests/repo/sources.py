@@ -1,0 +1,47 @@
+"""Python files to be judged, from the repository or made up by a test."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+GENERATED = ("kmirror/protocol/gen/", "kmirror/spec/error_codes.py")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file: `path` is relative to the repository and uses slashes."""
+
+    path: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, self.path)
+
+    @property
+    def is_generated(self) -> bool:
+        return self.path.startswith(GENERATED)
+
+    @property
+    def module(self) -> str:
+        """The name by which the file is imported."""
+        parts = self.path.removesuffix(".py").split("/")
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @property
+    def package(self) -> str:
+        """The part of kmirror that the file belongs to; empty for what stands at the very top."""
+        parts = self.path.removesuffix(".py").split("/")
+        return "" if parts[1] in ("__init__", "__main__") else parts[1]
+
+
+def sources(root: Path, *folders: str) -> list[Source]:
+    """Return every Python file below these folders of `root`."""
+    found = []
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*.py")):
+            found.append(Source(path.relative_to(root).as_posix(), path.read_text("utf-8")))
+    return found

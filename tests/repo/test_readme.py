@@ -1,0 +1,47 @@
+"""README.md, `.ci/run` and `check` say the same."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+RUNS, TESTS = 0, 1
+
+
+def commands(root: Path) -> list[str]:
+    return re.findall(r"```sh\n(.*?)\n```", (root / "README.md").read_text("utf-8"), re.DOTALL)
+
+
+def test_the_readme_has_two_commands_and_each_is_one_line(root: Path) -> None:
+    found = commands(root)
+    assert len(found) == 2
+    assert all("\n" not in command for command in found)
+    assert found[RUNS].endswith("kmirror demo")
+    assert found[TESTS].endswith("python check")
+
+
+def test_ci_runs_the_readmes_second_command_as_it_is(root: Path) -> None:
+    lines = (root / ".ci/run").read_text("utf-8").splitlines()
+    assert lines[-1] == commands(root)[TESTS]
+    assert "set -eu" in lines
+
+
+def test_the_commands_can_be_executed(root: Path) -> None:
+    for name in ("check", ".ci/run"):
+        assert os.access(root / name, os.X_OK)
+
+
+def test_links_between_the_documents_lead_somewhere(root: Path) -> None:
+    for page in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", (root / page).read_text("utf-8")):
+            assert target.startswith("https://") or (root / target).exists(), f"{page}: {target}"
+
+
+def test_the_file_map_names_what_exists(root: Path) -> None:
+    table = re.findall(r"^\| (`[^|]+`) \|", (root / "ARCHITECTURE.md").read_text("utf-8"), re.MULTILINE)
+    assert table
+    missing = [
+        path for cell in table for path in re.findall(r"`([^`]+)`", cell) if not (root / path).exists()
+    ]
+    assert missing == []

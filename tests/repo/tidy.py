@@ -1,0 +1,46 @@
+"""Is every file small, explained and finished?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.repo.sources import Source
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+# Spelled so that this file does not find itself.
+UNFINISHED = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")) + r")\b")
+
+
+def check_size(source: Source) -> Iterator[str]:
+    """Complain about a file or a function that is too long to be read at once."""
+    if source.is_generated:
+        return
+    lines = source.text.count("\n")
+    if lines > FILE_LINES_MAX:
+        yield f"{source.path}:1: {lines} lines, and {FILE_LINES_MAX} are the most"
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES_MAX:
+                limit = f"{FUNCTION_LINES_MAX} are the most"
+                yield f"{source.path}:{node.lineno}: {node.name} has {lines} lines, and {limit}"
+
+
+def check_docstring(source: Source) -> Iterator[str]:
+    """Complain about a file that does not say what it is in its first line."""
+    docstring = ast.get_docstring(source.tree)
+    if not docstring or not docstring.splitlines()[0].strip():
+        yield f"{source.path}:1: no docstring that says what the module is"
+
+
+def check_finished(source: Source) -> Iterator[str]:
+    """Complain about notes to oneself."""
+    for number, line in enumerate(source.text.splitlines(), start=1):
+        if UNFINISHED.search(line):
+            yield f"{source.path}:{number}: unfinished: {line.strip()}"
+
+
+RULES = (check_size, check_docstring, check_finished)
