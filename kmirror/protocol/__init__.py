@@ -12,7 +12,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Policy, Struct
 from kmirror.protocol.negotiate import negotiate
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
@@ -25,6 +25,7 @@ __all__ = [
     "Field",
     "LocalProtocolError",
     "Message",
+    "Policy",
     "ProtocolError",
     "Struct",
     "UnknownTag",

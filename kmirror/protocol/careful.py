@@ -17,24 +17,18 @@ is not UTF-8 such that it is written back as it came. Missing bytes are never ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from struct import Struct as Layout
 from struct import error as struct_error
 from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, is_default
+from kmirror.protocol.message import Field, Message, Policy, Struct, is_default
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
 
 S = TypeVar("S", bound=Struct)
 M = TypeVar("M", bound=Message)
-
-
-class Policy(Enum):
-    STRICT = "strict"
-    LENIENT = "lenient"
 
 
 # Called with first byte, end byte, field path and value; structs and arrays come after what they hold.

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.errors import KmirrorError, LocalProtocolError, ProtocolError
 from kmirror.protocol.wire import READ_ERRORS, WRITE_ERRORS, Buffer, Chunk, Put, UnknownTag
 
 if TYPE_CHECKING:
     from typing import Self
 
 NO_VERSIONS = (0, -1)
+
+
+class Policy(Enum):
+    """What is taken on reading; see `careful`."""
+
+    STRICT = "strict"
+    LENIENT = "lenient"
 
 
 class Field(NamedTuple):
@@ -105,8 +113,7 @@ class Message(Struct):
 
     def encode_chunks(self, version: int) -> list[Chunk]:
         """The message as buffers to be sent one after the other; `records` are among them uncopied."""
-        if not self.MIN_VERSION <= version <= self.MAX_VERSION:
-            raise LocalProtocolError(_unknown_version(type(self), version))
+        check_version(type(self), version)
         chunks: list[Chunk] = []
         try:
             self._write(chunks.append, version)
@@ -121,15 +128,20 @@ class Message(Struct):
         return b"".join(self.encode_chunks(version))
 
     @classmethod
-    def decode(cls, buffer: Buffer, version: int) -> Self:
+    def decode(cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT) -> Self:
         """The message at the start of `buffer`; bytes after it are ignored, as Kafka does."""
-        return cls.decode_prefix(buffer, version)[0]
+        if policy is Policy.STRICT:
+            return cls.decode_prefix(buffer, version)[0]
+        from kmirror.protocol import careful
+
+        check_version(cls, version, ProtocolError)
+        return careful.decode(cls, buffer, version, policy=policy)[0]
 
     @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0) -> tuple[Self, int]:
         """The message at `position` and the position after it; ProtocolError if there is none."""
         if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
-            raise ProtocolError(_unknown_version(cls, version))
+            check_version(cls, version, ProtocolError)
         if type(buffer) is not bytes:
             # Only records are kept as views: anything else is read faster from bytes.
             buffer = memoryview(buffer).cast("B") if cls.HAS_RECORDS else bytes(buffer)
@@ -143,6 +155,22 @@ class Message(Struct):
 
         return careful.decode(cls, buffer, version, position)
 
+    def to_json(self, version: int) -> dict[str, Any]:
+        """The message as a JSON object in the form of Kafka's converters; `json_form` has more ways."""
+        from kmirror.protocol import json_form
 
-def _unknown_version(cls: type[Message], version: int) -> str:
-    return f"{cls.NAME} has no version {version}: known are {cls.MIN_VERSION} to {cls.MAX_VERSION}"
+        return json_form.to_json(self, version)
+
+    @classmethod
+    def from_json(cls, raw: Any, version: int) -> Self:
+        """The message that `to_json` gave; LocalProtocolError names the field that does not fit."""
+        from kmirror.protocol import json_form
+
+        return json_form.from_json(cls, raw, version)
+
+
+def check_version(cls: type[Message], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
+    """Raises `error` unless the message has this version."""
+    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
+        raise error(f"{cls.NAME} has no version {version}: known are {known}")

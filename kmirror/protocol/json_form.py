@@ -1,0 +1,160 @@
+"""Messages as JSON values, in the form of Kafka's own JsonConverters.
+
+Names are the schema's with the first letter in lower case. Bytes are base64 with padding, uuids as Kafka
+prints them. A tagged field at its default is left out, every other field of the version is there. Unknown
+tagged fields have no place in this form.
+
+Kafka's converter writes the empty text for every `records` that is not null, which cannot be read back; here
+they are base64, which Kafka's reader takes. `Records` gives Kafka's ways too.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from enum import Enum
+from typing import Any, TypeVar
+
+from kmirror.errors import LocalProtocolError, UsageError
+from kmirror.protocol.careful import RANGES, fresh_default, within
+from kmirror.protocol.message import Field, Message, Struct, check_version, is_default
+from kmirror.protocol.uuid import Uuid
+
+M = TypeVar("M", bound=Message)
+
+
+class Records(Enum):
+    """What stands for the bytes of records."""
+
+    BASE64 = "base64"
+    EMPTY = "empty"  # As Kafka's converters write by default.
+    SIZE = "size"  # As Kafka's request log: `recordsSizeInBytes` instead.
+
+
+def json_name(name: str) -> str:
+    return name[0].lower() + name[1:]
+
+
+def to_json(message: Message, version: int, records: Records = Records.BASE64) -> dict[str, Any]:
+    """The JSON object; LocalProtocolError if the version cannot carry the message."""
+    check_version(type(message), version)
+    return _struct_to_json(message, version, "", records)
+
+
+def _fail(path: str, text: str) -> LocalProtocolError:
+    return LocalProtocolError(f"field {path}: {text}")
+
+
+def _struct_to_json(struct: Struct, version: int, path: str, records: Records) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in struct.FIELDS:
+        value = getattr(struct, field.attribute)
+        where = f"{path}.{field.attribute}" if path else field.attribute
+        if not within(version, field.versions):
+            if not field.ignorable and not is_default(field, value):
+                raise _fail(where, f"version {version} lacks it and {value!r} may not be dropped")
+            continue
+        if within(version, field.tagged) and is_default(field, value):
+            continue
+        if value is None and not within(version, field.nullable):
+            raise _fail(where, f"null, which version {version} does not allow")
+        name = json_name(field.name)
+        if field.type == "records" and value is not None and records is not Records.BASE64:
+            is_size = records is Records.SIZE
+            found[f"{name}SizeInBytes" if is_size else name] = len(value) if is_size else ""
+        elif field.is_array and value is not None:
+            found[name] = [_to_json(field, v, version, f"{where}[{i}]", records) for i, v in enumerate(value)]
+        else:
+            found[name] = _to_json(field, value, version, where, records)
+    return found
+
+
+def _to_json(field: Field, value: Any, version: int, path: str, records: Records) -> Any:
+    if value is None:
+        return None
+    if field.type == "struct":
+        return _struct_to_json(value, version, path, records)
+    if field.type == "uuid":
+        return str(value)
+    if field.type in ("bytes", "records"):
+        return base64.b64encode(value).decode("ascii")
+    if field.type == "bool":
+        return bool(value)
+    return float(value) if field.type == "float64" else value
+
+
+def from_json(cls: type[M], raw: Any, version: int) -> M:
+    """The message that the JSON object describes; LocalProtocolError names the field that does not fit.
+
+    As in Kafka a field that `version` lacks may be given; whether it can be written is seen on writing.
+    """
+    check_version(cls, version)
+    return _struct_from_json(cls, raw, version, "")
+
+
+S = TypeVar("S", bound=Struct)
+
+
+def _struct_from_json(cls: type[S], raw: Any, version: int, path: str) -> S:
+    if not isinstance(raw, dict):
+        raise _fail(path or cls.__name__, f"a JSON object is expected, not {raw!r}")
+    names = {json_name(f.name): f for f in cls.FIELDS}
+    for name in raw:
+        if name not in names:
+            raise _fail(f"{path}.{name}" if path else name, f"{cls.__name__} has no such field")
+    values: dict[str, Any] = {}
+    for name, field in names.items():
+        where = f"{path}.{field.attribute}" if path else field.attribute
+        if name in raw:
+            values[field.attribute] = _field_from_json(field, raw[name], version, where)
+        elif within(version, field.versions) and not within(version, field.tagged):
+            raise _fail(where, f"{name} is missing, which version {version} must have")
+        else:
+            values[field.attribute] = fresh_default(field)
+    return cls(**values)
+
+
+def _field_from_json(field: Field, raw: Any, version: int, path: str) -> Any:
+    if raw is None:
+        # Kafka asks whether null is ever allowed; the version is looked at on writing.
+        if field.nullable[0] > field.nullable[1]:
+            raise _fail(path, "null, which is never allowed")
+        return None
+    if not field.is_array:
+        return _from_json(field, raw, version, path)
+    if not isinstance(raw, list):
+        raise _fail(path, f"a JSON array is expected, not {raw!r}")
+    return [_from_json(field, item, version, f"{path}[{i}]") for i, item in enumerate(raw)]
+
+
+def _from_json(field: Field, raw: Any, version: int, path: str) -> Any:
+    type_ = field.type
+    if type_ == "struct":
+        return _struct_from_json(field.struct, raw, version, path)
+    if type_ in RANGES:
+        low, high = RANGES[type_]
+        if isinstance(raw, int) and not isinstance(raw, bool) and low <= raw <= high:
+            return raw
+    elif type_ == "bool":
+        if isinstance(raw, bool):
+            return raw
+    elif type_ == "float64":
+        if isinstance(raw, float):
+            return raw
+    elif isinstance(raw, str):
+        return _text_from_json(type_, raw, path)
+    raise _fail(path, f"{raw!r} is no {type_}")
+
+
+def _text_from_json(type_: str, raw: str, path: str) -> str | bytes:
+    if type_ == "string":
+        return raw
+    if type_ == "uuid":
+        try:
+            return Uuid.from_str(raw)
+        except UsageError as error:
+            raise _fail(path, str(error)) from None
+    try:
+        return base64.b64decode(raw, validate=True)
+    except (binascii.Error, ValueError):
+        raise _fail(path, f"{raw!r} is not base64") from None
