@@ -200,10 +200,7 @@ class Batch:
 
     def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
         """Yield the records; raises `CorruptBatch`, at the latest when the last one has been asked for."""
-        try:
-            yield from decode_records(self.payload(limit=limit), self.record_count, self.context())
-        except CorruptBatch as error:
-            raise self._placed(error) from None
+        return decode_records(self.payload(limit=limit), self.record_count, self.context(), self._placed)
 
     def context(self) -> RecordContext:
         """Return what every record of this batch shares."""

@@ -7,18 +7,22 @@ touching the rest.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 
 from kmirror.errors import LocalProtocolError
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, compress
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
-from kmirror.records.record import Header, RecordData
+from kmirror.records.record import Header, RecordTuple
 from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint
 
 _INT32_MAX = 0x7FFFFFFF
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF
+_SMALL_END = len(SMALL)
+# Record attributes, of which there are none, and a small timestamp delta.
+_SMALL_DELTA = tuple(b"\x00" + encoded for encoded in SMALL)
 
 
 def encode_headers(headers: Sequence[Header]) -> bytes:
@@ -26,44 +30,52 @@ def encode_headers(headers: Sequence[Header]) -> bytes:
     parts = [encode_varint(len(headers))]
     for name, value in headers:
         encoded = name.encode("utf-8")
-        parts += (encode_varint(len(encoded)), encoded)
         if value is None:
-            parts.append(MINUS_ONE)
+            parts += (encode_varint(len(encoded)), encoded, MINUS_ONE)
         else:
-            parts += (encode_varint(len(value)), value)
+            parts += (encode_varint(len(encoded)), encoded, encode_varint(len(value)), value)
     return b"".join(parts)
 
 
 def encode_records(
-    records: Sequence[RecordData], *, base_offset: int, base_timestamp: int, default_timestamp: int
-) -> list[bytes]:
-    """Return the records as chunks of bytes, two for each record."""
+    records: Iterable[RecordTuple], *, base_offset: int, base_timestamp: int, default_timestamp: int
+) -> tuple[list[bytes], int]:
+    """Return the records as chunks of bytes, two for each record, and their greatest timestamp."""
     chunks: list[bytes] = []
     push = chunks.append
-    for index, record in enumerate(records):
-        key, value = record.key, record.value
-        timestamp = default_timestamp if record.timestamp is None else record.timestamp
-        offset_delta = index if record.offset is None else record.offset - base_offset
-        delta = timestamp - base_timestamp
-        body = b"".join(
-            (
-                b"\x00",
-                SMALL[delta] if 0 <= delta < 4096 else encode_varint(delta),
-                SMALL[offset_delta] if 0 <= offset_delta < 4096 else encode_varint(offset_delta),
-                MINUS_ONE if key is None else encode_varint(len(key)),
-                b"" if key is None else key,
-                MINUS_ONE if value is None else encode_varint(len(value)),
-                b"" if value is None else value,
-                encode_headers(record.headers) if record.headers else b"\x00",
-            )
-        )
-        push(encode_varint(len(body)))
+    join = b"".join
+    small, small_delta = SMALL, _SMALL_DELTA
+    max_timestamp = layout.NO_TIMESTAMP
+    counted = chain(small, map(encode_varint, count(_SMALL_END)))
+    for (key, value, headers, timestamp, offset), offset_delta in zip(records, counted):  # noqa: B905 one is endless
+        if timestamp is None:
+            timestamp = default_timestamp
+        if timestamp > max_timestamp:
+            max_timestamp = timestamp
+        if offset is not None:
+            offset_delta = encode_varint(offset - base_offset)
+        timestamp -= base_timestamp
+        delta = small_delta[timestamp] if 0 <= timestamp < _SMALL_END else b"\x00" + encode_varint(timestamp)
+        if key is None:
+            key_size, key = MINUS_ONE, b""
+        else:
+            size = len(key)
+            key_size = small[size] if size < _SMALL_END else encode_varint(size)
+        if value is None:
+            value_size, value = MINUS_ONE, b""
+        else:
+            size = len(value)
+            value_size = small[size] if size < _SMALL_END else encode_varint(size)
+        tail = encode_headers(headers) if headers else b"\x00"
+        body = join((delta, offset_delta, key_size, key, value_size, value, tail))
+        size = len(body)
+        push(small[size] if size < _SMALL_END else encode_varint(size))
         push(body)
-    return chunks
+    return chunks, max_timestamp
 
 
 def build_batch(
-    records: Sequence[RecordData],
+    records: Sequence[RecordTuple],
     *,
     base_offset: int = 0,
     partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
@@ -90,21 +102,20 @@ def build_batch(
     if last_offset_delta is None:
         if not records:
             raise LocalProtocolError("a batch without records must be told its last offset delta")
-        last = records[-1].offset
+        last = records[-1][4]
         last_offset_delta = len(records) - 1 if last is None else last - base_offset
     if not 0 <= last_offset_delta <= _INT32_MAX:
         raise LocalProtocolError(f"a batch cannot span {last_offset_delta} offsets from {base_offset}")
-    stamps = [timestamp_ms if record.timestamp is None else record.timestamp for record in records]
-    if max_timestamp is None:
-        own = max(stamps, default=layout.NO_TIMESTAMP)
-        max_timestamp = timestamp_ms if timestamp_type == TimestampType.LOG_APPEND_TIME else own
     if delete_horizon_ms is not None:
         base_timestamp = delete_horizon_ms
     elif base_timestamp is None:
-        base_timestamp = stamps[0] if stamps else layout.NO_TIMESTAMP
-    chunks = encode_records(
+        first = records[0][3] if records else layout.NO_TIMESTAMP
+        base_timestamp = timestamp_ms if first is None else first
+    chunks, greatest = encode_records(
         records, base_offset=base_offset, base_timestamp=base_timestamp, default_timestamp=timestamp_ms
     )
+    if max_timestamp is None:
+        max_timestamp = timestamp_ms if timestamp_type == TimestampType.LOG_APPEND_TIME else greatest
     body = b"".join(chunks)
     if compression is not Compression.NONE and records:
         body = compress(compression, body, level=level)
@@ -133,7 +144,9 @@ def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int
     length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
     if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
         raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
-    head = layout.UNCHECKED_HEADER.pack(base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc32c(checked))
+    head = layout.UNCHECKED_HEADER.pack(
+        base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc32c(checked)
+    )
     return head + checked
 
 

@@ -231,8 +231,8 @@ def _xxh32(data: bytes) -> int:
 def mend_lz4_header(data: Buffer) -> bytes:
     """Return the frame with the header checksum that the lz4 format asks for.
 
-    Before message format 1 Kafka took the magic number into that checksum, so no lz4 library reads its frames;
-    like the JVM, this does not look at what stood there.
+    Before message format 1 Kafka took the magic number into that checksum, so no lz4 library reads its
+    frames; like the JVM, this does not look at what stood there.
     """
     frame = bytearray(data)
     size = 6 + (8 if len(frame) > 4 and frame[4] & 8 else 0)

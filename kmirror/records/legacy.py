@@ -3,11 +3,14 @@
 Formats 0 and 1 know only messages; a message set is messages in a row.
 
     offset int64 | size int32 | crc uint32 | magic int8 | attributes int8 | [timestamp int64, format 1 alone]
-        | key length int32, key | value length int32, value        (length -1: null; the CRC-32 begins at magic)
+        | key length int32, key | value length int32, value
 
-To compress, a producer packs a whole set into the value of one message, the wrapper. The wrapper's offset is that
-of the last message inside. Inside, format 0 keeps offsets as they are; format 1 counts them from the set's start,
-so that a broker assigns offsets without inflating. Under log append time the wrapper's timestamp is everybody's.
+A length of -1 is a null; the CRC-32 covers all from magic on.
+
+To compress, a producer packs a whole set into the value of one message, the wrapper. The wrapper's offset
+is that of the last message inside. Inside, format 0 keeps offsets as they are; format 1 counts them from
+the set's start, so that a broker assigns offsets without inflating. Under log append time the wrapper's
+timestamp is everybody's.
 
 Format 0 has no timestamps, and its lz4 frames bear a wrong header checksum (`codecs.mend_lz4_header`).
 Such sets are read, dumped and copied as they are (D21). Only tests and old peers need new ones.
@@ -91,7 +94,9 @@ class LegacyBatch:
                 position=position,
                 needed=_HEAD.size,
             )
-        self.last_offset, self.batch_length, self.crc, self.magic, self.attributes = _HEAD.unpack_from(view, position)
+        self.last_offset, self.batch_length, self.crc, self.magic, self.attributes = _HEAD.unpack_from(
+            view, position
+        )
         size = layout.LOG_OVERHEAD + self.batch_length
         self.position = position
         if self.magic not in _FIELDS_AT:
@@ -166,7 +171,9 @@ class LegacyBatch:
         """Raise `CorruptBatch` when the checksum does not hold."""
         computed = zlib.crc32(self.view[layout.MAGIC_AT :])
         if computed != self.crc:
-            raise self._corrupt(f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}")
+            raise self._corrupt(
+                f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}"
+            )
 
     def control(self) -> None:
         """Return None: there were no control records."""

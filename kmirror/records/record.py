@@ -12,22 +12,21 @@ or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
-from kmirror.records.varint import read_varint, read_varlong, wrap_int64
+from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
 
 Header: TypeAlias = tuple[str, bytes | None]
 
 
-@dataclass(slots=True)
-class RecordData:
+class RecordData(NamedTuple):
     """What a producer sends; a timestamp of None takes the batch's default.
 
-    `offset` is set only by who keeps offsets that are not consecutive, as the cleaner does.
+    `offset` is set only by who keeps offsets that are not consecutive, as the cleaner does. A plain tuple
+    of the same five values does as well wherever a `RecordData` is taken.
     """
 
     key: bytes | None = None
@@ -35,6 +34,10 @@ class RecordData:
     headers: Sequence[Header] = ()
     timestamp: int | None = None
     offset: int | None = None
+
+
+# What a `RecordData` is to who only reads it.
+RecordTuple: TypeAlias = tuple[bytes | None, bytes | None, Sequence[Header], int | None, int | None]
 
 
 class RecordContext(NamedTuple):
@@ -107,98 +110,137 @@ class Record:
         )
 
 
-def _headers(data: bytes, at: int, end: int, count: int) -> tuple[list[Header], int]:
-    """Return `count` headers that start at `at`, and the position after them."""
-    if not 0 <= count <= (end - at) // 2:  # A header takes two bytes at least.
-        raise CorruptBatch(f"{count} headers cannot stand in {end - at} bytes", position=at)
+def _as_it_is(error: CorruptBatch) -> CorruptBatch:
+    return error
+
+
+def _read_delta(data: bytes, at: int, base: int) -> tuple[int, int]:
+    """Return the varlong at `at` before zig-zag, made such that `base` plus it wraps as a Java long does."""
+    delta, at = read_varlong(data, at)
+    delta = wrap_int64(base + delta) - base
+    return (delta << 1 if delta >= 0 else (-delta << 1) - 1), at
+
+
+def _headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
+    """Return the headers whose count stands at `at`, and the position after them."""
+    start = at
+    raw = data[at]
+    at += 1
+    if raw > 127:
+        raw, at = read_raw_varint(data, start)
+    if raw & 1 or raw > end - at:  # Half of `raw` is the count, and a header takes two bytes at least.
+        raise CorruptBatch(f"the headers counted do not fit the {end - at} bytes left", position=start)
     headers: list[Header] = []
-    for _ in range(count):
-        size, at = read_varint(data, at)
-        if not 0 <= size <= end - at:
-            raise CorruptBatch(f"a header name of {size} bytes cannot stand in {end - at} bytes", position=at)
-        name = data[at : at + size].decode("utf-8", "replace")
-        size, at = read_varint(data, at + size)
-        if size < 0:
+    for _ in range(raw >> 1):
+        raw = data[at]
+        at += 1
+        if raw > 127:
+            raw, at = read_raw_varint(data, at - 1)
+        if raw & 1:
+            raise CorruptBatch("a header name cannot be null", position=start)
+        encoded = data[at : (at := at + (raw >> 1))]
+        try:
+            name = encoded.decode()
+        except UnicodeDecodeError:
+            name = encoded.decode("utf-8", "replace")  # As the JVM reads it.
+        raw = data[at]
+        at += 1
+        if raw > 127:
+            raw, at = read_raw_varint(data, at - 1)
+        if raw & 1:
             headers.append((name, None))
-            continue
-        headers.append((name, data[at : at + size]))
-        at += size
+        else:
+            headers.append((name, data[at : (at := at + (raw >> 1))]))
     return headers, at
 
 
-def decode_records(data: bytes, count: int, context: RecordContext) -> Iterator[Record]:
-    """Yield the `count` records that fill `data`; raises `CorruptBatch` when they do not."""
+def decode_records(
+    data: bytes,
+    count: int,
+    context: RecordContext,
+    placed: Callable[[CorruptBatch], CorruptBatch] = _as_it_is,
+) -> Iterator[Record]:
+    """Yield the `count` records that fill `data`; raises `CorruptBatch`, made by `placed`, when they do not.
+
+    Varints of one and two bytes are read in place, because a call costs more than everything else here;
+    `raw` is a number before zig-zag, so an odd one is negative.
+    """
     base_offset, base_timestamp, log_append_time = context[:3]
     at = start = 0
     size = len(data)
     new = object.__new__
-    if count < 0:
-        raise CorruptBatch(f"a batch cannot hold {count} records")
     try:
+        if count < 0:
+            raise CorruptBatch(f"a batch cannot hold {count} records")
         for _ in range(count):
-            # Varints of one byte are read in place: a call costs more than everything else here.
             start = at
             raw = data[at]
-            if raw < 128:
-                length = (raw >> 1) ^ -(raw & 1)
+            at += 1
+            if raw > 127:
+                raw += (data[at] << 7) - 128
                 at += 1
-            else:
-                length, at = read_varint(data, at)
-            end = at + length
-            if length < 0 or end > size:
-                text = f"a record of {length} bytes cannot stand in {size - at} bytes"
-                raise CorruptBatch(text, position=start)
-            at += 1  # Record attributes: none are defined.
-            raw = data[at]
-            if raw < 128:
-                timestamp = base_timestamp + ((raw >> 1) ^ -(raw & 1))
+                if raw > 16383:
+                    raw, at = read_raw_varint(data, at - 2)
+            end = at + (raw >> 1)
+            if raw & 1 or end > size:
+                raise CorruptBatch(
+                    f"a record's length does not fit the {size - at} bytes left", position=start
+                )
+            raw = data[at + 1]  # The byte before are the record's attributes: none are defined.
+            at += 2
+            if raw > 127:
+                raw += (data[at] << 7) - 128
                 at += 1
-            else:
-                timestamp, at = read_varlong(data, at)
-                timestamp = wrap_int64(base_timestamp + timestamp)
-            raw = data[at]
-            if raw < 128:
-                delta = (raw >> 1) ^ -(raw & 1)
-                at += 1
-            else:
-                delta, at = read_varint(data, at)
-            raw = data[at]
-            if raw < 128:
-                length = (raw >> 1) ^ -(raw & 1)
-                at += 1
-            else:
-                length, at = read_varint(data, at)
+                if raw > 16383:
+                    raw, at = _read_delta(data, at - 2, base_timestamp)
             record = new(Record)
-            if length < 0:
+            record.timestamp = base_timestamp + (~(raw >> 1) if raw & 1 else raw >> 1)
+            raw = data[at]
+            at += 1
+            if raw > 127:
+                raw += (data[at] << 7) - 128
+                at += 1
+                if raw > 16383:
+                    raw, at = read_raw_varint(data, at - 2)
+            record.offset = base_offset + (~(raw >> 1) if raw & 1 else raw >> 1)
+            raw = data[at]
+            at += 1
+            if raw > 127:
+                raw += (data[at] << 7) - 128
+                at += 1
+                if raw > 16383:
+                    raw, at = read_raw_varint(data, at - 2)
+            if raw & 1:
                 record.key = None
             else:
-                record.key = data[at : at + length]
-                at += length
+                record.key = data[at : (at := at + (raw >> 1))]
             raw = data[at]
-            if raw < 128:
-                length = (raw >> 1) ^ -(raw & 1)
+            at += 1
+            if raw > 127:
+                raw += (data[at] << 7) - 128
                 at += 1
-            else:
-                length, at = read_varint(data, at)
-            if length < 0:
+                if raw > 16383:
+                    raw, at = read_raw_varint(data, at - 2)
+            if raw & 1:
                 record.value = None
             else:
-                record.value = data[at : at + length]
-                at += length
-            raw = data[at]
-            if raw:
-                raw, at = read_varint(data, at)
-                record.headers, at = _headers(data, at, end, raw)
+                record.value = data[at : (at := at + (raw >> 1))]
+            if data[at]:
+                record.headers, at = _headers(data, at, end)
             else:
-                at += 1
                 record.headers = []
+                at += 1
             if at != end:
                 raise CorruptBatch(f"a record ends at byte {end} but its fields end at {at}", position=start)
-            record.offset = base_offset + delta
-            record.timestamp = timestamp if log_append_time is None else log_append_time
+            if log_append_time is not None:
+                record.timestamp = log_append_time
             record.context = context
             yield record
+        if at != size:
+            raise CorruptBatch(f"{size - at} bytes are left after the last of {count} records", position=at)
     except IndexError:
-        raise CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start) from None
-    if at != size:
-        raise CorruptBatch(f"{size - at} bytes are left after the last of {count} records", position=at)
+        raise placed(
+            CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)
+        ) from None
+    except CorruptBatch as error:
+        raise placed(error) from None

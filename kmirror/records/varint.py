@@ -37,32 +37,42 @@ def encode_varint(value: int) -> bytes:
     return SMALL[value] if 0 <= value < 4096 else _encode(value)
 
 
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the 32-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
+def read_raw_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the 32-bit number at `at` before zig-zag and the position after it; `IndexError` at the end."""
     raw = shift = 0
     for _ in range(VARINT_SIZE_MAX):
         byte = data[at]
         at += 1
         raw |= (byte & 127) << shift
         if byte < 128:
-            raw &= _MASK_32
-            return (raw >> 1) ^ -(raw & 1), at
+            return raw & _MASK_32, at
         shift += 7
     raise CorruptBatch(f"a varint is longer than {VARINT_SIZE_MAX} bytes", position=at - VARINT_SIZE_MAX)
 
 
-def read_varlong(data: bytes, at: int) -> tuple[int, int]:
-    """Return the 64-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
+def read_raw_varlong(data: bytes, at: int) -> tuple[int, int]:
+    """Return the same for a 64-bit number."""
     raw = shift = 0
     for _ in range(VARLONG_SIZE_MAX):
         byte = data[at]
         at += 1
         raw |= (byte & 127) << shift
         if byte < 128:
-            raw &= _MASK_64
-            return (raw >> 1) ^ -(raw & 1), at
+            return raw & _MASK_64, at
         shift += 7
     raise CorruptBatch(f"a varlong is longer than {VARLONG_SIZE_MAX} bytes", position=at - VARLONG_SIZE_MAX)
+
+
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the 32-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
+    raw, at = read_raw_varint(data, at)
+    return (raw >> 1) ^ -(raw & 1), at
+
+
+def read_varlong(data: bytes, at: int) -> tuple[int, int]:
+    """Return the 64-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
+    raw, at = read_raw_varlong(data, at)
+    return (raw >> 1) ^ -(raw & 1), at
 
 
 def wrap_int64(value: int) -> int:

@@ -33,7 +33,9 @@ ROOTS = [
 
 def batches_of(partition: Partition) -> list[AnyBatch]:
     return [
-        batch for segment in partition.segments() for batch in iter_any_batches(segment.read_bytes(), check_crc=True)
+        batch
+        for segment in partition.segments()
+        for batch in iter_any_batches(segment.read_bytes(), check_crc=True)
     ]
 
 
@@ -173,7 +175,8 @@ def test_message_sets_before_format_2_are_rebuilt_byte_for_byte(root: Path) -> N
             assert messages[-1].offset == batch.last_offset
             assert batch.base_offset == messages[0].offset
             codec = batch.compression
-            # Inside a wrapper, format 1 counts from 0 and a compacted set has gaps: only whole sets come back.
+            # Inside a wrapper, format 1 counts from 0 and a compacted set has gaps: only whole sets come
+            # back.
             if codec is not Compression.NONE and messages[-1].offset - messages[0].offset >= len(messages):
                 continue
             again = build_message_set(
@@ -190,4 +193,6 @@ def test_message_sets_before_format_2_are_rebuilt_byte_for_byte(root: Path) -> N
                 assert LegacyBatch(again).last_offset == batch.last_offset
                 assert list(LegacyBatch(again).records()) == list(batch.records())
             checked[batch.magic, codec] = checked.get((batch.magic, codec), 0) + 1
-    assert set(checked) == {(magic, codec) for magic in (0, 1) for codec in Compression if codec < Compression.ZSTD}
+    assert set(checked) == {
+        (magic, codec) for magic in (0, 1) for codec in Compression if codec < Compression.ZSTD
+    }

@@ -15,7 +15,12 @@ SOME_BYTES = st.one_of(st.none(), st.binary(max_size=40), st.binary(min_size=120
 NAMES = st.text(max_size=12)
 HEADERS = st.lists(st.tuples(NAMES, SOME_BYTES), max_size=4)
 RECORDS = st.builds(
-    RecordData, key=SOME_BYTES, value=SOME_BYTES, headers=HEADERS, timestamp=st.one_of(st.none(), TIMESTAMPS)
+    RecordData,
+    key=SOME_BYTES,
+    value=SOME_BYTES,
+    headers=HEADERS,
+    timestamp=st.one_of(st.none(), TIMESTAMPS),
+    offset=st.none(),
 )
 CODECS = st.sampled_from(list(Compression))
 

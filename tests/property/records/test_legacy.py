@@ -13,13 +13,28 @@ from kmirror.records.legacy import build_message_set, iter_any_batches
 from tests.property.records.strategies import SOME_BYTES, TIMESTAMPS
 
 RECORDS = st.lists(
-    st.builds(RecordData, key=SOME_BYTES, value=SOME_BYTES, timestamp=TIMESTAMPS), min_size=1, max_size=6
+    st.builds(
+        RecordData,
+        key=SOME_BYTES,
+        value=SOME_BYTES,
+        timestamp=TIMESTAMPS,
+        headers=st.just(()),
+        offset=st.none(),
+    ),
+    min_size=1,
+    max_size=6,
 )
 MAGICS = st.sampled_from([0, 1])
 CODECS = st.sampled_from([codec for codec in Compression if codec is not Compression.ZSTD])
 
 
-@given(records=RECORDS, magic=MAGICS, codec=CODECS, base=st.integers(0, 2**62), append_time=st.none() | TIMESTAMPS)
+@given(
+    records=RECORDS,
+    magic=MAGICS,
+    codec=CODECS,
+    base=st.integers(0, 2**62),
+    append_time=st.none() | TIMESTAMPS,
+)
 def test_a_set_gives_back_what_was_put_in(
     records: list[RecordData], magic: int, codec: Compression, base: int, append_time: int | None
 ) -> None:

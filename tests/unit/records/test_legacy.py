@@ -15,14 +15,21 @@ THREE = [RecordData(b"a", b"1", (), 30), RecordData(None, b"2", (), 50), RecordD
 CODECS = [Compression.GZIP, Compression.SNAPPY, Compression.LZ4]
 
 
-def wrap(inside: bytes, *, magic: int = 1, offset: int = 0, codec: Compression = Compression.GZIP) -> LegacyBatch:
+def wrap(
+    inside: bytes, *, magic: int = 1, offset: int = 0, codec: Compression = Compression.GZIP
+) -> LegacyBatch:
     data = RecordData(None, compress(codec, inside))
     return LegacyBatch(build_message(data, magic=magic, offset=offset, attributes=codec))
 
 
 def test_the_bytes_of_a_message() -> None:
     data = build_message(RecordData(b"k", None, (), 5), magic=1, offset=9)
-    offset, size, crc, rest = "0000000000000009", "00000017", "10c63769", "01 00 0000000000000005 00000001 6b ffffffff"
+    offset, size, crc, rest = (
+        "0000000000000009",
+        "00000017",
+        "10c63769",
+        "01 00 0000000000000005 00000001 6b ffffffff",
+    )
     assert data == bytes.fromhex(offset + size + crc + rest)
     assert zlib.crc32(bytes.fromhex(rest)) == int(crc, 16)
 
@@ -32,7 +39,12 @@ def test_a_wrapper_bears_the_last_offset_and_the_greatest_timestamp(codec: Compr
     data = build_message_set(THREE, magic=1, base_offset=100, compression=codec)
     batch = LegacyBatch(data)
     batch.verify_crc()
-    assert (batch.last_offset, batch.next_offset, batch.base_offset, batch.last_offset_delta) == (102, 103, 100, 2)
+    assert (batch.last_offset, batch.next_offset, batch.base_offset, batch.last_offset_delta) == (
+        102,
+        103,
+        100,
+        2,
+    )
     assert (batch.timestamp, batch.record_count) == (50, None)
     assert [record.offset for record in batch.records()] == [100, 101, 102]
     assert [record.timestamp for record in batch.records()] == [30, 50, 40]
@@ -40,7 +52,9 @@ def test_a_wrapper_bears_the_last_offset_and_the_greatest_timestamp(codec: Compr
 
 def test_offsets_inside_are_relative_in_format_1_and_absolute_in_format_0() -> None:
     for magic, first in ((0, 100), (1, 0)):
-        batch = LegacyBatch(build_message_set(THREE, magic=magic, base_offset=100, compression=Compression.GZIP))
+        batch = LegacyBatch(
+            build_message_set(THREE, magic=magic, base_offset=100, compression=Compression.GZIP)
+        )
         assert LegacyBatch(batch.payload()).last_offset == first
         assert [message.offset for message in batch.messages()] == [100, 101, 102]
 
@@ -57,7 +71,11 @@ def test_a_wrapper_with_offset_0_says_nothing_about_its_inside() -> None:
 
 def test_under_log_append_time_the_wrappers_timestamp_is_everybodys() -> None:
     data = build_message_set(
-        THREE, magic=1, compression=Compression.LZ4, timestamp_type=TimestampType.LOG_APPEND_TIME, timestamp_ms=77
+        THREE,
+        magic=1,
+        compression=Compression.LZ4,
+        timestamp_type=TimestampType.LOG_APPEND_TIME,
+        timestamp_ms=77,
     )
     batch = LegacyBatch(data)
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -117,7 +135,10 @@ def test_formats_may_be_mixed_in_one_segment() -> None:
         (wrap(b""), "holds no message"),
         (wrap(build_message_set(THREE, magic=1)[:-1], offset=2), "inside the wrapper, at byte"),
         (wrap(build_batch(THREE), offset=2), "message format 2"),
-        (wrap(build_message_set(THREE, magic=1, compression=Compression.GZIP), offset=2), "stands in a wrapper"),
+        (
+            wrap(build_message_set(THREE, magic=1, compression=Compression.GZIP), offset=2),
+            "stands in a wrapper",
+        ),
         (wrap(build_message_set(THREE, magic=1), offset=1), "above the wrapper's"),
         (LegacyBatch(build_message(RecordData(), magic=1, offset=0, attributes=1)), "no value"),
         (LegacyBatch(build_message(RecordData(None, b""), magic=1, offset=0, attributes=4)), "zstd"),
