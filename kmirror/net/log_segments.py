@@ -119,7 +119,7 @@ def check_segments(
         scan.next_offset = max(scan.next_offset, file.base_offset)
         _check_segment(data, file, scan, end=after.base_offset if after else None, epochs=epochs)
         if after is not None:
-            _check_time_index(file, scan.next_offset, len(data))
+            _check_time_index(file, scan.next_offset, len(data), end=after.base_offset)
         segments[file.base_offset] = data
         on_read(len(data))
     _check_end(files[-1], scan, expected, len(segments[files[-1].base_offset]))
@@ -215,11 +215,12 @@ def _wrong_epoch(batch: Batch, scan: Scan, epochs: LeaderEpochCache | None) -> s
     return None
 
 
-def _check_time_index(file: SegmentFile, next_offset: int, size: int) -> None:
+def _check_time_index(file: SegmentFile, next_offset: int, size: int, *, end: int) -> None:
     """Raise if the time index of a rolled segment knows of an offset that the segment no longer holds.
 
     A broker ends the index of a segment it closes with the greatest timestamp and the offset that has it.
-    That is the only witness against a closed segment that was cut between two batches.
+    That is the only witness against a closed segment that was cut between two batches. But a broker can rebuild
+    an index from the log, so one that cannot be true, or was never filled, says nothing.
     """
     index = file.path.with_name(file.path.name.removesuffix(LOG_SUFFIX) + TIME_INDEX_SUFFIX)
     if not index.is_file():
@@ -231,7 +232,7 @@ def _check_time_index(file: SegmentFile, next_offset: int, size: int) -> None:
         stream.seek((entries - 1) * _TIME_INDEX_ENTRY)
         entry = stream.read(_TIME_INDEX_ENTRY)
     last = file.base_offset + int.from_bytes(entry[8:], "big")
-    if last >= next_offset:
+    if any(entry) and next_offset <= last < end:
         reason = f"the segment ends here, and its time index has offset {last}: batches are missing"
         raise CorruptLog(reason, path=file.path, position=size, offset=next_offset)
 

@@ -143,8 +143,13 @@ def test_a_log_that_is_longer_than_at_the_clean_shutdown_is_refused(tmp_path: Pa
 def test_a_closed_segment_that_lost_its_last_batch_is_found_by_its_time_index(tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: batch(0, 2), 5: batch(5)})
     index = place / f"{0:020d}.timeindex"
-    index.write_bytes((1000).to_bytes(8, "big") + (1).to_bytes(4, "big"))
+    for harmless in (1, 5, 2**31 - 1):
+        index.write_bytes((1000).to_bytes(8, "big") + harmless.to_bytes(4, "big"))
+        read_log_dirs(tmp_path)
+    (place / f"{0:020d}.log").write_bytes(b"")
+    index.write_bytes(bytes(24))  # Preallocated for a segment that stayed empty.
     read_log_dirs(tmp_path)
+    (place / f"{0:020d}.log").write_bytes(batch(0, 2))
     index.write_bytes((1000).to_bytes(8, "big") + (2).to_bytes(4, "big"))
     error = refused(tmp_path)
     assert (error.position, error.offset) == (len(batch(0, 2)), 2)
