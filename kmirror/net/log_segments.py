@@ -219,8 +219,8 @@ def _check_time_index(file: SegmentFile, next_offset: int, size: int, *, end: in
     """Raise if the time index of a rolled segment knows of an offset that the segment no longer holds.
 
     A broker ends the index of a segment it closes with the greatest timestamp and the offset that has it.
-    That is the only witness against a closed segment that was cut between two batches. But a broker can rebuild
-    an index from the log, so one that cannot be true, or was never filled, says nothing.
+    That is the only witness against a closed segment that was cut between two batches. But an index can be
+    rebuilt from the log, so one that cannot be true, or was never filled, says nothing.
     """
     index = file.path.with_name(file.path.name.removesuffix(LOG_SUFFIX) + TIME_INDEX_SUFFIX)
     if not index.is_file():
