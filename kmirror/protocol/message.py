@@ -6,7 +6,7 @@ explanations of what is wrong, annotated dumps, strategies) walks their `FIELDS`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -46,6 +46,10 @@ class Field(NamedTuple):
     never_flexible: bool = False
 
 
+# Called with every generated class as it is loaded: so strategies are registered without loading them all.
+class_hooks: list[Callable[[type[Struct]], None]] = []
+
+
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Struct:
     """A set of fields, in a message or nested in one."""
@@ -54,6 +58,12 @@ class Struct:
     unknown_tags: Sequence[UnknownTag] = ()
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        # A dataclass with slots is made twice; the second is the one that stays.
+        if class_hooks and "__slots__" in cls.__dict__:
+            for hook in class_hooks:
+                hook(cls)
 
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:

@@ -16,8 +16,8 @@ from codegen.schema import load_json
 def message(*fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A legal request with these fields, and changes: None takes a key away."""
     raw: dict[str, Any] = {
-        "apiKey": 900, "type": "request", "listeners": ["broker"], "name": "SampleRequest", "validVersions": "0-4",
-        "flexibleVersions": "2+", "fields": list(fields),
+        "apiKey": 900, "type": "request", "listeners": ["broker"], "name": "SampleRequest",
+        "validVersions": "0-4", "flexibleVersions": "2+", "fields": list(fields),
     }  # fmt: skip
     raw.update(changes)
     return {key: value for key, value in raw.items() if value is not None}

@@ -1,0 +1,1 @@
+"""What a test of Kafka code may want: strategies for messages, and fixtures."""

@@ -1,0 +1,144 @@
+"""Hypothesis strategies for every message in every version.
+
+    from kmirror.testing.strategies import messages, versioned
+
+    @given(messages(FetchRequest, 17))
+    def test_one_version(request): ...
+
+    @given(versioned(FetchRequest))
+    def test_any_version(pair):
+        request, version = pair
+
+`st.from_type(FetchRequest)` works without an import of this module: Hypothesis finds it by its entry point.
+It gives messages of the newest version.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from kmirror.protocol import message as message_module
+from kmirror.protocol.careful import RANGES, fresh_default, within
+from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.registry import by_name, names
+from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
+
+S = TypeVar("S", bound=Struct)
+M = TypeVar("M", bound=Message)
+
+# Enough for every kind of length prefix, small enough for thousands of examples.
+ARRAY_SIZE_MAX = 3
+TEXT_SIZE_MAX = 40
+BYTES_SIZE_MAX = 200
+
+uuids: st.SearchStrategy[Uuid] = st.one_of(st.just(Uuid.ZERO), st.binary(min_size=16, max_size=16).map(Uuid))
+# Lone surrogates have no UTF-8 form.
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=TEXT_SIZE_MAX)
+blobs = st.binary(max_size=BYTES_SIZE_MAX)
+
+
+def _scalars(type_: str) -> st.SearchStrategy[Any]:
+    if type_ in RANGES:
+        low, high = RANGES[type_]
+        return st.integers(low, high)
+    return {
+        "bool": st.booleans(),
+        # A NaN is not equal to itself, and JSON has none.
+        "float64": st.floats(allow_nan=False, allow_infinity=False),
+        "uuid": uuids,
+        "string": texts,
+        "bytes": blobs,
+        "records": blobs,
+    }[type_]
+
+
+def _values(field: Field, version: int, flexible: bool, unknown_tags: bool) -> st.SearchStrategy[Any]:
+    if not within(version, field.versions):
+        return st.builds(fresh_default, st.just(field))
+    if field.type == "struct":
+        one: st.SearchStrategy[Any] = _structs(field.struct, version, flexible, unknown_tags)
+    else:
+        one = _scalars(field.type)
+    if field.is_array:
+        one = st.lists(one, max_size=ARRAY_SIZE_MAX)
+    if within(version, field.nullable):
+        one = st.none() | one
+    return one
+
+
+@st.composite
+def _unknown_tags(draw: st.DrawFn, first: int) -> tuple[UnknownTag, ...]:
+    tags = draw(st.lists(st.integers(first, first + 400), max_size=2, unique=True))
+    return tuple(UnknownTag(tag, draw(blobs)) for tag in sorted(tags))
+
+
+@cache
+def _structs(cls: Any, version: int, flexible: bool, unknown_tags: bool) -> st.SearchStrategy[Any]:
+    fields = {f.attribute: _values(f, version, flexible, unknown_tags) for f in cls.FIELDS}
+    if flexible and unknown_tags:
+        named = 1 + max((f.tag for f in cls.FIELDS), default=-1)
+        fields["unknown_tags"] = st.just(()) | _unknown_tags(named)
+    return st.builds(cls, **fields)
+
+
+def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = True) -> st.SearchStrategy[M]:
+    """Messages that `version` (the newest, if none is named) can carry."""
+    chosen = cls.MAX_VERSION if version is None else version
+    message_module.check_version(cls, chosen)
+    flexible = cls.FLEXIBLE_FROM is not None and chosen >= cls.FLEXIBLE_FROM
+    key: Any = cls
+    found: st.SearchStrategy[M] = _structs(key, chosen, flexible, unknown_tags)
+    return found
+
+
+def versions(cls: type[Message]) -> st.SearchStrategy[int]:
+    """The versions that the message has."""
+    return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
+
+
+@st.composite
+def versioned(draw: st.DrawFn, cls: type[M], *, unknown_tags: bool = True) -> tuple[M, int]:
+    """Messages, each with a version that can carry it."""
+    version = draw(versions(cls))
+    return draw(messages(cls, version, unknown_tags=unknown_tags)), version
+
+
+@st.composite
+def any_message(draw: st.DrawFn, *, unknown_tags: bool = True) -> tuple[Message, int]:
+    """Messages of every class, each with a version that can carry it."""
+    cls = by_name(draw(st.sampled_from(names())))
+    return draw(versioned(cls, unknown_tags=unknown_tags))
+
+
+def structs(cls: type[S]) -> st.SearchStrategy[S]:
+    """Parts of messages as they are in the newest version that has them."""
+    newest = max((f.versions[1] for f in cls.FIELDS), default=0)
+    key: Any = cls
+    found: st.SearchStrategy[S] = _structs(key, newest, False, False)
+    return found
+
+
+def _resolve(cls: type[Any]) -> st.SearchStrategy[Any]:
+    return messages(cls) if issubclass(cls, Message) else structs(cls)
+
+
+def _register(cls: type[Struct]) -> None:
+    st.register_type_strategy(cls, _resolve)
+
+
+def _register_all(base: type[Struct]) -> None:
+    for cls in base.__subclasses__():
+        if cls.__module__.startswith("kmirror.protocol.gen."):
+            _register(cls)
+        _register_all(cls)
+
+
+def hypothesis_setup_hook() -> None:
+    """Called by Hypothesis when it is imported: `st.from_type` then knows every message, loaded or not."""
+    st.register_type_strategy(Uuid, uuids)
+    _register_all(Struct)
+    message_module.class_hooks.append(_register)
