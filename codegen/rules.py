@@ -253,7 +253,10 @@ class _Checker:
         key = name[0].lower() + name[1:]
         if key in names:
             same = names[key] == name
-            self.fault(path, "the name stands twice" if same else f"differs from {names[key]} only in its first letter")
+            self.fault(
+                path,
+                "the name stands twice" if same else f"differs from {names[key]} only in its first letter",
+            )
         names[key] = name
 
     def tag_number(self, tag: int, tags: list[int], path: str) -> None:

@@ -1,0 +1,149 @@
+"""The reader of a struct: wire order, `if version >= n:` where versions differ, then the tagged section."""
+
+from __future__ import annotations
+
+from codegen.conditions import choice, condition
+from codegen.emit import Emitter
+from codegen.layout import (
+    LETTERS,
+    Context,
+    Run,
+    default_value,
+    element_width,
+    fused_name,
+    negated,
+    runs,
+    variant,
+)
+from codegen.schema import FIXED_WIDTH, FieldSpec
+from codegen.versions import Versions
+
+
+def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
+    inside = context.struct.versions
+    name = context.struct.name
+    out.line("@classmethod")
+    with out.block(f"def _read(cls, buf: Any, pos: int, version: int) -> tuple[{name}, int]:"):
+        out.line("self = cls.__new__(cls)")
+        out.line("self.unknown_tags = ()")
+        for run in runs(context):
+            if run.condition:
+                with out.block(f"if {run.condition}:"):
+                    _read_run(out, context, run, fused)
+                with out.block("else:"):
+                    for field in run.fields:
+                        out.line(f"self.{field.attribute} = {default_value(field)}")
+            else:
+                _read_run(out, context, run, fused)
+        for field in context.struct.fields:
+            if not context.ordinary(field):
+                out.line(f"self.{field.attribute} = {default_value(field)}")
+        if context.message.flexible.intersect(inside):
+            test = condition(context.message.flexible, inside)
+            if test:
+                with out.block(f"if {test}:"):
+                    _write_tag_reader(out, context)
+            else:
+                _write_tag_reader(out, context)
+        out.line("return self, pos")
+
+
+def _read_run(out: Emitter, context: Context, run: Run, fused: dict[str, str]) -> None:
+    if len(run.fields) > 1:
+        name = fused_name(run.fields, fused)
+        targets = [f"self.{f.attribute}" for f in run.fields]
+        width = sum(f.type.width for f in run.fields)
+        whole = f"{', '.join(targets)} = unpack_{name}(buf, pos)"
+        if len(whole) <= 90:
+            out.line(whole)
+        else:
+            out.line("(")
+            for target in targets:
+                out.line(f"    {target},")
+            out.line(f") = unpack_{name}(buf, pos)")
+        out.line(f"pos += {width}")
+        return
+    field = run.fields[0]
+    for line in _value_reader(context, field, context.ordinary(field), f"self.{field.attribute}"):
+        out.line(line)
+
+
+def _value_reader(
+    context: Context, field: FieldSpec, versions: Versions, target: str, *, in_tag: bool = False
+) -> list[str]:
+    base = field.type.base
+    if field.type.is_array:
+        return _array_reader(context, field, versions, target)
+    if field.type.is_struct:
+        read = f"{target}, pos = {base}._read(buf, pos, version)"
+        if not field.nullable.intersect(versions):
+            return [read]
+        test = condition(field.nullable, versions)
+        if in_tag:
+            marker = ["present, pos = wire.read_uvarint(buf, pos)", "if present <= 0:"]
+            return [*marker, f"    {target} = None", "else:", f"    {read}"]
+        lines = ["(present,) = wire.unpack_int8(buf, pos)", "pos += 1"]
+        if test:
+            lines = [
+                f"present = wire.unpack_int8(buf, pos)[0] if {test} else 1",
+                f"pos += 1 if {test} else 0",
+            ]
+        return [*lines, "if present < 0:", f"    {target} = None", "else:", f"    {read}"]
+    if base in LETTERS:
+        return [f"({target},) = wire.unpack_{base}(buf, pos)", f"pos += {FIXED_WIDTH[base]}"]
+    if base == "uuid":
+        return [f"{target}, pos = wire.read_uuid(buf, pos)"]
+    text = choice(versions, lambda v: "wire.read_" + variant(context, field, v, base))
+    text = f"({text})" if " if " in text else text
+    return [f"{target}, pos = {text}(buf, pos)"]
+
+
+def _array_reader(context: Context, field: FieldSpec, versions: Versions, target: str) -> list[str]:
+    base = field.type.base
+    width = element_width(context, field)
+    text = choice(versions, lambda v: "wire.read_" + variant(context, field, v, "count"))
+    text = f"({text})" if " if " in text else text
+    lines = [f"n, pos = {text}(buf, pos, {width})"]
+    if field.type.is_struct:
+        read = f"{target}, pos = wire.read_structs({base}._read, buf, pos, n, version)"
+    elif base in LETTERS:
+        read = f'{target}, pos = wire.read_numbers(buf, pos, n, "{LETTERS[base]}", {width})'
+    elif base == "uuid":
+        read = f"{target}, pos = wire.read_many(wire.read_uuid, buf, pos, n)"
+    else:
+        element = choice(
+            versions, lambda v: ("wire.read_compact_" if context.flexible(field, v) else "wire.read_") + base
+        )
+        read = f"{target}, pos = wire.read_many({element}, buf, pos, n)"
+    if not field.nullable.intersect(versions):
+        return [*lines, read]
+    return [*lines, "if n < 0:", f"    {target} = None", "else:", f"    {read}"]
+
+
+def _write_tag_reader(out: Emitter, context: Context) -> None:
+    inside = context.struct.versions
+    flexible = context.message.flexible.intersect(inside)
+    tagged = [f for f in context.struct.fields if f.tagged.intersect(inside)]
+    tagged.sort(key=lambda f: f.tag or 0)
+    if not tagged:
+        with out.block("if buf[pos]:"):
+            out.line("pos = wire.read_unknown_tags(self, buf, pos)")
+        with out.block("else:"):
+            out.line("pos += 1")
+        return
+    out.line("tags, pos = wire.read_uvarint(buf, pos)")
+    with out.block("for _ in range(tags):"):
+        out.line("tag, size, pos = wire.read_tag_head(buf, pos)")
+        word = "if"
+        for field in tagged:
+            with out.block(f"{word} tag == {field.tag}:"):
+                guard = condition(field.tagged, flexible)
+                if guard:
+                    with out.block(f"if {negated(guard)}:"):
+                        out.line("raise wire.Malformed")
+                versions = field.tagged.intersect(inside)
+                for line in _value_reader(context, field, versions, f"self.{field.attribute}", in_tag=True):
+                    out.line(line)
+            word = "elif"
+        with out.block("else:"):
+            out.line("pos = wire.keep_unknown_tag(self, tag, size, buf, pos)")

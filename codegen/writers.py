@@ -1,0 +1,199 @@
+"""The writer of a struct: wire order, `if version >= n:` where versions differ, then the tagged section."""
+
+from __future__ import annotations
+
+from codegen.conditions import choice, condition
+from codegen.emit import Emitter
+from codegen.layout import LETTERS, Context, Run, fused_name, is_set, negated, runs, variant
+from codegen.schema import FieldSpec, snake_case
+from codegen.versions import Versions
+
+
+def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
+    inside = context.struct.versions
+    with out.block("def _write(self, put: wire.Put, version: int) -> None:"):
+        empty = True
+        for run in runs(context):
+            empty = False
+            if run.condition:
+                with out.block(f"if {run.condition}:"):
+                    _write_run(out, context, run, fused)
+            else:
+                _write_run(out, context, run, fused)
+            _write_refusals(out, context, run)
+        for field in context.struct.fields:
+            # Fields that are tagged wherever they are: where they are absent, they must not be set.
+            if context.ordinary(field) or field.ignorable:
+                continue
+            test = condition(field.tagged, inside)
+            if test is None:
+                continue
+            if test:
+                empty = False
+                with out.block(f"if {negated(test)} and {is_set(field)}:"):
+                    out.line("raise wire.Unwritable")
+        if context.message.flexible.intersect(inside):
+            empty = False
+            _write_tag_writer(out, context)
+        else:
+            empty = False
+            with out.block("if self.unknown_tags:"):
+                out.line("raise wire.Unwritable")
+        if empty:
+            out.line("pass")
+
+
+def _write_refusals(out: Emitter, context: Context, run: Run) -> None:
+    """Where a field is absent, a value that would be lost is refused unless the schema lets it go."""
+    inside = context.struct.versions
+    if not run.condition:
+        return
+    for field in run.fields:
+        test = condition(field.versions, inside)
+        if field.ignorable or not test:
+            continue
+        if test == run.condition and field is run.fields[0]:
+            head = f"elif {is_set(field)}:"
+        else:
+            head = f"if {negated(test)} and {is_set(field)}:"
+        with out.block(head):
+            out.line("raise wire.Unwritable")
+
+
+def _write_run(out: Emitter, context: Context, run: Run, fused: dict[str, str]) -> None:
+    if len(run.fields) > 1:
+        name = fused_name(run.fields, fused)
+        out.call(f"put(pack_{name}(", [f"self.{f.attribute}" for f in run.fields], "))")
+        return
+    field = run.fields[0]
+    for line in _value_writer(context, field, context.ordinary(field), f"self.{field.attribute}", "put"):
+        out.line(line)
+
+
+def _value_writer(context: Context, field: FieldSpec, versions: Versions, name: str, put: str) -> list[str]:
+    base = field.type.base
+
+    def chosen(kind: str, prefix: str = "wire.") -> str:
+        text = choice(versions, lambda v: prefix + variant(context, field, v, kind))
+        return f"({text})" if " if " in text else text
+
+    if field.type.is_array:
+        return _array_writer(context, field, name, put, chosen("count"), versions)
+    if field.type.is_struct:
+        nullable = field.nullable.intersect(versions)
+        lines = [f"{name}._write({put}, version)"]
+        if not nullable:
+            return lines
+        test = condition(field.nullable, versions)
+        marked = [f'{put}(b"\\x01")', *lines] if not test else [f"if {test}:", f'    {put}(b"\\x01")', *lines]
+        null = f'{put}(b"\\xff")' if not test else f'{put}(b"\\xff" if {test} else wire.refuse())'
+        return [f"if {name} is None:", f"    {null}", "else:", *[f"    {line}" for line in marked]]
+    if base in LETTERS:
+        return [f"{put}(wire.pack_{base}({name}))"]
+    if base == "uuid":
+        return [f"{put}(wire.uuid({name}))"]
+    if base == "string":
+        return [f"{put}({chosen('string')}({name}))"]
+    return [f"{chosen('bytes', 'wire.put_')}({put}, {name})"]
+
+
+def _array_writer(
+    context: Context, field: FieldSpec, name: str, put: str, counter: str, versions: Versions
+) -> list[str]:
+    base = field.type.base
+    lines = [f"{put}({counter}({name}))"]
+    items = f"{name} or ()" if field.nullable else name
+    if base in LETTERS:
+        return [*lines, f'{put}(wire.numbers({items}, "{LETTERS[base]}"))']
+    item = _item_name(base)
+    lines.append(f"for {item} in {items}:")
+    if field.type.is_struct:
+        lines.append(f"    {item}._write({put}, version)")
+    elif base == "uuid":
+        lines.append(f"    {put}(wire.uuid({item}))")
+    else:
+        # Elements are never null.
+        text = choice(versions, lambda v: ("wire.compact_" if context.flexible(field, v) else "wire.") + base)
+        if base == "string":
+            text = f"({text})" if " if " in text else text
+            lines.append(f"    {put}({text}({item}))")
+        else:
+            text = choice(
+                versions,
+                lambda v: "wire.put_compact_bytes" if context.flexible(field, v) else "wire.put_bytes",
+            )
+            text = f"({text})" if " if " in text else text
+            lines.append(f"    {text}({put}, {item})")
+    return lines
+
+
+def _item_name(base: str) -> str:
+    """The loop variable: one name for one type, so that a function may loop over several."""
+    plain = {"string": "text", "bytes": "data", "uuid": "uuid"}
+    if base in plain:
+        return plain[base]
+    name = snake_case(base)
+    return f"{name}_" if name in ("put", "version", "tags") else name
+
+
+def _write_tag_writer(out: Emitter, context: Context) -> None:
+    inside = context.struct.versions
+    flexible = context.message.flexible.intersect(inside)
+    test = condition(flexible, inside)
+    tagged = [f for f in context.struct.fields if f.tagged.intersect(inside)]
+    tagged.sort(key=lambda f: f.tag or 0)
+
+    def section() -> None:
+        if not tagged:
+            with out.block("if self.unknown_tags:"):
+                out.line("wire.put_tags(put, (), self.unknown_tags, 0)")
+            with out.block("else:"):
+                out.line('put(b"\\0")')
+            return
+        out.line("tags: list[tuple[int, bytes]] = []")
+        for field in tagged:
+            guard = condition(field.tagged, flexible)
+            with out.block(f"if {guard} and {is_set(field)}:" if guard else f"if {is_set(field)}:"):
+                _write_tag_body(out, context, field)
+        out.line(f"wire.put_tags(put, tags, self.unknown_tags, {len(tagged)})")
+
+    if not test:
+        section()
+        return
+    with out.block(f"if {test}:"):
+        section()
+    with out.block("elif self.unknown_tags:"):
+        out.line("raise wire.Unwritable")
+
+
+def _write_tag_body(out: Emitter, context: Context, field: FieldSpec) -> None:
+    versions = field.tagged.intersect(context.struct.versions)
+    name = f"self.{field.attribute}"
+    base = field.type.base
+    simple: str | None = None
+    if not field.type.is_array:
+        if base in LETTERS:
+            simple = f"wire.pack_{base}({name})"
+        elif base == "uuid":
+            simple = f"wire.uuid({name})"
+        elif base == "string":
+            simple = f"wire.{variant(context, field, versions.high, 'string')}({name})"
+    if simple is not None:
+        out.line(f"tags.append(({field.tag}, {simple}))")
+        return
+    body = f"body_{field.tag}"
+    out.line(f"{body}: list[wire.Chunk] = []")
+    if field.type.is_struct and not field.type.is_array:
+        # In a tag the marker of a nullable struct is an unsigned varint.
+        if field.nullable.intersect(versions):
+            with out.block(f"if {name} is None:"):
+                out.line(f'{body}.append(b"\\0")')
+            with out.block("else:"):
+                out.line(f'{body}.append(b"\\x01")')
+                out.line(f"{name}._write({body}.append, version)")
+        else:
+            out.line(f"{name}._write({body}.append, version)")
+    else:
+        for line in _value_writer(context, field, versions, name, f"{body}.append"):
+            out.line(line)
+    out.line(f'tags.append(({field.tag}, b"".join({body})))')
