@@ -129,7 +129,12 @@ def encode_checkpoint(entries: Iterable[tuple[int, int]]) -> bytes:
 
 
 def decode_checkpoint(data: bytes) -> list[EpochEntry]:
-    """The entries of a `leader-epoch-checkpoint` file; CorruptBatch if it is not one."""
+    """The entries of a `leader-epoch-checkpoint` file; CorruptBatch if it is not one.
+
+    A broker that has just created the file leaves it empty.
+    """
+    if not data:
+        return []
     try:
         lines = data.decode("ascii").split("\n")
         version, count = int(lines[0]), int(lines[1])

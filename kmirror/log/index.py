@@ -42,6 +42,10 @@ class OffsetIndex:
     def last_offset(self) -> int:
         return self.offsets[-1] if self.offsets else self.base_offset
 
+    @property
+    def last_position(self) -> int:
+        return self.positions[-1] if self.positions else 0
+
     def append(self, offset: int, position: int) -> None:
         self.offsets.append(offset)
         self.positions.append(position)

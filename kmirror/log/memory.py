@@ -90,6 +90,12 @@ class MemoryStore:
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
         return segment.buffer[start:end].toreadonly()
 
+    def read(self, base_offset: int, start: int, end: int) -> memoryview:
+        return self.view(base_offset, start, end)
+
+    def flush(self, base_offset: int) -> None:
+        """Memory has no power cut of its own."""
+
     def truncate(self, base_offset: int, size: int) -> None:
         segment = self._segments[base_offset]
         assert 0 <= size <= segment.size, f"a cut to {size} of {segment.size} bytes"

@@ -24,10 +24,19 @@ from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
 from kmirror.log.headers import data_batch, stage_batches
 from kmirror.log.leader_append import prepare
+from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
+from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.scan import Scan, scan_batches
-from kmirror.log.segment import BatchPlace, Segment
-from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, Chunk, PartitionStore
+from kmirror.log.segment import BatchPlace, Segment, delete_segment
+from kmirror.log.store import (
+    HIGH_WATERMARK,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_OFFSET,
+    RECOVERY_POINT,
+    Chunk,
+    PartitionStore,
+)
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import NO_TIMESTAMP
 
@@ -35,6 +44,7 @@ __all__ = [
     "AbortedTxn",
     "AppendInfo",
     "AppendOrigin",
+    "CLEAN_SHUTDOWN",
     "LogAppendError",
     "LogConfig",
     "OffsetOutOfRange",
@@ -75,16 +85,17 @@ class ReadResult(NamedTuple):
 
 class PartitionLog:
     __slots__ = (
-        "_bases",
         "_now_ms",
-        "_segments",
+        "bases",
         "config",
         "epochs",
         "high_watermark",
         "log_end_offset",
         "log_start_offset",
         "producers",
+        "recovery_point",
         "repair",
+        "segments",
         "store",
         "tp",
     )
@@ -97,6 +108,7 @@ class PartitionLog:
         loaded: recovery.Loaded,
         *,
         now_ms: int,
+        recovery_point: int,
     ) -> None:
         self.tp = tp
         self.store = store
@@ -107,8 +119,9 @@ class PartitionLog:
         self.epochs: LeaderEpochCache = loaded.epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
-        self._segments = loaded.segments
-        self._bases = [segment.base_offset for segment in loaded.segments]
+        self.recovery_point = min(recovery_point, loaded.log_end_offset)  # All below it is flushed.
+        self.segments = loaded.segments
+        self.bases = [segment.base_offset for segment in loaded.segments]
         self._now_ms = now_ms
 
     @classmethod
@@ -120,15 +133,18 @@ class PartitionLog:
         *,
         now_ms: int,
         repair: bool = False,
+        recovery_point: int = 0,
     ) -> PartitionLog:
         """The log that the store holds, an empty one in an empty store.
 
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else;
-        with `repair`, what is wrong is cut off as after an unclean shutdown.
+        with `repair`, what is wrong is cut off as after an unclean shutdown. Segments that end below
+        `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all of them so.
         """
-        return cls(
-            tp, store, config, recovery.load(store, config, now_ms=now_ms, repair=repair), now_ms=now_ms
-        )
+        loaded = recovery.load(store, config, now_ms=now_ms, repair=repair, recovery_point=recovery_point)
+        log = cls(tp, store, config, loaded, now_ms=now_ms, recovery_point=recovery_point)
+        log._write_epochs()
+        return log
 
     def __repr__(self) -> str:
         return (
@@ -157,11 +173,11 @@ class PartitionLog:
 
     @property
     def size_in_bytes(self) -> int:
-        return sum(segment.size for segment in self._segments)
+        return sum(segment.size for segment in self.segments)
 
     @property
     def segment_base_offsets(self) -> list[int]:
-        return list(self._bases)
+        return list(self.bases)
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
         """The greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
@@ -195,7 +211,7 @@ class PartitionLog:
                 return AppendInfo(
                     known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
                 )
-        scan = scan_batches(view, self._segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+        scan = scan_batches(view, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"
         info = self._append(view, scan, origin)
         info.log_append_time = prepared.log_append_time
@@ -212,7 +228,7 @@ class PartitionLog:
             self._now_ms = now_ms
         view = memoryview(data)
         scan = scan_batches(
-            view, self._segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch()
+            view, self.segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch()
         )
         if scan.fault is not None:
             raise scan.fault
@@ -257,7 +273,7 @@ class PartitionLog:
         start = 0
         for end in _part_ends(view, self.config.segment_bytes):
             part = view[start:end]
-            again = scan_batches(part, self._segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+            again = scan_batches(part, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
             info = self._append(part, again, AppendOrigin.REPLICATION)
             total.last_offset = info.last_offset
             total.batches += info.batches
@@ -273,7 +289,7 @@ class PartitionLog:
         if scan.special:
             staging = self.producers.stage(origin)
             control_types = stage_batches(view, scan.special, staging)
-        segment = self._segments[-1]
+        segment = self.segments[-1]
         size = scan.valid_bytes
         if segment.should_roll(
             self.config,
@@ -286,12 +302,11 @@ class PartitionLog:
             fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
             scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
             scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
+        if scan.epochs:
+            self._assign_epochs(scan.epochs)
         self.store.append(segment.base_offset, view)
         segment.add(scan)
         self.log_end_offset = scan.last_offset + 1
-        for epoch, start_offset in scan.epochs:
-            if epoch >= 0:
-                self.epochs.assign(epoch, start_offset)
         if staging is not None:
             segment.aborted.extend(staging.commit())
         self.producers.map_end_offset = self.log_end_offset
@@ -308,18 +323,37 @@ class PartitionLog:
     def _roll(self, first_offset: int) -> Segment:
         """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
         base_offset = max(first_offset, self.log_end_offset)
-        active = self._segments[-1]
+        active = self.segments[-1]
         if active.base_offset == base_offset:
             assert active.size == 0, f"{self.tp}: segment {base_offset} is not empty"
             return active
-        active.close()
+        self._deactivate(active)
+        self.producers.map_end_offset = base_offset
+        take_snapshot(self.producers, self.store)
+        self.recovery_point = max(self.recovery_point, self.log_end_offset)
         return self._add_segment(base_offset)
+
+    def _deactivate(self, segment: Segment) -> None:
+        """Make the segment safe and complete: from here on it is trusted without being read."""
+        self.store.flush(segment.base_offset)
+        segment.close()
+        segment.write_files()
+
+    def _assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
+        """Note the epochs of batches about to be written; one that then has no batch does no harm."""
+        for epoch, start_offset in epochs:
+            if epoch >= 0:
+                self.epochs.assign(epoch, start_offset)
+        self._write_epochs()
+
+    def _write_epochs(self) -> None:
+        self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
 
     def _add_segment(self, base_offset: int) -> Segment:
         segment = Segment(self.store, base_offset, self.config, created_ms=self._now_ms)
         self.store.create(base_offset)
-        self._segments.append(segment)
-        self._bases.append(base_offset)
+        self.segments.append(segment)
+        self.bases.append(base_offset)
         return segment
 
     # Reading
@@ -337,7 +371,7 @@ class PartitionLog:
                 log_end_offset=self.log_end_offset,
             )
         if offset < end_offset:
-            for segment in self._segments[self._segment_number(offset) :]:
+            for segment in self.segments[self._segment_number(offset) :]:
                 first = segment.find(offset)
                 if first is not None:
                     return self._read_segment(segment, first, offset, max_bytes, end_offset, min_one)
@@ -355,17 +389,17 @@ class PartitionLog:
             return ReadResult(_NOTHING, offset, offset)
         limit = min(bound, first.position + max_bytes)
         last = first if too_large else segment.last_batch_within(first, limit)
-        records = segment.view(first.position, last.end_position)
+        records = self.store.read(segment.base_offset, first.position, last.end_position)
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
     def _segment_number(self, offset: int) -> int:
         """Which segment would hold `offset`: the last one that begins at or below it."""
-        return max(bisect_right(self._bases, offset) - 1, 0)
+        return max(bisect_right(self.bases, offset) - 1, 0)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
         """The aborted transactions that have records in `start` up to, not including, `end`."""
         found: list[AbortedTxn] = []
-        for segment in self._segments[self._segment_number(start) :]:
+        for segment in self.segments[self._segment_number(start) :]:
             for txn in segment.aborted:
                 if txn.last_offset >= start and txn.first_offset < end:
                     found.append(txn)
@@ -376,7 +410,7 @@ class PartitionLog:
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
         """The batches from the one that holds `start` to the last one that begins below `end`."""
         start = self.log_start_offset if start is None else start
-        for segment in self._segments[self._segment_number(start) :]:
+        for segment in self.segments[self._segment_number(start) :]:
             place = segment.find(start)
             if place is None:
                 continue
@@ -389,7 +423,7 @@ class PartitionLog:
 
     def assign_epoch_start(self, epoch: int) -> None:
         """This broker leads from `epoch` on. Not for a mirrored log, whose epochs are the source's (D14)."""
-        self.epochs.assign(epoch, self.log_end_offset)
+        self._assign_epochs([(epoch, self.log_end_offset)])
 
     def update_high_watermark(self, offset: int) -> int:
         """Set the high watermark, bounded by log start and log end; returns what it is now."""
@@ -430,18 +464,24 @@ class PartitionLog:
         assert offset >= 0, f"{self.tp}: a cut to {offset}"
         if offset >= self.log_end_offset:
             # A leader that was elected and wrote nothing has left an epoch that starts at the log end.
-            self.epochs.truncate_from_end(self.log_end_offset)
+            if self.epochs.truncate_from_end(self.log_end_offset):
+                self._write_epochs()
             return False
-        if offset < self._bases[0]:
+        if offset < self.bases[0]:
             self.truncate_fully_and_start_at(offset)
             return True
-        while self._bases[-1] > offset:
+        self._prepare_cut(offset, min(self.log_start_offset, offset))
+        while self.bases[-1] > offset:
             self._drop_last_segment()
-        self._segments[-1].truncate_to(offset, now_ms=self._now_ms)
+        self.segments[-1].truncate_to(offset, now_ms=self._now_ms)
         self.log_end_offset = offset
-        self.log_start_offset = min(self.log_start_offset, offset)
-        self.epochs.truncate_from_end(offset)
-        self._rebuild_producers()
+        self.producers = rebuild(
+            self.store,
+            self.segments,
+            log_start_offset=self.log_start_offset,
+            end_offset=offset,
+            expired=recovery.expiry(self.config, self._now_ms),
+        )
         self.update_high_watermark(min(self.high_watermark, offset))
         return True
 
@@ -450,32 +490,59 @@ class PartitionLog:
 
         `log_start_offset` may lie above it when the first batch to come begins below the log start.
         """
-        while self._segments:
+        self.epochs.clear()
+        self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
+        delete_snapshots(self.store, above=-1)
+        while self.segments:
             self._drop_last_segment()
         self._add_segment(offset)
         self.log_end_offset = offset
-        self.log_start_offset = offset if log_start_offset is None else log_start_offset
-        self.epochs.clear()
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
 
-    def _drop_last_segment(self) -> None:
-        self._segments.pop()
-        self.store.delete(self._bases.pop())
+    def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
+        """Write down what a cut changes before it happens.
 
-    def _rebuild_producers(self) -> None:
-        """Derive the producer table anew from what is left of the log."""
-        self.producers.clear(self.log_end_offset)
-        for segment in self._segments[self._segment_number(self.log_start_offset) :]:
-            recovery.load_producers(segment, self.producers, log_start_offset=self.log_start_offset)
+        Should the power fail in between, the epochs are read off the batches again. The other way round, an
+        entry of the epochs that are cut off would be believed of the records that come in their place.
+        """
+        self.epochs.truncate_from_end(end_offset)
+        self._write_epochs()
+        self.log_start_offset = log_start_offset
+        self.recovery_point = min(self.recovery_point, end_offset)
+        self._write_offset(LOG_START_OFFSET, log_start_offset)
+        self._write_offset(RECOVERY_POINT, self.recovery_point)
+        delete_snapshots(self.store, above=end_offset)
+
+    def _drop_last_segment(self) -> None:
+        self.segments.pop()
+        delete_segment(self.store, self.bases.pop())
 
     # Keeping
 
     def checkpoint(self) -> None:
-        """Write down what cannot be read off the batches: epochs, high watermark, log start."""
-        self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
-        self.store.write_file(HIGH_WATERMARK, b"%d" % self.high_watermark)
-        self.store.write_file(LOG_START_OFFSET, b"%d" % self.log_start_offset)
+        """Write down what cannot be read off the batches."""
+        self._write_epochs()
+        self._write_offset(HIGH_WATERMARK, self.high_watermark)
+        self._write_offset(LOG_START_OFFSET, self.log_start_offset)
+        self._write_offset(RECOVERY_POINT, self.recovery_point)
+
+    def _write_offset(self, name: str, offset: int) -> None:
+        self.store.write_file(name, b"%d" % offset)
+
+    def flush(self) -> None:
+        """Return when everything that was appended is safe from a power cut."""
+        if self.recovery_point < self.log_end_offset:
+            for segment in self.segments[self._segment_number(self.recovery_point) :]:
+                self.store.flush(segment.base_offset)
+            self.recovery_point = self.log_end_offset
+
+    def close(self) -> None:
+        """Leave the store as a broker leaves its folder on a clean shutdown; the log is not used any more."""
+        self.flush()
+        self._deactivate(self.segments[-1])
+        take_snapshot(self.producers, self.store)
+        self.checkpoint()
 
 
 def _part_ends(view: memoryview, size_max: int) -> list[int]:

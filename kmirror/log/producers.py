@@ -291,7 +291,7 @@ class Staging:
 class ProducerStates:
     """The producer table of one partition."""
 
-    __slots__ = ("entries", "map_end_offset", "ongoing", "unreplicated")
+    __slots__ = ("entries", "map_end_offset", "ongoing", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
@@ -300,7 +300,8 @@ class ProducerStates:
         # First offset -> last offset of transactions that are decided at or above the high watermark.
         # Until the marker is replicated, a new leader may not have it.
         self.unreplicated: dict[int, int] = {}
-        self.map_end_offset = 0
+        self.map_end_offset = 0  # What the table says is true of all below this offset.
+        self.snapshot_offset = 0  # The same of the newest snapshot in the store.
 
     def stage(self, origin: AppendOrigin) -> Staging:
         return Staging(self, origin)
@@ -329,10 +330,14 @@ class ProducerStates:
             self.unreplicated[txn.first_offset] = txn.last_offset
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
-        """Where the log is stable once `txn` is decided: the first transaction of anybody else."""
-        for first_offset, producer_id in self.ongoing.items():
-            if producer_id != txn.producer_id:
-                return first_offset
+        """Where the log is stable once `txn` is decided: the first other transaction open at its marker.
+
+        Kafka also looks at what begins behind the marker in the same append. On a follower, which appends
+        many batches at once, its transaction index can so hide an aborted transaction; ours is the leader's.
+        """
+        for first_offset in self.ongoing:
+            if first_offset != txn.first_offset:
+                return min(first_offset, txn.last_offset + 1)
         return txn.last_offset + 1
 
     def reset(self, offset: int) -> None:
@@ -346,11 +351,11 @@ class ProducerStates:
         self.ongoing.clear()
 
     def clear(self, end_offset: int) -> None:
-        """Start from nothing at `end_offset`."""
+        """Start from nothing at `end_offset`; there is nothing to snapshot below it."""
         self.entries.clear()
         self.ongoing.clear()
         self.unreplicated.clear()
-        self.map_end_offset = end_offset
+        self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
         """The first offset of a transaction that is open, or decided but not yet replicated."""

@@ -1,9 +1,11 @@
-"""What does the content of a store say about the log, when nothing else is known?
+"""What does the content of a store say about the log?
 
-Every batch is read once: offsets must ascend within a segment and from one to the next, checksums must
-hold. From the headers come the indexes, the producer table and the aborted transactions. The epoch cache
-begins with the checkpoint, which may know of epochs that wrote nothing or whose batches were compacted
-away; batches add the epochs above its last one, and what the log does not reach is cut off.
+Of each segment above the recovery point every batch is read: offsets must ascend, checksums must hold,
+and from the headers the two indexes, the epochs and the aborted transactions are derived anew. A segment
+below it was flushed before its indexes were written, so it is taken by its index files, if they are sane.
+
+The epoch cache begins with the checkpoint, which may know of epochs that wrote nothing or whose batches
+were compacted away; batches add the epochs above its last one, and what the log does not reach is cut off.
 
 Bytes that cannot be read raise `CorruptBatch`. With `repair` they are cut off, with everything behind
 them, as a broker does after an unclean shutdown; `Loaded.repair` tells what was lost.
@@ -12,16 +14,21 @@ them, as a broker does after an unclean shutdown; `Loaded.repair` tells what was
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import LeaderEpochCache, decode_checkpoint
-from kmirror.log.headers import last_offset_at, stage_batches
-from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
-from kmirror.log.scan import Scan, scan_batches
-from kmirror.log.segment import Segment
+from kmirror.log.producer_files import Expired, feed, rebuild, snapshot_offsets, take_snapshot
+from kmirror.log.producers import ProducerStates
+from kmirror.log.scan import scan_batches
+from kmirror.log.segment import Segment, delete_segment
+from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
 from kmirror.records.batch import UnsupportedMagic
+
+CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
+"""The recovery point of a log that was closed: no segment needs to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +53,27 @@ class Loaded:
     repair: Repair | None = None
 
 
-def segment_file_name(base_offset: int, suffix: str = ".log") -> str:
-    return f"{base_offset:020d}{suffix}"
-
-
-def load(store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool = False) -> Loaded:
-    """Read the whole store; raises CorruptBatch unless `repair`."""
+def load(
+    store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool = False, recovery_point: int = 0
+) -> Loaded:
+    """Read the store; raises CorruptBatch unless `repair`."""
     checkpoint = store.read_file(LEADER_EPOCH_CHECKPOINT)
     epochs = LeaderEpochCache(decode_checkpoint(checkpoint) if checkpoint is not None else ())
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
     loaded = Loaded(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs)
+    expired = expiry(config, now_ms)
     bases = store.segments()
     if bases:
         loaded.log_start_offset = max(log_start_checkpoint, bases[0])
         loaded.log_end_offset = bases[0]
+    loaded.producers.clear(loaded.log_start_offset)
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
         loaded.segments.append(segment)
-        fault = _load_segment(loaded, segment)
+        end = bases[number + 1] if number + 1 < len(bases) else CLEAN_SHUTDOWN
+        if end <= recovery_point and _take_by_index(loaded, segment):
+            continue
+        fault = _read_segment(loaded, segment, expired)
         if fault is not None:
             if not repair:
                 raise fault
@@ -76,16 +86,17 @@ def load(store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool 
     epochs.truncate_from_end(loaded.log_end_offset)
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
-    loaded.producers.map_end_offset = loaded.log_end_offset
-    loaded.producers.on_high_watermark(loaded.high_watermark)
+    _finish_producers(loaded, store, expired)
     return loaded
 
 
-def load_producers(segment: Segment, producers: ProducerStates, *, log_start_offset: int) -> list[AbortedTxn]:
-    """Feed the table with one segment's batches from the log start on; returns its aborted transactions."""
-    view = segment.view()
-    scan = scan_batches(view, segment, check_crc=False)
-    return _feed(view, scan, producers, log_start_offset)
+def expiry(config: LogConfig, now_ms: int) -> Expired:
+    """Which producers of a snapshot are not worth loading at `now_ms`."""
+    return partial(_is_expired, now_ms - config.producer_id_expiration_ms)
+
+
+def _is_expired(latest: int, last_timestamp: int) -> bool:
+    return last_timestamp <= latest
 
 
 def _read_offset(store: PartitionStore, name: str) -> int:
@@ -98,7 +109,18 @@ def _read_offset(store: PartitionStore, name: str) -> int:
     return int(text)
 
 
-def _load_segment(loaded: Loaded, segment: Segment) -> CorruptBatch | None:
+def _take_by_index(loaded: Loaded, segment: Segment) -> bool:
+    """Take in one segment without reading it; False if its index files do not allow that."""
+    try:
+        last_offset = segment.load_files()
+    except CorruptBatch:
+        segment.forget()
+        return False
+    loaded.log_end_offset = max(segment.base_offset, last_offset + 1)
+    return True
+
+
+def _read_segment(loaded: Loaded, segment: Segment, expired: Expired) -> CorruptBatch | None:
     """Take in one segment up to its first fault, which is returned."""
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
@@ -107,13 +129,16 @@ def _load_segment(loaded: Loaded, segment: Segment) -> CorruptBatch | None:
     if scan.batches and scan.first_offset < floor:
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
         return _place(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
+    _catch_up(loaded, base_offset, expired)
     loaded.log_end_offset = max(floor, scan.last_offset + 1)
     for epoch, start_offset in scan.epochs:
         if epoch > loaded.epochs.latest_epoch():
             loaded.epochs.assign(epoch, start_offset)
     if scan.batches:
-        segment.aborted.extend(_feed(view, scan, loaded.producers, loaded.log_start_offset))
+        aborted = feed(view, scan, loaded.producers, from_offset=loaded.log_start_offset)
+        segment.aborted.extend(aborted)
         segment.add(scan)
+        segment.since_row = 0  # Kafka counts from zero again after a restart.
     if scan.fault is not None:
         return _place(scan.fault, segment)
     if scan.valid_bytes < len(view):
@@ -122,32 +147,58 @@ def _load_segment(loaded: Loaded, segment: Segment) -> CorruptBatch | None:
     return None
 
 
-def _feed(view: memoryview, scan: Scan, producers: ProducerStates, log_start_offset: int) -> list[AbortedTxn]:
-    positions = scan.special
-    if scan.first_offset < log_start_offset:
-        positions = [position for position in positions if last_offset_at(view, position) >= log_start_offset]
-    staging = producers.stage(AppendOrigin.REPLICATION)
-    stage_batches(view, positions, staging)
-    return staging.commit()
+def _catch_up(loaded: Loaded, base_offset: int, expired: Expired) -> None:
+    """Let the producer table, by which aborted transactions are found, know all below `base_offset`.
+
+    It does already when the segments before were read as well.
+    """
+    if loaded.producers.map_end_offset < loaded.log_end_offset and loaded.segments[:-1]:
+        loaded.producers = rebuild(
+            loaded.segments[-1].store,
+            loaded.segments[:-1],
+            log_start_offset=loaded.log_start_offset,
+            end_offset=max(loaded.log_start_offset, base_offset),
+            expired=expired,
+        )
+
+
+def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired) -> None:
+    """Leave the table as of the log end, from snapshots where there are any: they know more than the log.
+
+    The log may have lost a producer's batches to retention, or their timestamps to the cleaner.
+    """
+    producers, end_offset = loaded.producers, loaded.log_end_offset
+    if snapshot_offsets(store) or producers.map_end_offset < end_offset:
+        loaded.producers = rebuild(
+            store,
+            loaded.segments,
+            log_start_offset=loaded.log_start_offset,
+            end_offset=end_offset,
+            expired=expired,
+        )
+    else:
+        take_snapshot(producers, store)
+    loaded.producers.on_high_watermark(loaded.high_watermark)
 
 
 def _place(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
     """The same fault with the file it is in."""
-    reason = f"{segment_file_name(segment.base_offset)}: {fault.reason}"
-    placed = CorruptBatch(reason, position=fault.position, offset=fault.offset)
+    reason = f"{file_name(segment.base_offset, LOG_SUFFIX)}: {fault.reason}"
     if isinstance(fault, UnsupportedMagic):
-        placed = UnsupportedMagic(fault.magic, position=fault.position or 0, offset=fault.offset)
-        placed.reason = reason
-    return placed
+        fault.reason = reason
+        fault.args = (f"{reason} (offset {fault.offset}) (at byte {fault.position})",)
+        return fault
+    return CorruptBatch(reason, position=fault.position, offset=fault.offset)
 
 
 def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     """Keep what lies before the fault, delete what lies behind it."""
     store = segment.store
     lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
+    segment.delete_files()
     store.truncate(segment.base_offset, segment.size)
-    for base_offset in later:
-        store.delete(base_offset)
+    for base_offset in reversed(later):
+        delete_segment(store, base_offset)
     return Repair(segment.base_offset, segment.size, fault.reason, lost, tuple(later))
 
 
@@ -156,9 +207,10 @@ def _start_empty(
 ) -> None:
     """Begin a log without records at its start offset, above which nothing is left."""
     for segment in loaded.segments:
-        store.delete(segment.base_offset)
+        delete_segment(store, segment.base_offset)
     store.create(log_start_offset)
     loaded.segments[:] = [Segment(store, log_start_offset, config, created_ms=now_ms)]
     loaded.log_start_offset = loaded.log_end_offset = log_start_offset
     loaded.epochs.clear()
-    loaded.producers.clear(log_start_offset)
+    loaded.producers = ProducerStates()
+    loaded.producers.map_end_offset = log_start_offset

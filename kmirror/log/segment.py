@@ -10,9 +10,19 @@ from bisect import bisect_left
 from struct import Struct
 from typing import TYPE_CHECKING
 
+from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.index import OffsetIndex, TimeIndex
 from kmirror.log.producers import AbortedTxn
+from kmirror.log.state_files import (
+    INDEX_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    decode_aborted,
+    encode_aborted,
+    file_name,
+)
 from kmirror.log.store import PartitionStore
 from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
@@ -111,6 +121,64 @@ class Segment:
         """The segment is no longer the active one: its greatest timestamp becomes the last row."""
         self.times.append_if_later(self.max_timestamp, self.max_timestamp_offset)
 
+    def write_files(self) -> None:
+        """Write the indexes beside the log, as Kafka does when a segment is rolled."""
+        write = self.store.write_file
+        write(file_name(self.base_offset, INDEX_SUFFIX), self.offsets.encode())
+        write(file_name(self.base_offset, TIME_INDEX_SUFFIX), self.times.encode())
+        if self.aborted:
+            write(file_name(self.base_offset, TXN_INDEX_SUFFIX), encode_aborted(self.aborted))
+
+    def delete_files(self) -> None:
+        """Delete the indexes in the store, which are no longer true of the segment."""
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+            self.store.delete_file(file_name(self.base_offset, suffix))
+
+    def load_files(self) -> int:
+        """Take the indexes from the store; returns the segment's last offset, -1 if it is empty.
+
+        Raises CorruptBatch when there are none, or when they are not of this segment.
+        """
+        store, base_offset = self.store, self.base_offset
+        offsets = store.read_file(file_name(base_offset, INDEX_SUFFIX))
+        times = store.read_file(file_name(base_offset, TIME_INDEX_SUFFIX))
+        aborted = store.read_file(file_name(base_offset, TXN_INDEX_SUFFIX))
+        if offsets is None or times is None:
+            raise CorruptBatch(f"{file_name(base_offset, INDEX_SUFFIX)} is missing")
+        self.offsets = OffsetIndex.decode(base_offset, offsets)
+        self.times = TimeIndex.decode(base_offset, times)
+        self.aborted = decode_aborted(aborted or b"", base_offset=base_offset)
+        self.size = store.size(base_offset)
+        self.max_timestamp, self.max_timestamp_offset = self.times.last_entry()
+        if self.size == 0:
+            return -1
+        last = self._last_batch()
+        self.first_timestamp = self._first_batch_timestamp()
+        return last.last_offset
+
+    def _last_batch(self) -> BatchPlace:
+        """The last batch, by a walk from the last row; raises CorruptBatch if that misses the end."""
+        position, view = self.offsets.last_position, self.view()
+        place: BatchPlace | None = None
+        while self.size - position >= layout.HEADER_SIZE:
+            base_offset, length, delta = _BOUNDS.unpack_from(view, position)
+            end = position + LOG_OVERHEAD + length
+            if length < layout.BATCH_LENGTH_MIN or view[position + layout.MAGIC_AT] != layout.MAGIC_V2:
+                break
+            place = BatchPlace(position, end, base_offset, base_offset + delta)
+            position = end
+        if place is None or position != self.size or place.base_offset < self.base_offset:
+            raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads past the log's end")
+        return place
+
+    def forget(self) -> None:
+        """Go back to knowing nothing but the base offset."""
+        self.offsets, self.times = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
+        self.aborted = []
+        self.size = 0
+        self.max_timestamp, self.max_timestamp_offset = NO_TIMESTAMP, self.base_offset
+        self.first_timestamp = NO_TIMESTAMP
+
     def find(self, offset: int) -> BatchPlace | None:
         """The first batch that ends at or above `offset`, None if all end below."""
         position = self.offsets.position_for(offset)
@@ -143,6 +211,7 @@ class Segment:
         self.times.truncate_to(offset)
         del self.aborted[bisect_left(self.aborted, offset, key=lambda txn: txn.last_offset) :]
         self.since_row = 0
+        self.delete_files()
         if place is None:
             return 0
         cut = self.size - place.position
@@ -165,3 +234,10 @@ class Segment:
             if timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = timestamp, base_offset + delta
             position += LOG_OVERHEAD + length
+
+
+def delete_segment(store: PartitionStore, base_offset: int) -> None:
+    """Delete a segment with its indexes and the snapshot that was taken where it begins."""
+    store.delete(base_offset)
+    for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX):
+        store.delete_file(file_name(base_offset, suffix))

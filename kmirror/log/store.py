@@ -2,7 +2,11 @@
 
 A partition is a set of segments, which are append-only byte files named by their base offset, and a
 few small named files that are replaced as a whole. A store knows nothing about batches, offsets or
-epochs. It never fails half way: an `append` is there entirely or, after a power cut, is a prefix.
+epochs.
+
+After a power cut the store holds what a sequence of calls up to some point would have left, with one
+exception: of the bytes appended to a segment since its last `flush`, only a prefix may be there.
+`write_file` is all or nothing.
 """
 
 from __future__ import annotations
@@ -14,10 +18,11 @@ Chunk = bytes | bytearray | memoryview
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-# Kafka keeps these two in one file per log directory, with a line for each partition. A store holds the
-# partition's own line under the same name, as decimal text; the file store folds them into the common file.
+# Kafka keeps these three in one file per log directory, with a line for each partition. A store holds the
+# partition's own line under such a name, as decimal text; the file store folds them into the common files.
 HIGH_WATERMARK = "high-watermark"
 LOG_START_OFFSET = "log-start-offset"
+RECOVERY_POINT = "recovery-point-offset"
 
 
 class PartitionStore(Protocol):
@@ -38,7 +43,15 @@ class PartitionStore(Protocol):
         ...
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
-        """Bytes `start` to `end` of the segment, valid at least until the segment is next changed."""
+        """Bytes `start` to `end` of the segment, valid until the segment is next changed."""
+        ...
+
+    def read(self, base_offset: int, start: int, end: int) -> memoryview:
+        """The same bytes to hand out: whatever happens to the segment, they stay."""
+        ...
+
+    def flush(self, base_offset: int) -> None:
+        """Return when the segment's bytes are safe from a power cut."""
         ...
 
     def truncate(self, base_offset: int, size: int) -> None:

@@ -1,0 +1,105 @@
+"""The producer table between two lives of a log: snapshots in the store, and what the log adds to them.
+
+A snapshot holds the table as of one offset. The newest one that the log still reaches is loaded and the
+batches above it are replayed; without one, replay begins at the log start. Snapshots below the log start
+or above the log end describe another log than this one and are deleted, and so is one that cannot be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.headers import last_offset_at, stage_batches
+from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
+from kmirror.log.scan import Scan, scan_batches
+from kmirror.log.segment import Segment
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name, offset_of
+from kmirror.log.store import PartitionStore
+
+Expired = Callable[[int], bool]
+"""Says of a last timestamp whether a producer that has been silent since is forgotten."""
+
+
+def snapshot_offsets(store: PartitionStore) -> list[int]:
+    """The offsets of all snapshots in the store, ascending."""
+    found = (offset_of(name, SNAPSHOT_SUFFIX) for name in store.files())
+    return sorted(offset for offset in found if offset is not None)
+
+
+def take_snapshot(producers: ProducerStates, store: PartitionStore) -> None:
+    """Write the table as of `map_end_offset`, unless the last snapshot is as new."""
+    if producers.map_end_offset > producers.snapshot_offset:
+        name = file_name(producers.map_end_offset, SNAPSHOT_SUFFIX)
+        store.write_file(name, encode_snapshot(producers.entries.values()))
+        producers.snapshot_offset = producers.map_end_offset
+
+
+def rebuild(
+    store: PartitionStore,
+    segments: Sequence[Segment],
+    *,
+    log_start_offset: int,
+    end_offset: int,
+    expired: Expired,
+) -> ProducerStates:
+    """The table as of `end_offset`; writes a snapshot there and at the last two segments it passes."""
+    producers = _load_newest(store, log_start_offset, end_offset, expired)
+    keep_at = {segment.base_offset for segment in segments[-2:]}
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        if following is not None and following.base_offset <= producers.map_end_offset:
+            continue
+        if segment.base_offset >= end_offset:
+            break
+        producers.map_end_offset = max(segment.base_offset, producers.map_end_offset, log_start_offset)
+        if segment.base_offset in keep_at:
+            take_snapshot(producers, store)
+        if segment.size:
+            view = segment.view()
+            scan = scan_batches(view, segment, check_crc=False)
+            feed(view, scan, producers, from_offset=producers.map_end_offset)
+    producers.map_end_offset = end_offset
+    take_snapshot(producers, store)
+    return producers
+
+
+def feed(view: memoryview, scan: Scan, producers: ProducerStates, *, from_offset: int) -> list[AbortedTxn]:
+    """Replay the batches that reach `from_offset`; returns the rows for the transaction index."""
+    positions = scan.special
+    if scan.first_offset < from_offset:
+        positions = [position for position in positions if last_offset_at(view, position) >= from_offset]
+    staging = producers.stage(AppendOrigin.REPLICATION)
+    stage_batches(view, positions, staging)
+    aborted = staging.commit()
+    producers.map_end_offset = max(producers.map_end_offset, scan.last_offset + 1)
+    return aborted
+
+
+def delete_snapshots(store: PartitionStore, *, above: int) -> None:
+    """Delete the snapshots of offsets above `above`."""
+    for offset in snapshot_offsets(store):
+        if offset > above:
+            store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
+
+
+def _load_newest(
+    store: PartitionStore, log_start_offset: int, end_offset: int, expired: Expired
+) -> ProducerStates:
+    producers = ProducerStates()
+    producers.map_end_offset = producers.snapshot_offset = log_start_offset
+    for offset in reversed(snapshot_offsets(store)):
+        name = file_name(offset, SNAPSHOT_SUFFIX)
+        data = store.read_file(name) if log_start_offset < offset <= end_offset else None
+        try:
+            entries = decode_snapshot(data) if data is not None else None
+        except CorruptBatch:
+            entries = None
+        if entries is None:
+            store.delete_file(name)
+        elif producers.snapshot_offset == log_start_offset:
+            producers.map_end_offset = producers.snapshot_offset = offset
+            kept = [e for e in entries if e.txn_first_offset >= 0 or not expired(e.last_timestamp)]
+            producers.entries = {entry.producer_id: entry for entry in kept}
+            open_txns = ((e.txn_first_offset, e.producer_id) for e in kept if e.txn_first_offset >= 0)
+            producers.ongoing = dict(sorted(open_txns))
+    return producers
