@@ -1,0 +1,1 @@
+"""One Kafka cluster: controller, brokers, replication, coordinators; knows nothing of mirroring."""

@@ -1,0 +1,1 @@
+"""Coordinators: state that lives in a partition of an internal topic and is decided by its leader."""

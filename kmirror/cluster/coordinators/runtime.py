@@ -1,0 +1,159 @@
+"""Shards of an internal topic: decide first, apply when committed.
+
+A shard is one partition of the topic, loaded by its leader by replaying the log. A write runs
+`decide` on the committed state; the records it yields are appended and, once the whole ISR has
+them, replayed and answered. Writes to one shard run one after another, so a decision never rests on
+a record that may still be lost. If an append cannot be confirmed the shard is loaded anew: the
+record may stand or not, and the log alone knows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import AppendOrigin, LogAppendError
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+
+KeyValue = tuple[bytes, bytes | None]
+
+
+class ShardState(Protocol):
+    """The state of one shard; `replay` is the only way it changes."""
+
+    def replay(self, key: bytes, value: bytes | None) -> None: ...
+
+
+S = TypeVar("S", bound=ShardState)
+
+Decide = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
+OnDone = Callable[[Instant, ErrorCode], None]
+
+
+@dataclass(slots=True)
+class Shard(Generic[S]):
+    state: S
+    queue: deque[tuple[Decide[S], OnDone]] = field(default_factory=deque)
+    writing: bool = False
+
+
+class CoordinatorRuntime(Generic[S]):
+    """The shards of one internal topic that this broker leads."""
+
+    def __init__(self, broker: Broker, topic: str, make_state: Callable[[], S]) -> None:
+        self._broker = broker
+        self.topic = topic
+        self._make_state = make_state
+        self._shards: dict[int, Shard[S]] = {}
+
+    def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> bool:
+        """Load or drop a shard; True if it was loaded."""
+        if tp.topic != self.topic:
+            return False
+        lost = self._shards.pop(tp.partition, None)
+        if lost is not None:
+            for _, on_done in lost.queue:
+                on_done(now, ErrorCode.NOT_COORDINATOR)
+        if leads:
+            self._shards[tp.partition] = Shard(self._load(tp))
+        return leads
+
+    def _load(self, tp: TopicPartition) -> S:
+        state = self._make_state()
+        for batch in self._broker.replicas.partitions[tp].log.batches():
+            if batch.is_control:
+                continue
+            for record in batch.records():
+                if record.key is not None:
+                    state.replay(record.key, record.value)
+        return state
+
+    def state(self, partition: int) -> S | None:
+        """Return the committed state of a shard, or None if this broker does not coordinate it."""
+        shard = self._shards.get(partition)
+        return None if shard is None else shard.state
+
+    def states(self) -> dict[int, S]:
+        """Return the committed state of every shard led here, by partition."""
+        return {partition: shard.state for partition, shard in self._shards.items()}
+
+    def write(self, now: Instant, partition: int, decide: Decide[S], on_done: OnDone) -> None:
+        """Run `decide` when its turn comes; `on_done` learns its error once its records are committed."""
+        shard = self._shards.get(partition)
+        if shard is None:
+            on_done(now, ErrorCode.NOT_COORDINATOR)
+            return
+        shard.queue.append((decide, on_done))
+        self._next(now, partition, shard)
+
+    def _next(self, now: Instant, partition: int, shard: Shard[S]) -> None:
+        while shard.queue and not shard.writing and self._shards.get(partition) is shard:
+            decide, on_done = shard.queue.popleft()
+            records, error = decide(shard.state)
+            if not records:
+                on_done(now, error)
+                continue
+            shard.writing = True
+            self._append(now, partition, shard, records, on_done)
+
+    def _append(
+        self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], on_done: OnDone
+    ) -> None:
+        tp = TopicPartition(self.topic, partition)
+        led = self._broker.replicas.led(tp)
+
+        def on_acked(later: Instant, error: ErrorCode) -> None:
+            shard.writing = False
+            current = self._shards.get(partition) is shard
+            if current and error == ErrorCode.NONE:
+                for key, value in records:
+                    shard.state.replay(key, value)
+            elif current:
+                shard.state = self._load(tp)
+            outcome = error
+            if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
+                outcome = ErrorCode.NOT_COORDINATOR
+            elif error:
+                outcome = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            on_done(later, outcome)
+            if current:
+                self._next(later, partition, shard)
+
+        if led is None:
+            on_acked(now, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        batch = build_batch(
+            [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in records],
+            partition_leader_epoch=led.leader_epoch,
+        )
+        try:
+            info = self._broker.replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
+        except LogAppendError as error:
+            on_acked(now, error.error)
+            return
+        timeout_ms = self._broker.configs.integer("request.timeout.ms")
+        self._broker.replicas.await_acks(now, led, info.last_offset + 1, timeout_ms, on_acked)
+
+
+def java_hash(text: str) -> int:
+    """Return java.lang.String.hashCode of `text` as a signed 32-bit integer."""
+    value = 0
+    data = text.encode("utf-16-be")
+    for index in range(0, len(data), 2):
+        value = (31 * value + (data[index] << 8 | data[index + 1])) & 0xFFFFFFFF
+    return value - (1 << 32) if value & 0x80000000 else value
+
+
+def partition_for(text: str, count: int) -> int:
+    """Return the partition that coordinates `text`: Utils.abs(hashCode) % count, where abs(MIN_VALUE) is 0."""
+    value = java_hash(text)
+    return 0 if value == -(1 << 31) else abs(value) % count

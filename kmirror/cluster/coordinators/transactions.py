@@ -1,0 +1,242 @@
+"""The transaction coordinator: `__transaction_state`, producer ids, and the two phases of EndTxn.
+
+A transactional id hashes to a partition of `__transaction_state`; that partition's leader owns it.
+Phase one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker
+into every partition of the transaction and then persists COMPLETE_*. A new coordinator finds
+PREPARE_* in the log and goes on with phase two.
+Rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.producer_ids import ProducerIds
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone, partition_for
+from kmirror.cluster.coordinators.transaction_state import (
+    EPOCH_MAX,
+    PREPARING,
+    Status,
+    Transaction,
+    TransactionShard,
+)
+from kmirror.cluster.handlers import k22_init_producer_id, k24_add_partitions_to_txn, k26_end_txn
+from kmirror.cluster.server import Handler
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import SetTimer, TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import TRANSACTION_TOPIC
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+
+TRANSACTION_KEY_TYPE = 1
+MARKER_RETRY_MS = 100
+
+
+class TransactionCoordinator(BrokerComponent):
+    """Plugs into a broker like any other component."""
+
+    name = "transactions"
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.runtime = CoordinatorRuntime(broker, TRANSACTION_TOPIC, TransactionShard)
+        self.producer_ids = ProducerIds(broker)
+        self._markers_left: dict[str, dict[TopicPartition, None]] = {}
+        self._sweeping = False
+
+    def routes(self) -> Mapping[int, Handler]:
+        return {
+            22: partial(k22_init_producer_id.handle, self),
+            24: partial(k24_add_partitions_to_txn.handle, self),
+            26: partial(k26_end_txn.handle, self),
+        }
+
+    # -- where ids live -----------------------------------------------------------------------
+
+    def shard_of(self, transactional_id: str) -> int:
+        """Return the partition of `__transaction_state` that owns the id, or -1 before the topic exists."""
+        topic = self.broker.image.topics.get(TRANSACTION_TOPIC)
+        return -1 if topic is None else partition_for(transactional_id, len(topic.partitions))
+
+    def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        if key_type != TRANSACTION_KEY_TYPE:
+            return None
+        return TopicPartition(TRANSACTION_TOPIC, max(0, self.shard_of(key)))
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        shard = self.runtime.state(self.shard_of(transactional_id))
+        return None if shard is None else shard.transactions.get(transactional_id)
+
+    def write(self, now: Instant, transaction: Transaction, on_done: OnDone) -> None:
+        """Persist `transaction` as it is now, if nothing else changed it meanwhile."""
+        before = self.find(transaction.transactional_id)
+
+        def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+            if shard.transactions.get(transaction.transactional_id) != before:
+                return (), ErrorCode.CONCURRENT_TRANSACTIONS
+            return (transaction.record(),), ErrorCode.NONE
+
+        self.runtime.write(now, self.shard_of(transaction.transactional_id), decide, on_done)
+
+    # -- phase two ----------------------------------------------------------------------------
+
+    def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        if not self.runtime.on_leadership(now, tp, leads=leads):
+            return
+        shard = self.runtime.state(tp.partition)
+        assert shard is not None, "it has just been loaded"
+        for transaction in list(shard.transactions.values()):
+            if transaction.status in PREPARING:
+                self.send_markers(now, transaction)
+        if not self._sweeping:
+            self._sweeping = True
+            self._sweep_later(now)
+
+    def send_markers(self, now: Instant, transaction: Transaction) -> None:
+        """Begin phase two of a transaction that is in PREPARE_*."""
+        self._markers_left[transaction.transactional_id] = dict.fromkeys(transaction.partitions)
+        self._send_left(now, transaction.transactional_id)
+
+    def _send_left(self, now: Instant, transactional_id: str) -> None:
+        transaction = self.find(transactional_id)
+        left = self._markers_left.get(transactional_id)
+        if transaction is None or transaction.status not in PREPARING or left is None:
+            self._markers_left.pop(transactional_id, None)
+            return
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for tp in list(left):
+            image = self.broker.image.partition(tp)
+            if image is None:
+                del left[tp]  # The topic was deleted; nothing is left to mark.
+            else:
+                by_leader.setdefault(image.leader, []).append(tp)
+        if not left:
+            self._complete(now, transaction)
+            return
+        for leader, partitions in by_leader.items():
+            self._send_to(now, leader, transaction, partitions)
+
+    def _send_to(
+        self, now: Instant, leader: int, transaction: Transaction, partitions: list[TopicPartition]
+    ) -> None:
+        topics: dict[str, WritableTxnMarkerTopic] = {}
+        for tp in partitions:
+            entry = topics.setdefault(tp.topic, WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[]))
+            entry.partition_indexes.append(tp.partition)
+        shard = self.broker.replicas.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id)))
+        request = WriteTxnMarkersRequest(
+            markers=[
+                WritableTxnMarker(
+                    producer_id=transaction.producer_id,
+                    producer_epoch=transaction.producer_epoch,
+                    transaction_result=transaction.status is Status.PREPARE_COMMIT,
+                    topics=list(topics.values()),
+                    coordinator_epoch=-1 if shard is None else shard.leader_epoch,
+                )
+            ]
+        )
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            self._on_markers(later, transaction.transactional_id, reply)
+
+        if not self.broker.ask_broker(now, leader, "markers", request, on_reply):
+            self._retry(now, transaction.transactional_id)
+
+    def _on_markers(self, now: Instant, transactional_id: str, reply: Message | None) -> None:
+        left = self._markers_left.get(transactional_id)
+        transaction = self.find(transactional_id)
+        if left is None or transaction is None:
+            return
+        if isinstance(reply, WriteTxnMarkersResponse):
+            for topic in reply.markers[0].topics:
+                for partition in topic.partitions:
+                    # A mirrored topic holds no transaction of ours any more: its cut removed it (D11).
+                    if partition.error_code in (
+                        ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.READ_ONLY_TOPIC,
+                        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                    ):
+                        left.pop(TopicPartition(topic.name, partition.partition_index), None)
+        if left:
+            self._retry(now, transactional_id)
+        else:
+            self._complete(now, transaction)
+
+    def _retry(self, now: Instant, transactional_id: str) -> None:
+        at = now + MARKER_RETRY_MS * MILLISECOND
+        self.broker.effects.append(SetTimer((self.name, "markers", transactional_id), at))
+
+    def _complete(self, now: Instant, transaction: Transaction) -> None:
+        self._markers_left.pop(transaction.transactional_id, None)
+        if transaction.status not in PREPARING:
+            return
+        commit = transaction.status is Status.PREPARE_COMMIT
+        after = replace(
+            transaction,
+            status=Status.COMPLETE_COMMIT if commit else Status.COMPLETE_ABORT,
+            partitions=(),
+            updated_ms=to_ms(now),
+        )
+
+        def on_done(later: Instant, error: ErrorCode) -> None:
+            if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+                self.send_markers(later, transaction)  # Markers may be written twice; completion may not be lost.
+
+        self.write(now, after, on_done)
+
+    # -- timeouts -----------------------------------------------------------------------------
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        match key:
+            case (_, "markers", str(transactional_id)):
+                self._send_left(now, transactional_id)
+            case (_, "sweep"):
+                self._sweep(now)
+                self._sweep_later(now)
+            case _:
+                raise AssertionError(f"a timer nobody set: {key}")
+
+    def _sweep_later(self, now: Instant) -> None:
+        interval = self.broker.configs.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms")
+        self.broker.effects.append(SetTimer((self.name, "sweep"), now + interval * MILLISECOND))
+
+    def _sweep(self, now: Instant) -> None:
+        """Abort transactions that outlived their timeout, and fence their producers."""
+        for shard in self.runtime.states().values():
+            for transaction in list(shard.transactions.values()):
+                ongoing = transaction.status is Status.ONGOING
+                if ongoing and transaction.started_ms + transaction.timeout_ms < to_ms(now):
+                    self.abort_and_fence(now, transaction)
+
+    def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
+        """Abort an ongoing transaction in the next producer epoch, so that its producer is fenced."""
+        epoch = min(transaction.producer_epoch + 1, EPOCH_MAX)
+        self.end(now, replace(transaction, producer_epoch=epoch), commit=False, on_done=lambda _now, _error: None)
+
+    def end(self, now: Instant, transaction: Transaction, *, commit: bool, on_done: OnDone) -> None:
+        """Persist PREPARE_*, tell `on_done`, and go on with phase two."""
+        prepared = replace(
+            transaction,
+            status=Status.PREPARE_COMMIT if commit else Status.PREPARE_ABORT,
+            updated_ms=to_ms(now),
+        )
+
+        def on_prepared(later: Instant, error: ErrorCode) -> None:
+            on_done(later, error)
+            if error == ErrorCode.NONE:
+                self.send_markers(later, prepared)
+
+        self.write(now, prepared, on_prepared)

@@ -1,0 +1,116 @@
+"""Produce (0), versions 3-13.
+
+acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before
+anything is read of the records. acks=-1 needs min.insync.replicas members before and after.
+Left out: quotas, transaction verification (KIP-890), conversion from older formats.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import AppendInfo, LogAppendError
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest
+from kmirror.protocol.gen.produce_response import (
+    LeaderIdAndEpoch,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+    from kmirror.cluster.partition import Partition
+
+ALL = -1
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, ProduceRequest)
+    response = ProduceResponse(responses=[])
+    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]] = []
+    for topic in request.topic_data:
+        name = topic.name
+        if inbound.version >= 13:
+            name = broker.image.topic_names.get(topic.topic_id, "")
+        answers = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
+        response.responses.append(answers)
+        for data in topic.partition_data:
+            answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+            answers.partition_responses.append(answer)
+            tp = TopicPartition(name, data.index)
+            if not name:
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+                continue
+            appended = _append(broker, now, tp, data, request.acks, answer)
+            if appended is not None and request.acks == ALL:
+                waits.append((appended[0], appended[1], answer))
+    if request.acks == 0:
+        inbound.no_reply()
+    elif not waits:
+        inbound.reply(response)
+    else:
+        _wait(broker, now, inbound, response, waits, request.timeout_ms)
+
+
+def _append(
+    broker: Broker, now: Instant, tp: TopicPartition, data: PartitionProduceData, acks: int,
+    answer: PartitionProduceResponse,
+) -> tuple[Partition, AppendInfo] | None:
+    """Append one partition's batch; `answer` says what came of it."""
+    partition = broker.replicas.led(tp)
+    if partition is None:
+        known = broker.image.partition(tp)
+        answer.error_code = (
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        )
+        if known is not None:
+            answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
+        return None
+    refused = broker.produce_error(tp)
+    if refused is not None:
+        answer.error_code, answer.error_message = refused, refused.text
+        return None
+    if acks == ALL and len(partition.isr) < broker.replicas.min_insync(tp.topic):
+        answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
+        return None
+    try:
+        info = broker.replicas.append(now, partition, bytes(data.records or b""))
+    except LogAppendError as error:
+        answer.error_code, answer.error_message = error.error, str(error)
+        return None
+    except CorruptBatch as error:
+        answer.error_code, answer.error_message = ErrorCode.CORRUPT_MESSAGE, str(error)
+        return None
+    answer.base_offset = info.first_offset
+    answer.log_append_time_ms = info.log_append_time
+    answer.log_start_offset = partition.log.log_start_offset
+    return partition, info
+
+
+def _wait(
+    broker: Broker, now: Instant, inbound: Inbound, response: ProduceResponse,
+    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]], timeout_ms: int,
+) -> None:
+    left = len(waits)
+
+    def settle(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+        nonlocal left
+        if error:
+            answer.error_code, answer.base_offset = error, -1
+        left -= 1
+        if left == 0:
+            inbound.reply(response)
+
+    for partition, info, answer in waits:
+
+        def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
+            settle(answer, error)
+
+        broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -1,0 +1,153 @@
+"""Fetch (1), versions 4-19.
+
+Serves followers (replica id >= 0) and consumers (-1), with sessions from v7 on, topic ids from v13
+on, divergence on fetch from v12 on (KIP-595), the follower's high watermark in v18 (KIP-1166) and
+MirrorLeaderEpoch in v19 (D13).
+
+A fetch waits until min_bytes are there, its wait is over, or there is something that must be said
+at once: an error, a divergence, or a high watermark that the follower does not know yet.
+Left out: preferred read replicas (KIP-392), quotas, tiered storage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.reading import CONSUMER, Reader, failed, read_partition
+from kmirror.cluster.server import Inbound
+from kmirror.cluster.sessions import NO_SESSION, Key, Session
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.uuid import Uuid
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+
+READ_COMMITTED = 1
+UNKNOWN_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, FetchRequest)
+    error, session, asked = broker.sessions.resolve(request)
+    if error:
+        inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
+        return
+    _Fetch(broker, inbound, request, session, asked).start(now)
+
+
+class _Fetch:
+    """One fetch from arrival to answer; it may look several times before it answers."""
+
+    def __init__(
+        self, broker: Broker, inbound: Inbound, request: FetchRequest, session: Session | None,
+        asked: dict[Key, FetchPartition],
+    ) -> None:
+        replica = request.replica_state.replica_id if inbound.version >= 15 else request.replica_id
+        self.broker = broker
+        self.inbound = inbound
+        self.request = request
+        self.session = session
+        self.asked = asked
+        self.reader = Reader(replica, request.isolation_level == READ_COMMITTED and replica == CONSUMER)
+
+    def start(self, now: Instant) -> None:
+        if self.reader.is_follower:
+            self._learn_follower(now)
+        if self._attempt(now, forced=self.request.max_wait_ms <= 0 or not self.asked):
+            return
+        watched = [tp for key in self.asked if (tp := self._name(key)) is not None]
+        self.broker.replicas.park(now, watched, self.request.max_wait_ms, self._attempt)
+
+    def _name(self, key: Key) -> TopicPartition | None:
+        topic, topic_id, index = key
+        if self.inbound.version >= 13:
+            found = self.broker.image.topic_names.get(topic_id)
+            return None if found is None else TopicPartition(found, index)
+        return TopicPartition(topic, index)
+
+    def _learn_follower(self, now: Instant) -> None:
+        """A follower's fetch offset says what it holds; only a fetch that can be read counts."""
+        for key, wanted in self.asked.items():
+            tp = self._name(key)
+            partition = None if tp is None else self.broker.replicas.led(tp)
+            if partition is None or tp is None or self.reader.replica_id not in partition.followers:
+                continue
+            seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, mirror_epoch=-1)
+            if seen.error_code or seen.diverging_epoch.epoch != -1:
+                continue
+            partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset)
+            self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
+            partition.advance_high_watermark()
+            self.broker.replicas.touch(tp)
+
+    def _attempt(self, now: Instant, forced: bool) -> bool:
+        answers: dict[Key, PartitionData] = {}
+        left = self.request.max_bytes
+        size = 0
+        urgent = forced
+        for key, wanted in self.asked.items():
+            data = self._read(key, wanted, min(left, wanted.partition_max_bytes), min_one=size == 0)
+            answers[key] = data
+            got = len(data.records or b"")
+            size += got
+            left = max(0, left - got)
+            urgent = urgent or self._is_urgent(wanted, data)
+        if not urgent and size < self.request.min_bytes:
+            return False
+        self._answer(answers)
+        return True
+
+    def _is_urgent(self, wanted: FetchPartition, data: PartitionData) -> bool:
+        if data.error_code or data.diverging_epoch.epoch != -1:
+            return True
+        if not self.reader.is_follower or wanted.high_watermark == UNKNOWN_HIGH_WATERMARK:
+            return False
+        return wanted.high_watermark < min(data.high_watermark, wanted.fetch_offset)
+
+    def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
+        tp = self._name(key)
+        if tp is None:
+            return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+        partition = self.broker.replicas.partitions.get(tp)
+        if partition is None:
+            known = self.broker.image.partition(tp) is not None
+            missing = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return failed(wanted.partition, missing)
+        if not partition.is_leader:
+            return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, partition)
+        if self.reader.is_follower and self.reader.replica_id not in partition.followers:
+            return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
+        foreign = self.broker.foreign_epochs(partition)
+        epoch = partition.log.latest_epoch if foreign else -1
+        return read_partition(
+            partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, mirror_epoch=epoch
+        )
+
+    def _answer(self, answers: dict[Key, PartitionData]) -> None:
+        if self.session is not None:
+            first = self.request.session_epoch == 0
+            for key in list(answers):
+                cached = self.session.partitions.get(key)
+                if cached is None:
+                    continue
+                news = first or cached.has_news(answers[key])
+                cached.told(answers[key])
+                if not news:
+                    del answers[key]
+        topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
+        for (topic, topic_id, _), data in answers.items():
+            topics.setdefault((topic, topic_id), []).append(data)
+        self.inbound.reply(
+            FetchResponse(
+                session_id=NO_SESSION if self.session is None else self.session.session_id,
+                responses=[
+                    FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=partitions)
+                    for (topic, topic_id), partitions in topics.items()
+                ],
+            )
+        )

@@ -1,0 +1,101 @@
+"""ListOffsets (2), versions 1-11.
+
+Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
+as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower asks
+with its replica id and is told the log end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.partition import Partition
+from kmirror.cluster.reading import leader_error
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from kmirror.protocol.gen.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+READ_COMMITTED = 1
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, ListOffsetsRequest)
+    inbound.reply(
+        ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(
+                    name=topic.name,
+                    partitions=[_answer(broker, topic.name, asked, request) for asked in topic.partitions],
+                )
+                for topic in request.topics
+            ]
+        )
+    )
+
+
+def _answer(
+    broker: Broker, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest
+) -> ListOffsetsPartitionResponse:
+    tp = TopicPartition(topic, asked.partition_index)
+    answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+    partition = broker.replicas.partitions.get(tp)
+    if partition is None and broker.image.partition(tp) is None:
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+    answer.error_code = leader_error(partition, asked.current_leader_epoch)
+    if answer.error_code or partition is None:
+        return answer
+    found = _find(partition, asked.timestamp, request)
+    if found is None:
+        answer.error_code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    else:
+        answer.timestamp, answer.offset = found
+        if answer.offset >= 0:
+            answer.leader_epoch = partition.log.epochs.epoch_for_offset(answer.offset)
+    return answer
+
+
+def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> tuple[int, int] | None:
+    """Return (timestamp, offset), with -1 where there is none."""
+    log = partition.log
+    if request.replica_id >= 0:
+        bound = log.log_end_offset
+    else:
+        bound = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
+    if timestamp == LATEST:
+        return -1, bound
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return -1, log.log_start_offset
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return -1, -1
+    best = (-1, -1)
+    for batch in log.batches(log.log_start_offset, bound):
+        if timestamp == MAX_TIMESTAMP:
+            if batch.max_timestamp <= best[0]:
+                continue
+            best = max(((r.timestamp, -r.offset) for r in batch.records()), default=(best[0], -best[1]))
+            best = (best[0], -best[1])
+            continue
+        if batch.max_timestamp < timestamp:
+            continue
+        for record in batch.records():
+            if record.timestamp >= timestamp and record.offset >= log.log_start_offset:
+                return record.timestamp, record.offset
+    return best

@@ -1,0 +1,103 @@
+"""One partition's answer to a fetch: fenced by epoch, checked for divergence, bounded by isolation.
+
+The order of the checks is Kafka's: who leads, the leader epoch, divergence, range. A follower reads
+up to the log end, a consumer up to the high watermark, a read_committed consumer up to the last
+stable offset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.cluster.partition import Partition
+from kmirror.log.partition_log import OffsetOutOfRange
+from kmirror.protocol.gen.fetch_request import FetchPartition
+from kmirror.protocol.gen.fetch_response import (
+    AbortedTransaction,
+    EpochEndOffset,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+CONSUMER = -1
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads, and how much of the response is left."""
+
+    replica_id: int
+    read_committed: bool
+
+    @property
+    def is_follower(self) -> bool:
+        return self.replica_id >= 0
+
+
+def leader_error(partition: Partition | None, current_leader_epoch: int) -> ErrorCode:
+    """Return why a request that names `current_leader_epoch` may not be served here, or NONE."""
+    if partition is None or not partition.is_leader:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if current_leader_epoch == NO_EPOCH or current_leader_epoch == partition.leader_epoch:
+        return ErrorCode.NONE
+    if current_leader_epoch < partition.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def failed(index: int, error: ErrorCode, partition: Partition | None = None) -> PartitionData:
+    """Return the answer for a partition that cannot be read."""
+    data = PartitionData(
+        partition_index=index, error_code=error, high_watermark=-1, last_stable_offset=-1,
+        log_start_offset=-1, records=b"",
+    )
+    if partition is not None and error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+        data.current_leader = LeaderIdAndEpoch(
+            leader_id=partition.image.leader, leader_epoch=partition.leader_epoch
+        )
+    return data
+
+
+def read_partition(
+    partition: Partition, request: FetchPartition, reader: Reader, *, max_bytes: int, min_one: bool, mirror_epoch: int
+) -> PartitionData:
+    """Return what a fetch of a led partition yields; nothing about the follower is recorded here."""
+    log = partition.log
+    error = leader_error(partition, request.current_leader_epoch)
+    if error:
+        return failed(request.partition, error, partition)
+    data = PartitionData(
+        partition_index=request.partition,
+        high_watermark=log.high_watermark,
+        last_stable_offset=log.last_stable_offset,
+        log_start_offset=log.log_start_offset,
+        records=b"",
+    )
+    if request.last_fetched_epoch != NO_EPOCH:
+        epoch, end_offset = log.end_offset_for_epoch(request.last_fetched_epoch)
+        if epoch == -1 or end_offset == -1:
+            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if epoch < request.last_fetched_epoch or end_offset < request.fetch_offset:
+            data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+            return data
+    if not log.log_start_offset <= request.fetch_offset <= log.log_end_offset:
+        return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+    if reader.is_follower:
+        bound = log.log_end_offset
+        data.mirror_leader_epoch = mirror_epoch
+    else:
+        bound = log.last_stable_offset if reader.read_committed else log.high_watermark
+    if max_bytes > 0 and request.fetch_offset < bound:
+        try:
+            result = log.read(request.fetch_offset, max_bytes=max_bytes, end_offset=bound, min_one=min_one)
+        except OffsetOutOfRange:
+            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
+        data.records = result.records
+    if reader.read_committed and not reader.is_follower:
+        data.aborted_transactions = [
+            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
+            for aborted in (log.aborted_transactions(request.fetch_offset, bound) if data.records else ())
+        ]
+    return data

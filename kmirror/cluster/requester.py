@@ -1,0 +1,106 @@
+"""Requests under way: one table by correlation id, nothing awaited.
+
+Every request ends in exactly one call of its `on_reply`: with the answer, or with None when the
+link closed, the time ran out, or the answer could not be read. A node that restarts has an empty
+table; whatever waited must be derivable again from what is persisted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.errors import ProtocolError
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import CancelTimer, CloseLink, Effect, Note, Send, SetTimer
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.message import Message
+
+OnReply = Callable[[Instant, Message | None], None]
+TIMER = "request-timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    peer: Endpoint
+    channel: str
+    api_key: int
+    version: int
+    on_reply: OnReply
+
+
+class Requester:
+    """The client half of a node."""
+
+    def __init__(self, client_id: str) -> None:
+        self._client_id = client_id
+        self._pending: dict[int, Pending] = {}
+        self._next_correlation_id = 0
+        self.effects: list[Effect] = []
+        """Drained by the owner after each event."""
+
+    def send(
+        self,
+        now: Instant,
+        peer: Endpoint,
+        channel: str,
+        body: Message,
+        version: int,
+        on_reply: OnReply,
+        *,
+        timeout_ms: int,
+        client_id: str | None = None,
+    ) -> None:
+        """Send `body` and call `on_reply` once, later; the answer may come after a restart of the peer."""
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        frame = encode_request(body, version, correlation_id=correlation_id, client_id=client_id or self._client_id)
+        api_key = body.API_KEY
+        assert api_key is not None, f"{body.NAME} is no request"
+        self._pending[correlation_id] = Pending(peer, channel, api_key, version, on_reply)
+        self.effects.append(Send(peer, channel, frame))
+        self.effects.append(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
+
+    def on_response(self, now: Instant, peer: Endpoint, channel: str, frame: bytes) -> None:
+        """Match an answer to its request; an answer that nobody waits for is dropped."""
+        correlation_id = int.from_bytes(frame[:4], "big", signed=True)
+        pending = self._pending.pop(correlation_id, None)
+        if pending is None or pending.peer != peer or pending.channel != channel:
+            self.effects.append(Note(f"dropped an answer from {peer}: nobody waits for {correlation_id}"))
+            return
+        self.effects.append(CancelTimer((TIMER, correlation_id)))
+        try:
+            body = decode_response(frame, pending.api_key, pending.version).body
+        except ProtocolError as error:
+            self.effects.append(Note(f"unreadable answer from {peer}: {error}"))
+            self.effects.append(CloseLink(peer, channel))
+            self.on_link_closed(now, peer, channel)
+            pending.on_reply(now, None)
+            return
+        pending.on_reply(now, body)
+
+    def on_link_closed(self, now: Instant, peer: Endpoint, channel: str) -> None:
+        """Fail everything that was under way on the link."""
+        lost = [key for key, p in self._pending.items() if p.peer == peer and p.channel == channel]
+        for correlation_id in lost:
+            pending = self._pending.pop(correlation_id)
+            self.effects.append(CancelTimer((TIMER, correlation_id)))
+            pending.on_reply(now, None)
+
+    def on_timeout(self, now: Instant, correlation_id: int) -> None:
+        """Give the link up: on an ordered link nothing behind a lost answer is worth waiting for."""
+        pending = self._pending.pop(correlation_id, None)
+        if pending is None:
+            return
+        self.effects.append(CloseLink(pending.peer, pending.channel))
+        self.on_link_closed(now, pending.peer, pending.channel)
+        pending.on_reply(now, None)
+
+    def close(self, peer: Endpoint, channel: str) -> None:
+        """Close a link on purpose; what was under way on it is forgotten without a call."""
+        gone = [key for key, p in self._pending.items() if p.peer == peer and p.channel == channel]
+        for correlation_id in gone:
+            del self._pending[correlation_id]
+            self.effects.append(CancelTimer((TIMER, correlation_id)))
+        self.effects.append(CloseLink(peer, channel))

@@ -1,0 +1,143 @@
+"""Requests coming in: decoded, answered in order on each link, refused politely.
+
+A link has at most one request in work, as in Kafka: the next one is looked at only when the answer
+to the one before has been written. So a client may pipeline and still match answers by order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kmirror.errors import ProtocolError
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Connection, Disconnect, Effect, Note, Reply
+from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.headers import RequestHead, decode_request, encode_response, peek_request
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+API_VERSIONS = 18
+
+
+@dataclass(slots=True)
+class Inbound:
+    """One request in work; it must end in `reply`, `reply_raw` or `no_reply`, once."""
+
+    server: Server
+    connection: Connection
+    head: RequestHead
+    body: Message
+    frame: bytes
+    arrived: Instant
+    open: bool = True
+
+    @property
+    def version(self) -> int:
+        return self.head.api_version
+
+    def reply(self, body: Message) -> None:
+        """Answer with `body`, written in the version of the request."""
+        frame = encode_response(body, self.head.api_version, correlation_id=self.head.correlation_id)
+        self.reply_raw(frame)
+
+    def reply_raw(self, frame: bytes) -> None:
+        """Answer with a whole response frame."""
+        self._finish()
+        self.server.effects.append(Reply(self.connection, frame))
+        self.server.finished(self.connection)
+
+    def no_reply(self) -> None:
+        """End a request that wants no answer (acks=0)."""
+        self._finish()
+        self.server.finished(self.connection)
+
+    def drop(self) -> None:
+        """Give no answer and close the link: the client must ask again."""
+        self._finish()
+        self.server.on_gone(self.connection)
+        self.server.effects.append(Disconnect(self.connection))
+
+    def _finish(self) -> None:
+        assert self.open, f"answered twice: {self.head}"
+        self.open = False
+
+
+Handler = Callable[[Instant, Inbound], None]
+
+
+@dataclass(slots=True)
+class _Link:
+    waiting: deque[bytes]
+    busy: bool = False
+
+
+class Server:
+    """The serving half of a node: `routes` maps an api key to its handler."""
+
+    def __init__(self, versions: Callable[[], Mapping[int, tuple[int, int]]]) -> None:
+        self.routes: dict[int, Handler] = {}
+        self._versions = versions
+        self._links: dict[Connection, _Link] = {}
+        self._ready: deque[Connection] = deque()
+        self.effects: list[Effect] = []
+
+    def on_frame(self, now: Instant, connection: Connection, frame: bytes) -> None:
+        link = self._links.setdefault(connection, _Link(deque()))
+        link.waiting.append(frame)
+        self._work(now, connection, link)
+
+    def on_gone(self, connection: Connection) -> None:
+        self._links.pop(connection, None)
+
+    def finished(self, connection: Connection) -> None:
+        link = self._links.get(connection)
+        if link is not None:
+            link.busy = False
+            if link.waiting:
+                self._ready.append(connection)
+
+    def run_ready(self, now: Instant) -> bool:
+        """Take up requests that waited for an answer before them; True if there was one."""
+        worked = False
+        while self._ready:
+            connection = self._ready.popleft()
+            link = self._links.get(connection)
+            if link is not None:
+                worked = True
+                self._work(now, connection, link)
+        return worked
+
+    def _work(self, now: Instant, connection: Connection, link: _Link) -> None:
+        if link.busy or not link.waiting:
+            return
+        frame = link.waiting.popleft()
+        link.busy = True
+        try:
+            head = peek_request(frame)
+            versions = self._versions()
+            served = versions.get(head.api_key)
+            if head.api_key == API_VERSIONS and served and not served[0] <= head.api_version <= served[1]:
+                self._refuse_api_versions(connection, head)
+                return
+            handler = self.routes.get(head.api_key)
+            if served is None or handler is None or not served[0] <= head.api_version <= served[1]:
+                raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
+            body = decode_request(frame).body
+        except ProtocolError as error:
+            self._links.pop(connection, None)
+            self.effects.append(Note(f"closing {connection}: {error}"))
+            self.effects.append(Disconnect(connection))
+            return
+        handler(now, Inbound(self, connection, head, body, frame, now))
+
+    def _refuse_api_versions(self, connection: Connection, head: RequestHead) -> None:
+        """KIP-511: an ApiVersions of a version we lack is answered in version 0, with what we have."""
+        low, high = self._versions()[API_VERSIONS]
+        body = ApiVersionsResponse(
+            error_code=ErrorCode.UNSUPPORTED_VERSION,
+            api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
+        )
+        self.effects.append(Reply(connection, encode_response(body, 0, correlation_id=head.correlation_id)))
+        self.finished(connection)

@@ -1,0 +1,42 @@
+"""The trace of a run: one line for each event, and the digest that names what happened.
+
+The digest covers every line in order, so two runs with equal digests did the same things at the
+same virtual times. Only the newest lines are kept; the digest needs none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable
+
+from kmirror.kernel.clock import Instant
+
+
+class Trace:
+    """Collects lines; `digest()` may be read at any time."""
+
+    def __init__(self, *, keep: int = 2000) -> None:
+        self._hash = hashlib.sha256()
+        self.lines: deque[str] = deque(maxlen=keep)
+        self.count = 0
+        self.listeners: list[Callable[[Instant, str, str], None]] = []
+
+    def add(self, now: Instant, who: str, what: str) -> None:
+        """Record that `who` did or met `what` at `now`."""
+        line = f"{now} {who} {what}"
+        self._hash.update(line.encode())
+        self._hash.update(b"\n")
+        self.lines.append(line)
+        self.count += 1
+        for listener in self.listeners:
+            listener(now, who, what)
+
+    def bytes(self, now: Instant, who: str, what: str, payload: bytes) -> None:
+        """Record `what` with a payload that only the digest covers."""
+        self._hash.update(payload)
+        self.add(now, who, what)
+
+    def digest(self) -> str:
+        """Return 64 hex digits over all lines so far."""
+        return self._hash.hexdigest()

@@ -1,0 +1,401 @@
+"""The mirror component of a broker: watches what it leads, and moves each partition along (KIP-1279).
+
+Level-triggered: whatever happens, `look_at` compares what the user wants, what is persisted and what
+is true here, and does the one next thing. A step that needs an answer marks the partition busy; the
+answer looks again. So a lost answer, a new leader, or a restart costs a repetition and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.images import RESOURCE_TOPIC, Delta
+from kmirror.cluster.server import Handler
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import Note, SetTimer, TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import (
+    BOOTSTRAP_SERVERS,
+    RESOURCE_MIRROR,
+    SOURCE_CLUSTER_ID,
+    mirror_configs,
+    mirror_names,
+)
+from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
+from kmirror.mirror.fetchers import MirrorFetchers
+from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.routes import BROKER_HANDLERS
+from kmirror.mirror.source import SourceCluster, parse_servers
+from kmirror.mirror.state_client import StateClient
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED, PartitionState
+from kmirror.mirror.states import MirrorState, Wish, following
+from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.sync import MetadataSync
+from kmirror.protocol.gen.bump_leader_epochs_request import (
+    BumpLeaderEpochsRequest,
+    LeaderEpochState,
+    TopicState,
+)
+from kmirror.protocol.gen.bump_leader_epochs_response import BumpLeaderEpochsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+    from kmirror.cluster.partition import Partition
+
+MIRROR_KEY_TYPE = 3
+RETRY_MS = 500
+
+
+class MirrorComponent(BrokerComponent):
+    """Everything of mirroring that one broker does."""
+
+    name = "mirror"
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.coordinator = MirrorCoordinator(broker)
+        self.states = StateClient(broker, self.coordinator)
+        self.assignments: dict[str, Assignment] = {}
+        """Topic to its place in a mirror, for every topic that has one."""
+        self.partitions: dict[TopicPartition, MirrorPartition] = {}
+        """The mirrored partitions that this broker leads."""
+        self.sources: dict[str, SourceCluster] = {}
+        self._after_refresh: dict[str, list[Callable[[Instant, bool], None]]] = {}
+        self._refresh_at: dict[str, Instant] = {}
+        self.fetchers = MirrorFetchers(self)
+        self.preparing = Preparing(self)
+        self.stopping = Stopping(self)
+        self.sync = MetadataSync(self)
+
+    def routes(self) -> Mapping[int, Handler]:
+        return {key: partial(handler, self) for key, handler in BROKER_HANDLERS.items()}
+
+    def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        if key_type != MIRROR_KEY_TYPE:
+            return None
+        return self.coordinator.shard_of_mirror(key) or TopicPartition(MIRROR_STATE_TOPIC, 0)
+
+    # -- what others ask ----------------------------------------------------------------------
+
+    def topics_of(self, mirror: str) -> list[str]:
+        """Return the topics that belong to `mirror`, whatever the user wants of them."""
+        return [topic for topic, a in self.assignments.items() if a.mirror == mirror]
+
+    def coordinates(self, mirror: str) -> bool:
+        """Does this broker do the metadata sync of `mirror`?"""
+        return self.coordinator.leads(self.coordinator.shard_of_mirror(mirror))
+
+    def source_cluster_id(self, mirror: str) -> str:
+        """Return the remembered id of the mirror's source, or the empty string."""
+        configs = mirror_configs(self.broker.image, mirror)
+        return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
+
+    def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
+        """Read-only from the moment the config is set until STOPPED (D7)."""
+        assignment = self.assignments.get(tp.topic)
+        if assignment is None:
+            return None
+        if assignment.wish is not Wish.REMOVE:
+            return ErrorCode.READ_ONLY_TOPIC
+        mp = self.partitions.get(tp)
+        if mp is None or mp.state is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know yet: the client tries again (D24).
+        return None if mp.state is MirrorState.STOPPED else ErrorCode.READ_ONLY_TOPIC
+
+    def foreign_epochs(self, partition: Partition) -> bool:
+        assignment = self.assignments.get(partition.tp.topic)
+        if assignment is None:
+            return False
+        mp = self.partitions.get(partition.tp)
+        stopped = mp is not None and mp.state is MirrorState.STOPPED and assignment.wish is Wish.REMOVE
+        return not stopped
+
+    # -- what happens -------------------------------------------------------------------------
+
+    def before_metadata(self, now: Instant, delta: Delta) -> None:
+        """Learn assignments before leaderships take effect: whose epochs a log carries depends on them."""
+        for kind, name in delta.configs:
+            if kind != RESOURCE_TOPIC:
+                continue
+            assignment = parse(self.broker.image.topic_config(name).get(MIRROR_NAME, ""))
+            if assignment is None:
+                self.assignments.pop(name, None)
+            else:
+                self.assignments[name] = assignment
+
+    def on_metadata(self, now: Instant, delta: Delta) -> None:
+        changed = {name: None for kind, name in delta.configs if kind == RESOURCE_TOPIC}
+        if any(kind == RESOURCE_MIRROR for kind, _ in delta.configs):
+            self._apply_mirrors(now)
+        for tp, partition in self.broker.replicas.partitions.items():
+            if tp.topic in changed and partition.is_leader:
+                self._follow_assignment(now, tp, partition)
+        if changed or delta.topics_created or delta.topics_deleted:
+            for mirror in dict.fromkeys(a.mirror for a in self.assignments.values()):
+                self.refresh_soon(now, mirror)
+        for tp in delta.partitions:
+            mp = self.partitions.get(tp)
+            if mp is not None:
+                self.look_at(now, mp)
+            elif tp.topic == MIRROR_STATE_TOPIC:
+                self._look_at_all(now)
+
+    def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        if tp.topic == MIRROR_STATE_TOPIC:
+            loaded = self.coordinator.runtime.on_leadership(now, tp, leads=leads)
+            if loaded:
+                for mirror in self.sources:
+                    self.refresh_soon(now, mirror)
+            return
+        if not leads:
+            self._forget(tp)
+            return
+        partition = self.broker.replicas.partitions[tp]
+        self._follow_assignment(now, tp, partition)
+
+    def _follow_assignment(self, now: Instant, tp: TopicPartition, partition: Partition) -> None:
+        assignment = self.assignments.get(tp.topic)
+        mp = self.partitions.get(tp)
+        if assignment is None:
+            self._forget(tp)
+            return
+        if mp is None or mp.assignment.mirror != assignment.mirror or mp.topic_id != partition.topic_id:
+            self._forget(tp)
+            mp = self.partitions[tp] = MirrorPartition(tp, partition.topic_id, assignment)
+        mp.assignment = assignment
+        mp.retry_at = 0
+        self.look_at(now, mp)
+
+    def _forget(self, tp: TopicPartition) -> None:
+        mp = self.partitions.pop(tp, None)
+        if mp is not None:
+            self.fetchers.remove(mp)
+
+    def on_progress(self, now: Instant, tp: TopicPartition) -> None:
+        mp = self.partitions.get(tp)
+        if mp is None:
+            return
+        if mp.state in (MirrorState.PREPARING, MirrorState.STOPPING):
+            self.look_at(now, mp)
+        elif mp.state is MirrorState.MIRRORING:
+            self.fetchers.raise_log_start(mp)
+
+    def _look_at_all(self, now: Instant) -> None:
+        for mp in list(self.partitions.values()):
+            self.look_at(now, mp)
+
+    # -- one partition ------------------------------------------------------------------------
+
+    def look_at(self, now: Instant, mp: MirrorPartition) -> None:
+        """Do the next thing for `mp`, if there is one and nothing is under way."""
+        partition = self.broker.replicas.led(mp.tp)
+        if mp.busy or partition is None or self.partitions.get(mp.tp) is not mp or now < mp.retry_at:
+            return
+        if mp.state is None:
+            self._read_state(now, mp)
+            return
+        target = following(mp.assignment.wish, mp.state)
+        if target is not mp.state:
+            self.transition(now, mp, target)
+        elif mp.state is MirrorState.PREPARING:
+            self.preparing.act(now, mp, partition)
+        elif mp.state is MirrorState.MIRRORING:
+            self._check_identity(now, mp)
+        elif mp.state is MirrorState.STOPPING:
+            self.stopping.act(now, mp, partition)
+
+    def _check_identity(self, now: Instant, mp: MirrorPartition) -> None:
+        """Fetch, unless the source is another cluster or the topic another topic than before (D16)."""
+        source = self.sources.get(mp.assignment.mirror)
+        topic = None if source is None else source.topics.get(mp.tp.topic)
+        if source is None or topic is None:
+            self.refresh_soon(now, mp.assignment.mirror)
+            return
+        remembered = self.source_cluster_id(mp.assignment.mirror)
+        if remembered and source.cluster_id not in (None, remembered):
+            self.fail(now, mp, f"the source is now cluster {source.cluster_id}, it was {remembered}")
+        elif topic.topic_id != mp.topic_id:
+            self.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
+        else:
+            self.fetchers.assign(now, mp)
+
+    def _read_state(self, now: Instant, mp: MirrorPartition) -> None:
+        mp.busy = True
+
+        def on_read(later: Instant, found: PartitionState | None) -> None:
+            if self.partitions.get(mp.tp) is not mp:
+                return
+            mp.busy = False
+            if found is None:
+                self.retry_later(later, mp, "the mirror coordinator did not answer")
+                return
+            mp.enter(found.state)
+            mp.last_mirrored_epoch = found.last_mirrored_epoch
+            self.note(mp, f"state {found.state.name} read, last mirrored epoch {found.last_mirrored_epoch}")
+            self._entered(later, mp)
+
+        self.states.read(now, mp.key, mp.tp.topic, on_read)
+
+    def transition(self, now: Instant, mp: MirrorPartition, target: MirrorState) -> None:
+        """Persist `target`, then act in it."""
+        if target is not MirrorState.MIRRORING:
+            self.fetchers.remove(mp)
+        epoch = NOT_SETTLED
+        if target is MirrorState.STOPPING and mp.state is MirrorState.PREPARING:
+            # Nothing was mirrored in this round: what the last stop settled still holds.
+            epoch = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else mp.last_mirrored_epoch
+        self.write_state(now, mp, target, epoch)
+
+    def write_state(self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int) -> None:
+        """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again."""
+        partition = self.broker.replicas.led(mp.tp)
+        assert partition is not None, f"{mp.tp} is led here"
+        mp.busy = True
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch)
+
+        def on_written(later: Instant, error: ErrorCode) -> None:
+            if self.partitions.get(mp.tp) is not mp:
+                return
+            mp.busy = False
+            if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
+                mp.state = None  # Somebody else moved it: read what is persisted, and go on from there.
+            if error:
+                self.retry_later(later, mp, f"writing {state.name}: {error.name}")
+                return
+            if epoch != NOT_SETTLED:
+                mp.last_mirrored_epoch = epoch
+            elif state is MirrorState.MIRRORING:
+                mp.last_mirrored_epoch = NOT_SETTLED
+            if mp.state is not state:
+                mp.enter(state)
+                self.note(mp, f"state {state.name}")
+            self._entered(later, mp)
+
+        self.states.write(now, write, on_written)
+
+    def _entered(self, now: Instant, mp: MirrorPartition) -> None:
+        partition = self.broker.replicas.led(mp.tp)
+        if partition is not None and not self.foreign_epochs(partition):
+            partition.log.assign_epoch_start(partition.leader_epoch)
+        self.look_at(now, mp)
+
+    def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+        """Give a partition up until it is removed and added again (D5)."""
+        self.note(mp, f"failed: {reason}")
+        self.fetchers.remove(mp)
+        if not mp.busy:
+            self.transition(now, mp, MirrorState.FAILED)
+        mp.reason = reason
+
+    def is_current(self, mp: MirrorPartition, state: MirrorState) -> bool:
+        """Is an answer for `mp` in `state` still of use?"""
+        return self.partitions.get(mp.tp) is mp and mp.state is state
+
+    def retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+        mp.reason = reason
+        mp.retry_at = now + RETRY_MS * MILLISECOND
+        self.broker.effects.append(SetTimer((self.name, "retry", mp.tp), mp.retry_at))
+
+    def bump(self, now: Instant, mp: MirrorPartition, epoch: int) -> None:
+        """Ask the controller for a leader epoch of at least `epoch`; the image tells when it is there."""
+        mp.bumping = True
+        row = LeaderEpochState(partition_index=mp.tp.partition, min_leader_epoch=epoch)
+        request = BumpLeaderEpochsRequest(topics=[TopicState(topic_id=mp.topic_id, partitions=[row])])
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            mp.bumping = False
+            done = isinstance(reply, BumpLeaderEpochsResponse) and not _first_error(reply)
+            if not done and self.partitions.get(mp.tp) is mp:
+                self.retry_later(later, mp, "the controller did not bump the leader epoch")
+
+        self.broker.ask_controller(now, request, self.broker.version_of(request), on_reply)
+
+    def note(self, mp: MirrorPartition, text: str) -> None:
+        self.broker.effects.append(Note(f"{mp.tp} {text}"))
+
+    def note_cut(self, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
+        """Record what a cut is about to remove."""
+        if offset < end:
+            mp.lost = (offset, end)
+            self.note(mp, f"cut at {offset} (was {end}): {why}")
+
+    # -- sources ------------------------------------------------------------------------------
+
+    def _apply_mirrors(self, now: Instant) -> None:
+        """Mirrors were created, altered or deleted: connect to the sources that the configs name now."""
+        image = self.broker.image
+        names = mirror_names(image)
+        for gone in [m for m in self.sources if m not in names]:
+            del self.sources[gone]
+        for mirror in names:
+            configs = mirror_configs(image, mirror)
+            assert configs is not None, f"mirror {mirror} is in the image"
+            servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
+            known = self.sources.get(mirror)
+            if known is None or known.servers != servers:
+                self.sources[mirror] = SourceCluster(
+                    self.broker, mirror, servers, configs.integer("request.timeout.ms"),
+                    partial(self._on_refreshed, mirror),
+                )
+
+    def refresh_soon(self, now: Instant, mirror: str) -> None:
+        """Look at the source's metadata, at most twice a second."""
+        at = max(now, self._refresh_at.get(mirror, now))
+        self.broker.effects.append(SetTimer((self.name, "refresh", mirror), at))
+
+    def refresh_then(self, now: Instant, mirror: str, then: Callable[[Instant, bool], None]) -> None:
+        """Look at the source's metadata and hand over whether it answered."""
+        self._after_refresh.setdefault(mirror, []).append(then)
+        self.refresh_soon(now, mirror)
+
+    def _refresh(self, now: Instant, mirror: str) -> None:
+        source = self.sources.get(mirror)
+        if source is None or source.refreshing:
+            return
+        self._refresh_at[mirror] = now + RETRY_MS * MILLISECOND
+        mine = {tp.topic for tp, mp in self.partitions.items() if mp.assignment.mirror == mirror}
+        topics = self.topics_of(mirror) if self.coordinates(mirror) else sorted(mine)
+        if topics:
+            source.refresh(now, topics)
+
+    def _on_refreshed(self, mirror: str, now: Instant, answered: bool) -> None:
+        interval = self.broker.configs.integer("mirror.metadata.refresh.interval.ms") if answered else RETRY_MS
+        at = now + interval * MILLISECOND
+        self.broker.effects.append(SetTimer((self.name, "refresh", mirror), at))
+        waiting = self._after_refresh.pop(mirror, [])
+        for then in waiting:
+            then(now, answered)
+        source = self.sources.get(mirror)
+        if source is None or not answered:
+            return
+        self.sync.run(now, mirror, source)
+        for mp in list(self.partitions.values()):
+            if mp.assignment.mirror == mirror:
+                self.look_at(now, mp)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        match key:
+            case (_, "retry", TopicPartition() as tp):
+                mp = self.partitions.get(tp)
+                if mp is not None:
+                    self.look_at(now, mp)
+            case (_, "refresh", str(mirror)):
+                self._refresh(now, mirror)
+            case (_, "fetch", str(mirror), int(broker_id), int(number)):
+                self.fetchers.on_timer(now, (mirror, broker_id, number))
+            case _:
+                raise AssertionError(f"a timer nobody set: {key}")
+
+
+def _first_error(reply: BumpLeaderEpochsResponse) -> int:
+    """Return the first error of an answer, or 0."""
+    rows = (row.error_code for topic in reply.topics for row in topic.partitions)
+    return reply.error_code or next((error for error in rows if error), 0)

@@ -1,0 +1,114 @@
+"""The mirror coordinator: who leads a partition of `__mirror_state` decides about the states in it.
+
+A write is refused when it comes from an older leader of the mirrored partition (D9), names another
+topic id than the cluster knows, or leaves the table of transitions (D5). It is answered once it is
+committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.state_records import (
+    NOT_SETTLED,
+    NOTHING,
+    MirrorShard,
+    PartitionState,
+    StateKey,
+    epoch_record,
+    mirror_partition,
+    state_partition,
+    state_record,
+)
+from kmirror.mirror.states import MirrorState, may_follow
+from kmirror.protocol.uuid import Uuid
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker import Broker
+
+
+@dataclass(frozen=True, slots=True)
+class StateWrite:
+    """One partition's part of a WriteMirrorStates request."""
+
+    key: StateKey
+    topic: str
+    state: MirrorState
+    last_mirrored_epoch: int
+    leader_epoch: int
+
+
+def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
+    """Return the records that carry out `write`, or why it is refused."""
+    if -1 < write.leader_epoch < known.leader_epoch:
+        return (), ErrorCode.FENCED_LEADER_EPOCH
+    if not may_follow(known.state, write.state):
+        return (), ErrorCode.INVALID_REQUEST
+    epoch = known.last_mirrored_epoch
+    if write.state is MirrorState.MIRRORING and known.state is not MirrorState.MIRRORING:
+        epoch = NOT_SETTLED  # The logs share their history again: what the last stop settled is over.
+    elif write.last_mirrored_epoch != NOT_SETTLED:
+        epoch = write.last_mirrored_epoch
+    leader_epoch = max(write.leader_epoch, known.leader_epoch)
+    records: list[KeyValue] = []
+    if known.state is not write.state or known.leader_epoch != leader_epoch:
+        records.append(state_record(write.key, write.topic, write.state, leader_epoch))
+    if epoch != known.last_mirrored_epoch:
+        records.append(epoch_record(write.key, write.topic, epoch))
+    return records, ErrorCode.NONE
+
+
+class MirrorCoordinator:
+    """The shards of `__mirror_state` that this broker leads."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.runtime = CoordinatorRuntime(broker, MIRROR_STATE_TOPIC, MirrorShard)
+
+    def _count(self) -> int:
+        topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)
+        return 0 if topic is None else len(topic.partitions)
+
+    def shard_of(self, key: StateKey) -> TopicPartition | None:
+        """Return the partition that holds `key`, or None before the topic exists."""
+        count = self._count()
+        return TopicPartition(MIRROR_STATE_TOPIC, state_partition(key, count)) if count else None
+
+    def shard_of_mirror(self, mirror: str) -> TopicPartition | None:
+        """Return the partition whose leader does the metadata sync of `mirror`."""
+        count = self._count()
+        return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
+
+    def leads(self, shard: TopicPartition | None) -> bool:
+        return shard is not None and self.runtime.state(shard.partition) is not None
+
+    def read(self, key: StateKey) -> PartitionState | None:
+        """Return what is persisted, or None if this broker does not coordinate `key`."""
+        shard = self.shard_of(key)
+        state = None if shard is None else self.runtime.state(shard.partition)
+        return None if state is None else state.partitions.get(key, NOTHING)
+
+    def write(self, now: Instant, write: StateWrite, on_done: OnDone) -> None:
+        """Persist `write` if it is legal; `on_done` learns the outcome once it is committed."""
+        shard = self.shard_of(write.key)
+        if shard is None:
+            on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
+        topic = self._broker.image.topics.get(write.topic)
+        if topic is None or topic.topic_id != write.key.topic_id:
+            on_done(now, ErrorCode.UNKNOWN_TOPIC_ID)
+            return
+        self.runtime.write(
+            now, shard.partition, lambda state: decide(state.partitions.get(write.key, NOTHING), write), on_done
+        )
+
+    def topic_id(self, topic: str) -> Uuid | None:
+        known = self._broker.image.topics.get(topic)
+        return None if known is None else known.topic_id

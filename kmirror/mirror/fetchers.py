@@ -1,0 +1,297 @@
+"""Mirror fetchers: what destination leaders fetch from source leaders (D12).
+
+A fetcher belongs to one mirror, one source broker and one number; it has one fetch in flight, in an
+incremental session, as a consumer that reads committed records. Batches are appended as they are on
+the destination's leader: bytes, offsets and epochs of the source. A batch may not carry an epoch
+above the one that the request named (KAFKA-18723), and never one above the local leader epoch; when
+the source comes close to that, the local epoch is bumped first (D14).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.coordinators.runtime import partition_for
+from kmirror.cluster.fetch_session import FetchSession
+from kmirror.cluster.truncation import cut_for_divergence
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import Note, SetTimer
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+    from kmirror.mirror.source import SourceCluster
+
+READ_COMMITTED = 1
+LATEST = -1
+EARLIEST = -2
+FETCH = 1
+FETCH_WITH_DIVERGENCE = 12
+"""First version in which a fetch tells the divergence (KIP-595)."""
+EPOCH_HEADROOM = 3
+EPOCH_STEP = 10
+
+FetcherKey = tuple[str, int, int]
+"""(mirror, source broker, number)"""
+
+
+@dataclass(slots=True)
+class MirrorFetcher:
+    key: FetcherKey
+    endpoint: Endpoint
+    partitions: dict[TopicPartition, MirrorPartition] = field(default_factory=dict)
+    session: FetchSession = field(default_factory=FetchSession)
+    in_flight: bool = False
+
+    def client_id(self, node_id: int) -> str:
+        """Return the client id that quotas at the source go by (D19)."""
+        mirror, _, number = self.key
+        return f"broker-{node_id}-fetcher-{number}-mirror-{mirror}"
+
+    @property
+    def purpose(self) -> str:
+        return f"fetch-{self.key[1]}-{self.key[2]}"
+
+
+class MirrorFetchers:
+    """All mirror fetchers of one broker."""
+
+    def __init__(self, component: MirrorComponent) -> None:
+        self._component = component
+        self._broker = component.broker
+        self._fetchers: dict[FetcherKey, MirrorFetcher] = {}
+
+    def assign(self, now: Instant, mp: MirrorPartition) -> None:
+        """Fetch `mp` from its source leader; again after anything changed. Without a leader: ask who leads."""
+        source = self._component.sources.get(mp.assignment.mirror)
+        if source is None:
+            return
+        leader = source.leaders.get(mp.tp)
+        endpoint = source.leader_endpoint(mp.tp)
+        if leader is None or endpoint is None:
+            self.remove(mp)
+            self._component.refresh_soon(now, mp.assignment.mirror)
+            return
+        mp.source_epoch = max(mp.source_epoch, leader.epoch)
+        number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
+        key = (mp.assignment.mirror, leader.broker_id, number)
+        fetcher = self._fetchers.get(key)
+        if fetcher is None or fetcher.endpoint != endpoint:
+            fetcher = self._fetchers[key] = MirrorFetcher(key, endpoint)
+        if fetcher.partitions.get(mp.tp) is not mp:
+            self.remove(mp)
+            fetcher.partitions[mp.tp] = mp
+        self._fetch(now, fetcher)
+
+    def remove(self, mp: MirrorPartition) -> None:
+        """Stop fetching a partition; an answer on its way is dropped when it comes."""
+        for fetcher in self._fetchers.values():
+            if mp.tp in fetcher.partitions:
+                del fetcher.partitions[mp.tp]
+
+    def on_timer(self, now: Instant, key: FetcherKey) -> None:
+        fetcher = self._fetchers.get(key)
+        if fetcher is not None:
+            self._fetch(now, fetcher)
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def _fetch(self, now: Instant, fetcher: MirrorFetcher) -> None:
+        source = self._component.sources.get(fetcher.key[0])
+        if fetcher.in_flight or source is None:
+            return
+        wanted: dict[TopicPartition, FetchPartition] = {}
+        topic_ids = {}
+        for tp, mp in fetcher.partitions.items():
+            partition = self._broker.replicas.led(tp)
+            if partition is None or mp.resolving or mp.paused_until > now or not self._has_headroom(now, mp):
+                continue
+            topic_ids[tp.topic] = source.topics[tp.topic].topic_id
+            wanted[tp] = FetchPartition(
+                partition=tp.partition,
+                current_leader_epoch=mp.source_epoch,
+                fetch_offset=partition.log.log_end_offset,
+                last_fetched_epoch=partition.log.latest_epoch,
+                log_start_offset=-1,
+                partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
+            )
+        if not wanted and fetcher.session.is_empty:
+            return
+        configs = self._broker.configs
+        request = FetchRequest(
+            replica_state=ReplicaState(),
+            max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
+            min_bytes=configs.integer("replica.fetch.min.bytes"),
+            max_bytes=configs.integer("replica.fetch.response.max.bytes"),
+            isolation_level=READ_COMMITTED,
+        )
+        fetcher.session.fill(request, wanted, topic_ids)
+        fetcher.in_flight = True
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            fetcher.in_flight = False
+            if self._fetchers.get(fetcher.key) is fetcher:
+                self._on_reply(later, fetcher, source, wanted, reply)
+
+        source.send(
+            now, fetcher.endpoint, fetcher.purpose, request, on_reply, client_id=fetcher.client_id(self._broker.node_id)
+        )
+
+    def _has_headroom(self, now: Instant, mp: MirrorPartition) -> bool:
+        """Is the local leader epoch above the source's? Have it bumped in good time (D14)."""
+        partition = self._broker.replicas.led(mp.tp)
+        assert partition is not None, f"{mp.tp} is led here"
+        if mp.source_epoch > partition.leader_epoch - EPOCH_HEADROOM and not mp.bumping:
+            self._component.bump(now, mp, mp.source_epoch + EPOCH_STEP)
+        return mp.source_epoch <= partition.leader_epoch
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def _on_reply(
+        self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster,
+        wanted: dict[TopicPartition, FetchPartition], reply: Message | None,
+    ) -> None:
+        if not isinstance(reply, FetchResponse) or reply.error_code:
+            fetcher.session.reset()
+            if isinstance(reply, FetchResponse):
+                self._fetch(now, fetcher)
+            else:
+                self._on_lost(now, fetcher, source)
+            return
+        fetcher.session.accept(reply)
+        names = {source.topics[tp.topic].topic_id: tp.topic for tp in wanted}
+        for topic in reply.responses:
+            name = topic.topic or names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                tp = TopicPartition(name, data.partition_index)
+                mp, asked = fetcher.partitions.get(tp), wanted.get(tp)
+                if mp is not None and asked is not None:
+                    self._on_partition(now, fetcher, mp, asked, data)
+        self._fetch(now, fetcher)
+
+    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
+        """No answer: the broker may be gone, its partitions led elsewhere by now."""
+        version = source.version(fetcher.endpoint, FETCH)
+        if source.knows_versions(fetcher.endpoint) and (version is None or version < FETCH_WITH_DIVERGENCE):
+            for mp in list(fetcher.partitions.values()):
+                self._component.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
+            return
+        self._component.refresh_soon(now, fetcher.key[0])
+        at = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
+        self._broker.effects.append(SetTimer((self._component.name, "fetch", *fetcher.key), at))
+
+    def _on_partition(
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
+    ) -> None:
+        partition = self._broker.replicas.led(mp.tp)
+        if partition is None:
+            return
+        log = partition.log
+        if data.error_code:
+            self._on_error(now, fetcher, mp, ErrorCode(data.error_code))
+            return
+        if asked.fetch_offset != log.log_end_offset:
+            return  # The log was cut since; the next fetch asks from where it ends now.
+        if data.diverging_epoch.epoch != -1:
+            self._diverged(now, mp, data)
+            return
+        mp.source_offset = data.last_stable_offset
+        mp.source_log_start = data.log_start_offset
+        if data.records:
+            ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
+            try:
+                info = log.append_as_mirror(data.records, source_epoch=ceiling)
+            except CorruptBatch as error:
+                self._component.fail(now, mp, f"{mp.tp} at offset {log.log_end_offset}: {error}")
+                return
+            if info.refused_epoch >= 0:
+                self._component.refresh_soon(now, fetcher.key[0])
+                self._pause(now, fetcher, mp)
+            if info.batches:
+                self._broker.replicas.appended(now, partition)
+        self.raise_log_start(mp)
+
+    def raise_log_start(self, mp: MirrorPartition) -> None:
+        """Follow the source's log start, as far as the local high watermark allows."""
+        partition = self._broker.replicas.led(mp.tp)
+        if partition is None or mp.source_log_start <= partition.log.log_start_offset:
+            return
+        wanted = min(mp.source_log_start, partition.log.high_watermark)
+        if wanted > partition.log.log_start_offset:
+            partition.log.advance_log_start(wanted)
+
+    def _diverged(self, now: Instant, mp: MirrorPartition, data: PartitionData) -> None:
+        """The source ends our last epoch elsewhere: cut to where the two histories meet (second phase of D11)."""
+        partition = self._broker.replicas.led(mp.tp)
+        assert partition is not None, f"{mp.tp} is led here"
+        end = partition.log.log_end_offset
+        cut = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+        self._component.note_cut(mp, cut.offset, end, "the source's epoch ends there")
+        self._broker.replicas.cut(now, partition, cut.offset)
+
+    def _on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._resolve_range(now, fetcher, mp, LATEST)
+            return
+        self._broker.effects.append(Note(f"{mp.tp} source says {error.name}"))
+        self._component.refresh_soon(now, fetcher.key[0])
+        self._pause(now, fetcher, mp)
+
+    def _pause(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
+        mp.paused_until = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
+        self._broker.effects.append(SetTimer((self._component.name, "fetch", *fetcher.key), mp.paused_until))
+
+    # -- out of range -------------------------------------------------------------------------
+
+    def _resolve_range(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, which: int) -> None:
+        """Ask the source leader where its log ends (or begins), and go there."""
+        source = self._component.sources.get(fetcher.key[0])
+        if source is None:
+            return
+        mp.resolving = True
+        asked = ListOffsetsPartition(
+            partition_index=mp.tp.partition, current_leader_epoch=mp.source_epoch, timestamp=which
+        )
+        request = ListOffsetsRequest(
+            replica_id=-1, topics=[ListOffsetsTopic(name=mp.tp.topic, partitions=[asked])]
+        )
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            mp.resolving = False
+            if fetcher.partitions.get(mp.tp) is not mp:
+                return
+            if not isinstance(reply, ListOffsetsResponse) or reply.topics[0].partitions[0].error_code:
+                self._component.refresh_soon(later, fetcher.key[0])
+                self._pause(later, fetcher, mp)
+                return
+            self._on_range(later, fetcher, mp, which, reply.topics[0].partitions[0].offset)
+            self._fetch(later, fetcher)
+
+        source.send(now, fetcher.endpoint, "offsets", request, on_reply)
+
+    def _on_range(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, which: int, offset: int) -> None:
+        partition = self._broker.replicas.led(mp.tp)
+        if partition is None:
+            return
+        end = partition.log.log_end_offset
+        if which == LATEST and offset < end:
+            self._component.note_cut(mp, offset, end, "the source's log ends there")
+            self._broker.replicas.cut(now, partition, offset)
+        elif which == LATEST:
+            self._resolve_range(now, fetcher, mp, EARLIEST)
+        elif offset > end:
+            self._component.note_cut(mp, offset, end, "the source's log begins there")
+            self._broker.replicas.restart_at(now, partition, offset)

@@ -1,0 +1,1 @@
+"""One file for each mirror API (KIP-1279)."""

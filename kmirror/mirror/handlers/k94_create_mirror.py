@@ -1,0 +1,66 @@
+"""CreateMirror (94), decided by the controller: a mirror is its configs, stored as resource type MIRROR.
+
+The first mirror brings `__mirror_state` into being. The source is not contacted: that happens when
+the first topic is added. Left out: authorisation (D18).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.decisions import Decision
+from kmirror.cluster.handlers.k19_create_topics import Refused, topic_records
+from kmirror.cluster.internal_topics import creatable
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS, RESOURCE_MIRROR
+from kmirror.mirror.naming import problem_with_mirror
+from kmirror.mirror.source import parse_servers
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Scope, problem_with
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller import Controller
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, CreateMirrorRequest)
+    error, message = _check(controller, request)
+    if error:
+        return Decision((), CreateMirrorResponse(error_code=error, error_message=message))
+    records: list[Message] = []
+    if MIRROR_STATE_TOPIC not in controller.image.topics:
+        try:
+            records += topic_records(controller, creatable(MIRROR_STATE_TOPIC, controller.configs))
+        except Refused as refused:
+            return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
+    records += [
+        ConfigRecord(
+            resource_type=RESOURCE_MIRROR, resource_name=request.mirror_name, name=config.name, value=config.value
+        )
+        for config in request.config
+        if config.value is not None
+    ]
+    return Decision(records, CreateMirrorResponse(error_message=None))
+
+
+def _check(controller: Controller, request: CreateMirrorRequest) -> tuple[ErrorCode, str | None]:
+    problem = problem_with_mirror(request.mirror_name)
+    if problem is not None:
+        return ErrorCode.INVALID_MIRROR_NAME, problem
+    if (RESOURCE_MIRROR, request.mirror_name) in controller.image.configs:
+        return ErrorCode.MIRROR_ALREADY_EXISTS, f"Mirror '{request.mirror_name}' already exists."
+    values = {config.name: config.value for config in request.config if config.value is not None}
+    for name, value in values.items():
+        problem = problem_with(Scope.MIRROR, name, value)
+        if problem is not None:
+            return ErrorCode.INVALID_CONFIG, problem
+    servers = values.get(BOOTSTRAP_SERVERS, "")
+    entries = [entry for entry in servers.split(",") if entry.strip()]
+    if not entries or len(parse_servers(servers)) != len(entries):
+        return ErrorCode.INVALID_CONFIG, f"{BOOTSTRAP_SERVERS} must be a list of host:port pairs, not {servers!r}"
+    return ErrorCode.NONE, None

@@ -1,0 +1,61 @@
+"""DescribeMirrors (99): state, offsets and last mirrored epoch of the partitions that *this* broker leads.
+
+Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
+client does; so no partition is reported twice. The source's offset is its last stable offset, for
+that is how far a mirror can read (D22). Left out: authorized operations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.configs import mirror_names
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import (
+    DescribedMirror,
+    DescribeMirrorsResponse,
+    PartitionDetail,
+    TopicPartitions,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+
+def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, DescribeMirrorsRequest)
+    known = mirror_names(component.broker.image)
+    response = DescribeMirrorsResponse()
+    for mirror in request.mirror_names or known:
+        described = DescribedMirror(mirror_name=mirror)
+        response.mirrors.append(described)
+        if mirror not in known:
+            described.error_code = ErrorCode.UNKNOWN_MIRROR
+            continue
+        topics: dict[str, TopicPartitions] = {}
+        for tp, mp in sorted(component.partitions.items()):
+            if mp.assignment.mirror == mirror:
+                topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
+                topic.partitions.append(_detail(component, mp))
+        described.topics = list(topics.values())
+    inbound.reply(response)
+
+
+def _detail(component: MirrorComponent, mp: MirrorPartition) -> PartitionDetail:
+    state = MirrorState.UNKNOWN if mp.state is None else mp.state
+    detail = PartitionDetail(
+        partition_index=mp.tp.partition, state=state.name, last_mirror_epoch=max(-1, mp.last_mirrored_epoch)
+    )
+    partition = component.broker.replicas.led(mp.tp)
+    if partition is not None:
+        detail.destination_offset = partition.log.log_end_offset
+    if mp.source_offset >= 0:
+        detail.source_offset = mp.source_offset
+        detail.lag = max(0, mp.source_offset - detail.destination_offset)
+    return detail

@@ -1,0 +1,62 @@
+"""One mirrored partition at the destination's leader: what is persisted, and what is under way.
+
+Everything but the persisted state is forgotten when the leadership ends, and found again by the
+next leader: from the log, the metadata image, and the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.naming import Assignment
+from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.uuid import Uuid
+
+
+@dataclass(slots=True)
+class MirrorPartition:
+    tp: TopicPartition
+    topic_id: Uuid
+    assignment: Assignment
+    state: MirrorState | None = None
+    """The persisted state; None until the coordinator has told it."""
+    last_mirrored_epoch: int = -1
+    busy: bool = False
+    """A question or a write is under way; whoever ends it looks at the partition again."""
+    retry_at: Instant = 0
+    reason: str = ""
+    """Why the partition waits or failed, for people."""
+
+    # PREPARING and STOPPING
+    cut_at: int | None = None
+    """Where this leader cut its log in the present state; None before the cut."""
+    lost: tuple[int, int] | None = None
+    """The range [first, end) that the last cut removed."""
+
+    # MIRRORING
+    source_epoch: int = -1
+    source_offset: int = -1
+    """Where a read_committed fetch from the source ends; -1 while it is not known (D22)."""
+    source_log_start: int = -1
+    paused_until: Instant = 0
+    resolving: bool = False
+    bumping: bool = False
+
+    @property
+    def key(self) -> StateKey:
+        return StateKey(self.assignment.mirror, self.topic_id, self.tp.partition)
+
+    def enter(self, state: MirrorState) -> None:
+        """A new state is persisted: what was under way in the old one is over."""
+        self.state = state
+        self.cut_at = None
+        self.reason = ""
+        self.retry_at = 0
+        if state is not MirrorState.MIRRORING:
+            self.resolving = False
+            self.paused_until = 0
+        if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
+            self.source_offset = -1

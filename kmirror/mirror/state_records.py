@@ -1,0 +1,107 @@
+"""`__mirror_state`: records, keys, and where a partition's state lives (D8).
+
+Both record types are keyed by (mirror, topic id, partition), so that compaction keeps one of each
+for every mirrored partition; the KIP's key, the mirror's name alone, would keep one for the mirror.
+
+The last mirrored epoch has two values below zero. -1, the wire's own: not settled for this stop.
+-2: settled, and nothing had ever been mirrored. Without the second a new leader that takes over a
+stop could not tell an epoch that was never settled from one that does not exist, and would take
+the epoch of its own producer reset for it (D10, D15). Other clusters are told -1 for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kmirror.cluster.coordinators.runtime import KeyValue, partition_for
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
+from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
+from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
+from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
+from kmirror.protocol.records import decode_key, decode_value, encode_key, encode_value
+from kmirror.protocol.uuid import Uuid
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+
+NOT_SETTLED = -1
+NEVER_MIRRORED = -2
+VALUE_VERSION = 0
+
+
+class StateKey(NamedTuple):
+    mirror: str
+    topic_id: Uuid
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """What is persisted of one mirrored partition."""
+
+    topic: str = ""
+    state: MirrorState = MirrorState.UNKNOWN
+    leader_epoch: int = -1
+    last_mirrored_epoch: int = NOT_SETTLED
+
+
+NOTHING = PartitionState()
+
+
+def state_partition(key: StateKey, count: int) -> int:
+    """Return the partition of `__mirror_state` that holds `key`, of `count`."""
+    return partition_for(f"{key.mirror}:{key.topic_id}:{key.partition}", count)
+
+
+def mirror_partition(mirror: str, count: int) -> int:
+    """Return the partition whose leader does the metadata sync of `mirror`."""
+    return partition_for(mirror, count)
+
+
+def state_record(key: StateKey, topic: str, state: MirrorState, leader_epoch: int) -> KeyValue:
+    """Return the record that persists a state."""
+    value = MirrorPartitionStateValue(
+        topic_name=topic, partition=key.partition, state=state, leader_epoch=leader_epoch
+    )
+    name = MirrorPartitionStateKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
+    return encode_key(name), encode_value(value, VALUE_VERSION)
+
+
+def epoch_record(key: StateKey, topic: str, last_mirrored_epoch: int) -> KeyValue:
+    """Return the record that persists a last mirrored epoch."""
+    entry = Partition(partition_index=key.partition, last_mirror_epoch=last_mirrored_epoch)
+    value = LastMirrorEpochsValue(topics=[Topic(name=topic, partitions=[entry])])
+    name = LastMirrorEpochsKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
+    return encode_key(name), encode_value(value, VALUE_VERSION)
+
+
+class MirrorShard:
+    """All states in one partition of `__mirror_state`."""
+
+    def __init__(self) -> None:
+        self.partitions: dict[StateKey, PartitionState] = {}
+
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        name = decode_key(MIRROR_STATE_TOPIC, key)
+        assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
+        at = StateKey(name.mirror_name, name.topic_id, name.partition)
+        before = self.partitions.get(at, NOTHING)
+        found = decode_value(MIRROR_STATE_TOPIC, name, value)
+        data = None if found is None else found[0]
+        topic, state, leader_epoch, epoch = (
+            before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch,
+        )
+        if isinstance(name, LastMirrorEpochsKey):
+            epoch = NOT_SETTLED
+            if isinstance(data, LastMirrorEpochsValue) and data.topics and data.topics[0].partitions:
+                topic = data.topics[0].name
+                epoch = data.topics[0].partitions[0].last_mirror_epoch
+        elif isinstance(data, MirrorPartitionStateValue):
+            topic, state, leader_epoch = data.topic_name, MirrorState(data.state), data.leader_epoch
+        else:
+            state, leader_epoch = MirrorState.UNKNOWN, -1
+        after = PartitionState(topic, state, leader_epoch, epoch)
+        if after.state is MirrorState.UNKNOWN and after.last_mirrored_epoch == NOT_SETTLED:
+            self.partitions.pop(at, None)
+        else:
+            self.partitions[at] = after

@@ -1,0 +1,87 @@
+"""Metadata sync, by the mirror's coordinator alone (D17): topics that do not exist here yet are created.
+
+A created topic has the source's id and partition count. The source's cluster id is remembered in the
+mirror's config the first time it is seen, and never overwritten (D15, D16).
+Left out so far: partition growth, configs, groups, ACLs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Note
+from kmirror.mirror.configs import RESOURCE_MIRROR, SOURCE_CLUSTER_ID
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+    from kmirror.mirror.source import SourceCluster
+
+USE_DEFAULT = -1
+SET = 0
+
+
+class MetadataSync:
+    def __init__(self, component: MirrorComponent) -> None:
+        self._component = component
+        self._broker = component.broker
+        self._creating: dict[str, None] = {}
+        self._remembering: dict[str, None] = {}
+
+    def run(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+        """Bring the destination's metadata of `mirror` in line with what the source just said."""
+        if not self._component.coordinates(mirror):
+            return
+        self._remember_source(now, mirror, source)
+        for topic in self._component.topics_of(mirror):
+            assignment = self._component.assignments[topic]
+            known = source.topics.get(topic)
+            if assignment.wish is Wish.MIRROR and topic not in self._broker.image.topics and known is not None:
+                self._create(now, topic, CreatableTopic(
+                    name=topic, num_partitions=known.partitions, replication_factor=USE_DEFAULT,
+                    mirror_info=MirrorInfo(topic_id=known.topic_id),
+                ))
+
+    def _remember_source(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+        if self._component.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
+            return
+        self._remembering[mirror] = None
+        config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=SET, value=source.cluster_id)
+        request = IncrementalAlterConfigsRequest(
+            resources=[
+                AlterConfigsResource(resource_type=RESOURCE_MIRROR, resource_name=mirror, configs=[config])
+            ]
+        )
+
+        def on_reply(_: Instant, reply: Message | None) -> None:
+            self._remembering.pop(mirror, None)
+
+        self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)
+
+    def _create(self, now: Instant, topic: str, wanted: CreatableTopic) -> None:
+        if topic in self._creating:
+            return
+        self._creating[topic] = None
+        request = CreateTopicsRequest(topics=[wanted], timeout_ms=30_000)
+
+        def on_reply(_: Instant, reply: Message | None) -> None:
+            self._creating.pop(topic, None)
+            if isinstance(reply, CreateTopicsResponse) and reply.topics[0].error_code not in (
+                ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS,
+            ):
+                row = reply.topics[0]
+                self._broker.effects.append(
+                    Note(f"cannot create {topic}: {ErrorCode(row.error_code).name} {row.error_message}")
+                )
+
+        self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)

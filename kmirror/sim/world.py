@@ -1,0 +1,270 @@
+"""The world: a heap of events in virtual time, the nodes they go to, and the trace of it all.
+
+Events at the same instant happen in the order in which they were planned. A node that dies takes
+its timers and links with it; what it wrote to its disk stays. One seed is one run: nothing here
+reads a clock, iterates a set, or depends on the address of an object.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kmirror.errors import SimulationFailure
+from kmirror.kernel.clock import Duration, Instant
+from kmirror.kernel.events import (
+    CancelTimer,
+    ClientGone,
+    CloseLink,
+    Connection,
+    Disconnect,
+    Effect,
+    Event,
+    LinkClosed,
+    Node,
+    Note,
+    Reply,
+    RequestReceived,
+    ResponseReceived,
+    Send,
+    SetTimer,
+    Started,
+    TimerFired,
+    TimerKey,
+)
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.trace import Trace
+from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
+
+START: Instant = 1_798_761_600 * 1_000_000
+"""2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
+
+MakeNode = Callable[[], Node]
+
+
+@dataclass(slots=True)
+class Process:
+    """A place where a node runs; it may die and be started anew."""
+
+    name: str
+    make: MakeNode
+    node: Node | None = None
+    incarnation: int = 0
+    timers: dict[TimerKey, int] = field(default_factory=dict)
+
+
+class World:
+    """Virtual time and everything in it."""
+
+    def __init__(self, seed: int, network: NetworkOptions | None = None) -> None:
+        self.seed = seed
+        self.now: Instant = START
+        self.rng = Rng(seed)
+        self.trace = Trace()
+        self.network = Network(self.rng.split("network"), network or NetworkOptions())
+        self.processes: dict[str, Process] = {}
+        self.after_event: list[Callable[[Instant], None]] = []
+        """Called after every event: checkers of invariants."""
+        self.events = 0
+        self._heap: list[tuple[Instant, int, Callable[[], None]]] = []
+        self._sequence = 0
+        self._links: dict[LinkKey, Link] = {}
+        self._served: dict[Connection, Link] = {}
+        self._link_count = 0
+        self._timer_count = 0
+
+    # -- processes ----------------------------------------------------------------------------
+
+    def add(self, name: str, site: str, endpoint: Endpoint | None, make: MakeNode) -> None:
+        """Place a process; `start` brings it to life."""
+        assert name not in self.processes, f"{name} is there already"
+        self.processes[name] = Process(name, make)
+        self.network.add(name, site, endpoint)
+
+    def start(self, name: str) -> None:
+        process = self.processes[name]
+        assert process.node is None, f"{name} runs already"
+        process.node = process.make()
+        process.incarnation += 1
+        self.trace.add(self.now, name, "started")
+        self._deliver(name, process.incarnation, Started())
+
+    def kill(self, name: str) -> None:
+        """End a process at once; what is on its disk stays, everything else is gone."""
+        process = self.processes[name]
+        assert process.node is not None, f"{name} does not run"
+        process.node = None
+        process.timers.clear()
+        self.trace.add(self.now, name, "killed")
+        for link in [link for link in self._links.values() if name in (link.client, link.server)]:
+            self._close(link, tell_client=link.server == name, tell_server=link.client == name)
+
+    def runs(self, name: str) -> bool:
+        return self.processes[name].node is not None
+
+    # -- time ---------------------------------------------------------------------------------
+
+    def at(self, when: Instant, action: Callable[[], None]) -> None:
+        """Plan `action`; plans for the same instant are carried out in the order they were made."""
+        assert when >= self.now, "the past is over"
+        self._sequence += 1
+        heapq.heappush(self._heap, (when, self._sequence, action))
+
+    def step(self) -> bool:
+        """Carry out the next plan; False if there is none."""
+        if not self._heap:
+            return False
+        self.now, _, action = heapq.heappop(self._heap)
+        self.events += 1
+        action()
+        for check in self.after_event:
+            check(self.now)
+        return True
+
+    def run_for(self, span: Duration) -> None:
+        """Let `span` microseconds pass."""
+        self.run_to(self.now + span)
+
+    def run_to(self, until: Instant) -> None:
+        while self._heap and self._heap[0][0] <= until:
+            self.step()
+        self.now = max(self.now, until)
+
+    def run_until(self, condition: Callable[[], bool], *, within: Duration, what: str) -> None:
+        """Run until `condition` holds; SimulationFailure if it does not within `within` microseconds."""
+        deadline = self.now + within
+        while not condition():
+            if not self._heap or self._heap[0][0] > deadline:
+                raise SimulationFailure(
+                    f"waited {within // 1_000_000} virtual seconds for: {what}", seed=self.seed, at_us=self.now
+                )
+            self.step()
+
+    def perform(self, name: str, effects: list[Effect]) -> None:
+        """Carry out what a process wants without an event: how a script acts through its client."""
+        for effect in effects:
+            self._carry_out(self.processes[name], effect)
+
+    # -- events and effects -------------------------------------------------------------------
+
+    def _deliver(self, name: str, incarnation: int, event: Event) -> None:
+        process = self.processes[name]
+        if process.node is None or process.incarnation != incarnation:
+            return
+        match event:
+            case RequestReceived(connection, frame):
+                self.trace.bytes(self.now, name, f"request from {connection[0]} {len(frame)} B", frame)
+            case ResponseReceived(peer, channel, frame):
+                self.trace.bytes(self.now, name, f"response from {peer} on {channel} {len(frame)} B", frame)
+            case TimerFired(key):
+                self.trace.add(self.now, name, f"timer {key}")
+            case LinkClosed(peer, channel):
+                self.trace.add(self.now, name, f"link to {peer} on {channel} closed")
+            case _:
+                self.trace.add(self.now, name, type(event).__name__)
+        for effect in process.node.handle(self.now, event):
+            self._carry_out(process, effect)
+
+    def _carry_out(self, process: Process, effect: Effect) -> None:
+        match effect:
+            case Send(peer, channel, frame):
+                self._send(process, peer, channel, frame)
+            case Reply(connection, frame):
+                self._reply(process, connection, frame)
+            case SetTimer(key, at):
+                self._set_timer(process, key, at)
+            case CancelTimer(key):
+                process.timers.pop(key, None)
+            case CloseLink(peer, channel):
+                link = self._links.get((process.name, peer, channel))
+                if link is not None:
+                    self._close(link, tell_client=False, tell_server=True)
+            case Disconnect(connection):
+                served = self._served.get(connection)
+                if served is not None:
+                    self._close(served, tell_client=True, tell_server=False)
+            case Note(text):
+                self.trace.add(self.now, process.name, text)
+
+    def _set_timer(self, process: Process, key: TimerKey, at: Instant) -> None:
+        self._timer_count += 1
+        number = process.timers[key] = self._timer_count
+        incarnation = process.incarnation
+
+        def fire() -> None:
+            if process.incarnation == incarnation and process.timers.get(key) == number:
+                del process.timers[key]
+                self._deliver(process.name, incarnation, TimerFired(key))
+
+        self.at(max(at, self.now), fire)
+
+    # -- links --------------------------------------------------------------------------------
+
+    def _send(self, process: Process, peer: Endpoint, channel: str, frame: bytes) -> None:
+        key = (process.name, peer, channel)
+        link = self._links.get(key)
+        if link is None:
+            server = self.network.addresses.get(peer)
+            if server is None or not self.runs(server):
+                self._refuse(process, peer, channel)
+                return
+            self._link_count += 1
+            link = self._links[key] = Link(key, self._link_count, process.name, server)
+            self._served[self._connection(link)] = link
+        if self.network.is_cut(link.client, link.server):
+            return
+        link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at)
+        server, incarnation = link.server, self.processes[link.server].incarnation
+        connection = self._connection(link)
+
+        def arrive() -> None:
+            if link.open:
+                self._deliver(server, incarnation, RequestReceived(connection, frame))
+
+        self.at(link.there_at, arrive)
+
+    def _reply(self, process: Process, connection: Connection, frame: bytes) -> None:
+        link = self._served.get(connection)
+        if link is None or not link.open or self.network.is_cut(link.client, link.server):
+            return
+        link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at)
+        incarnation = self.processes[link.client].incarnation
+        _, peer, channel = link.key
+
+        def arrive() -> None:
+            if link.open:
+                self._deliver(link.client, incarnation, ResponseReceived(peer, channel, frame))
+
+        self.at(link.back_at, arrive)
+
+    def _refuse(self, process: Process, peer: Endpoint, channel: str) -> None:
+        """Nobody listens there: the sender learns it after a round trip."""
+        incarnation = process.incarnation
+
+        def arrive() -> None:
+            self._deliver(process.name, incarnation, LinkClosed(peer, channel))
+
+        self.at(self.now + 1000, arrive)
+
+    def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
+        link.open = False
+        self._links.pop(link.key, None)
+        connection = self._connection(link)
+        self._served.pop(connection, None)
+        if self.network.is_cut(link.client, link.server):
+            return
+        if tell_client and self.runs(link.client):
+            incarnation = self.processes[link.client].incarnation
+            _, peer, channel = link.key
+            when = self.network.arrival(self.now, link.server, link.client, link.back_at)
+            self.at(when, lambda: self._deliver(link.client, incarnation, LinkClosed(peer, channel)))
+        if tell_server and self.runs(link.server):
+            served_by = self.processes[link.server].incarnation
+            when = self.network.arrival(self.now, link.client, link.server, link.there_at)
+            self.at(when, lambda: self._deliver(link.server, served_by, ClientGone(connection)))
+
+    @staticmethod
+    def _connection(link: Link) -> Connection:
+        return (link.client, link.key[2], link.number)

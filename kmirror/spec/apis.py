@@ -1,0 +1,77 @@
+"""Which APIs are served, in which versions, by whom, and what is left out: one row each.
+
+`needs_mirror` rows and the versions from `mirror_from` on are served only while feature
+mirror.version is 1 (D1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    key: int
+    name: str
+    first: int
+    last: int
+    roles: tuple[str, ...]
+    mirror_from: int | None = None
+    """First version that exists only with mirror.version 1."""
+    left_out: str = ""
+
+
+_BROKER = ("broker",)
+_CONTROLLER = ("controller",)
+_BOTH = ("broker", "controller")
+
+ROWS: tuple[Served, ...] = (
+    Served(0, "Produce", 3, 13, _BROKER, left_out="quotas, transaction verification (KIP-890)"),
+    Served(1, "Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
+    Served(2, "ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
+    Served(3, "Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
+    Served(10, "FindCoordinator", 0, 7, _BROKER, 7, left_out="group and share coordinators"),
+    Served(18, "ApiVersions", 0, 4, _BOTH),
+    Served(19, "CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
+    Served(22, "InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
+    Served(23, "OffsetForLeaderEpoch", 2, 4, _BROKER),
+    Served(24, "AddPartitionsToTxn", 0, 3, _BROKER, left_out="batched verification between brokers (v4+)"),
+    Served(26, "EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
+    Served(27, "WriteTxnMarkers", 1, 1, _BROKER),
+    Served(44, "IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
+    Served(56, "AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
+    Served(58, "Envelope", 0, 0, _CONTROLLER, left_out="authorisation of the principal"),
+    Served(62, "BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
+    Served(63, "BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
+    Served(67, "AllocateProducerIds", 0, 0, _CONTROLLER),
+    Served(94, "CreateMirror", 0, 0, _BOTH, 0),
+    Served(95, "AddTopicsToMirror", 0, 0, _BOTH, 0),
+    Served(96, "RemoveTopicsFromMirror", 0, 0, _BOTH, 0),
+    Served(98, "ListMirrors", 0, 0, _BROKER, 0),
+    Served(99, "DescribeMirrors", 0, 0, _BROKER, 0),
+    Served(100, "ReadMirrorStates", 0, 0, _BROKER, 0),
+    Served(101, "WriteMirrorStates", 0, 0, _BROKER, 0),
+    Served(105, "BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
+)
+
+BY_KEY: Mapping[int, Served] = {row.key: row for row in ROWS}
+
+
+@cache
+def versions_served(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]:
+    """Return api key to (first, last) version for a node of `role`; do not change the result."""
+    served = {}
+    for row in ROWS:
+        last = row.last if mirror or row.mirror_from is None else row.mirror_from - 1
+        if role in row.roles and last >= row.first:
+            served[row.key] = (row.first, last)
+    return served
+
+
+def version_served(api_key: int | None, *, mirror: bool) -> int:
+    """Return the newest version of `api_key` that any node of a cluster serves."""
+    assert api_key is not None, "not a request"
+    row = BY_KEY[api_key]
+    return row.last if mirror or row.mirror_from is None else row.mirror_from - 1
