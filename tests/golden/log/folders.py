@@ -1,0 +1,124 @@
+"""Partition folders that a real broker wrote: a sample in the repository, all of them where they are at hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import DAY_MS, LogConfig
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import PartitionLog
+from kmirror.log.store import LOG_START_OFFSET
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "log"
+FIXTURES = Path("/work/shared/fixtures")
+
+# index.interval.bytes of the topics whose config says so; the brokers' own topics had 200 at first.
+INTERVALS = {
+    "clients": 100,
+    "codecs": 256,
+    "compacted": 150,
+    "compacted-fast": 150,
+    "idem": 128,
+    "logappend": 256,
+    "retention": 200,
+    "txn": 200,
+    "epochs": 100,
+    "ule": 100,
+    "crashed": 100,
+    "v2": 200,
+    "v2-append": 200,
+    "v2-compacted": 100,
+}
+# The brokers of these runs were started again a while after the records were written, so they forgot producers.
+RESTARTED_MS = 1_795_248_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One partition folder; `told` is what the live broker answered about it, `run` the log directory."""
+
+    run: str
+    name: str
+    path: Path
+    log_start: int | None
+    told: dict[str, Any] | None
+
+    @property
+    def tp(self) -> TopicPartition:
+        topic, _, partition = self.name.rpartition("-")
+        return TopicPartition(topic, int(partition))
+
+    def config(self, **fields: Any) -> LogConfig:
+        interval = INTERVALS.get(self.tp.topic, 4096)
+        if self.run.startswith("legacy") and self.tp.topic == "txn":
+            interval = 100
+        return LogConfig(index_interval_bytes=interval, producer_id_expiration_ms=DAY_MS, **fields)
+
+    @property
+    def opened_ms(self) -> int:
+        return 0 if self.run.startswith(("kraft", "legacy")) else RESTARTED_MS
+
+    def files(self) -> dict[str, bytes]:
+        """All files but segments, as they are on disk."""
+        return {
+            path.name: path.read_bytes()
+            for path in sorted(self.path.iterdir())
+            if path.suffix not in (".log", ".deleted", ".checkpoint") and path.name != "quorum-state"
+        }
+
+    def store(self, *, only_segments: bool = False) -> MemoryStore:
+        segments = {int(path.stem): path.read_bytes() for path in self.path.glob("*.log")}
+        files = {} if only_segments else self.files()
+        if self.log_start is not None:
+            files[LOG_START_OFFSET] = b"%d" % self.log_start
+        return MemoryStore.from_files(segments, files)
+
+    def open(self, store: MemoryStore | None = None, **options: Any) -> PartitionLog:
+        return PartitionLog.open(self.tp, store or self.store(), self.config(), now_ms=self.opened_ms, **options)
+
+
+def _checkpoint(path: Path) -> dict[str, int]:
+    if not path.exists():
+        return {}
+    rows = (line.rsplit(" ", 2) for line in path.read_text().splitlines()[2:])
+    return {f"{topic}-{partition}": int(offset) for topic, partition, offset in rows}
+
+
+def _folders(run: str, directory: Path, told: dict[str, Any]) -> list[Folder]:
+    starts = _checkpoint(directory / "log-start-offset-checkpoint")
+    return [
+        Folder(run, path.name, path, starts.get(path.name), told.get(path.name))
+        for path in sorted(directory.iterdir())
+        if path.is_dir() and any(path.glob("*.log")) and path.name.rpartition("-")[2].isdigit()
+    ]
+
+
+@cache
+def sample() -> tuple[Folder, ...]:
+    told = json.loads((SAMPLE / "offsets.json").read_text())
+    runs = ["kraft-4.3", "epochs-4.3/broker-1", "epochs-4.3/broker-2", "epochs-4.3/broker-3", "crash-4.3/data"]
+    return tuple(folder for run in runs for folder in _folders(run, SAMPLE / run, told.get(run, {})))
+
+
+@cache
+def wide() -> tuple[Folder, ...]:
+    """Every folder of the fixtures; empty where they are not at hand. Which of them are v2 is for the test to say."""
+    if not FIXTURES.exists():
+        return ()
+    found: list[Folder] = []
+    for run in ("kraft-4.3", "epochs-4.3", "crash-4.3", "legacy-2.1"):
+        told = json.loads((FIXTURES / run / "offsets.json").read_text())
+        directories = ["broker-1/data", "broker-2/data", "broker-3/data"] if run == "epochs-4.3" else ["data"]
+        for directory in directories:
+            mine = told if directory in ("data", "broker-1/data") else {}
+            found.extend(_folders(f"{run}/{directory}", FIXTURES / run / directory, mine))
+    return tuple(found)
+
+
+def name_of(folder: Folder) -> str:
+    return f"{folder.run}:{folder.name}"

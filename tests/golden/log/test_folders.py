@@ -1,0 +1,143 @@
+"""A folder that a real broker wrote is opened as that broker knew it, and left as that broker left it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kmirror.log.epochs import decode_checkpoint, encode_checkpoint
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, offset_of
+from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, RECOVERY_POINT
+from kmirror.records.batch import UnsupportedMagic
+from tests.golden.log.folders import SAMPLE, Folder, name_of, sample, wide
+
+INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
+OURS = {HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
+
+
+def is_legacy(folder: Folder) -> bool:
+    try:
+        folder.open(folder.store(only_segments=True))
+    except UnsupportedMagic:
+        return True
+    return False
+
+
+def v2_folders() -> list[Folder]:
+    return [*sample(), *(folder for folder in wide() if not is_legacy(folder))]
+
+
+V2 = v2_folders()
+every_v2 = pytest.mark.parametrize("folder", V2, ids=map(name_of, V2))
+
+
+def producers(log: PartitionLog) -> list[dict[str, int | None]]:
+    """The table in the words of DescribeProducers."""
+    return [
+        {
+            "producer_id": entry.producer_id,
+            "producer_epoch": entry.producer_epoch,
+            "last_sequence": entry.last_sequence,
+            "last_timestamp": entry.last_timestamp,
+            "coordinator_epoch": entry.coordinator_epoch if entry.coordinator_epoch >= 0 else None,
+            "current_transaction_start_offset": entry.txn_first_offset if entry.txn_first_offset >= 0 else None,
+        }
+        for _, entry in sorted(log.producers.entries.items())
+    ]
+
+
+@pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
+@every_v2
+def test_offsets_and_producers_are_what_the_broker_told(folder: Folder, recovery_point: int) -> None:
+    log = folder.open(recovery_point=recovery_point)
+    log.update_high_watermark(log.log_end_offset)
+    told = folder.told
+    if told is None or folder.tp.topic in INTERNAL:  # These were written to after the broker was asked.
+        return
+    assert log.log_start_offset == told["earliest"]["offset"]
+    assert log.log_end_offset == told["latest"]["offset"]
+    assert log.last_stable_offset == told["lso"]
+    if folder.run.startswith("epochs"):
+        return  # Asked before the last restart, at which this broker forgot the producers.
+    if isinstance(told.get("producers"), list):
+        assert producers(log) == sorted(told["producers"], key=lambda row: row["producer_id"])
+
+
+@every_v2
+def test_epochs_are_those_of_the_checkpoint_as_far_as_the_log_reaches(folder: Folder) -> None:
+    data = folder.files().get(LEADER_EPOCH_CHECKPOINT)
+    log = folder.open()
+    if data is None:
+        return
+    # A leader that wrote nothing has an entry at the log end. Kafka drops it when it opens the log, as we do.
+    kept = [entry for entry in decode_checkpoint(data) if entry.start_offset < log.log_end_offset]
+    assert log.epochs.entries == kept
+    assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == encode_checkpoint(kept)
+
+
+@every_v2
+def test_epochs_can_be_read_off_the_batches_alone(folder: Folder) -> None:
+    told = folder.open().epochs
+    found = folder.open(folder.store(only_segments=True)).epochs
+    written = {batch.partition_leader_epoch for batch in folder.open().batches(0)}
+    assert {entry.epoch for entry in found.entries} == written
+    for entry in found.entries:
+        # Compaction may have taken the first batch of an epoch, so what is found may begin later.
+        assert told.start_offset_of(entry.epoch) <= entry.start_offset
+
+
+@pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
+@every_v2
+def test_a_closed_log_leaves_the_files_that_the_broker_left(folder: Folder, recovery_point: int) -> None:
+    before = folder.files()
+    log = folder.open(recovery_point=recovery_point)
+    log.close()
+    after = {name: log.store.read_file(name) for name in log.store.files() if name not in OURS}
+    for name in {*before, *after} - {LEADER_EPOCH_CHECKPOINT}:
+        if before.get(name) != after.get(name):
+            assert is_excused(folder, log, name, recovery_point), name
+
+
+def is_excused(folder: Folder, log: PartitionLog, name: str, recovery_point: int) -> bool:
+    """Files that also Kafka would not leave like this if it opened the folder once more."""
+    snapshot = offset_of(name, SNAPSHOT_SUFFIX)
+    if snapshot is not None and snapshot <= log.log_start_offset:
+        return True  # A snapshot at or below the log start is deleted when the log is opened.
+    if recovery_point == 0 and name.endswith(("index",)):
+        # Rows depend on restarts, on cuts, and on the index interval, which changed for some topics.
+        changed = (*INTERNAL, "plain", "work", "crashed-compact", "ule")
+        return folder.tp.topic in changed
+    return False
+
+
+CONSUMED = json.loads((SAMPLE / "consumed.json").read_text())
+KRAFT = [folder for folder in sample() if folder.run == "kraft-4.3"]
+
+
+@pytest.mark.parametrize("folder", KRAFT, ids=map(name_of, KRAFT))
+def test_a_read_committed_reader_gets_what_a_real_consumer_got(folder: Folder) -> None:
+    log = folder.open(folder.store(only_segments=True))
+    log.update_high_watermark(log.log_end_offset)
+    assert consume(log, log.high_watermark, committed=False) == CONSUMED[folder.name]["all"]
+    assert consume(log, log.last_stable_offset, committed=True) == CONSUMED[folder.name]["committed"]
+
+
+def consume(log: PartitionLog, bound: int, *, committed: bool) -> list[int]:
+    """The offsets that a consumer delivers, with Kafka's rule for aborted transactions, in small fetches."""
+    offset, delivered = log.log_start_offset, list[int]()
+    while True:
+        result = log.read(offset, max_bytes=600, end_offset=bound)
+        if result.end_offset <= offset:
+            return delivered
+        aborted = sorted(log.aborted_transactions(offset, result.end_offset), key=lambda txn: txn.first_offset)
+        inside: set[int] = set()
+        for batch in log.batches(offset, result.end_offset):
+            while aborted and aborted[0].first_offset <= batch.last_offset:
+                inside.add(aborted.pop(0).producer_id)
+            if batch.is_control:
+                inside.discard(batch.producer_id)
+            elif not (committed and batch.is_transactional and batch.producer_id in inside):
+                delivered += [record.offset for record in batch.records() if record.offset >= offset]
+        offset = result.end_offset

@@ -1,0 +1,62 @@
+"""After a crash, and after an unclean election, the log ends up as it did on a real broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.partition_log import PartitionLog
+from kmirror.log.state_files import LOG_SUFFIX, file_name
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
+from tests.golden.log.folders import SAMPLE, Folder
+
+CRASH, EPOCHS = SAMPLE / "crash-4.3", SAMPLE / "epochs-4.3"
+
+
+def folder(path: Path, run: str) -> Folder:
+    return Folder(run, path.name, path, None, None)
+
+
+def segments(log: PartitionLog) -> dict[str, bytes]:
+    return {file_name(base, LOG_SUFFIX): bytes(log.store.view(base)) for base in log.store.segments()}
+
+
+@pytest.mark.parametrize("name", ["crashed-0", "crashed-1"])
+def test_what_recovery_leaves(name: str) -> None:
+    before, after = folder(CRASH / "before" / name, "crash"), folder(CRASH / "data" / name, "crash")
+    with pytest.raises(CorruptBatch) as caught:
+        before.open()
+    log = before.open(repair=True)
+    assert log.repair is not None and log.repair.position == caught.value.position
+    expected = {path.name: path.read_bytes() for path in after.path.glob("*.log")}
+    found = segments(log)
+    last = max(found)
+    # The new leader of the recovered log has written to it since: a marker that aborts the open transaction.
+    assert expected[last].startswith(found[last])
+    assert {key: found[key] for key in found if key != last} == {key: expected[key] for key in expected if key != last}
+    epochs = after.open().epochs
+    log.append_as_follower(expected[last][len(found[last]) :], max_epoch=epochs.latest_epoch())
+    log.close()
+    assert segments(log) == expected
+    for base in log.store.segments():
+        for suffix in (".index", ".timeindex"):
+            assert log.store.read_file(file_name(base, suffix)) == after.files()[file_name(base, suffix)]
+    snapshot = file_name(log.log_end_offset, ".snapshot")
+    assert log.store.read_file(snapshot) == after.files()[snapshot]
+
+
+def test_a_replica_that_had_records_of_an_unclean_election_ends_up_like_the_leader() -> None:
+    leader = folder(EPOCHS / "broker-3" / "ule-0", "epochs").open()
+    log = folder(EPOCHS / "before-broker-2" / "ule-0", "epochs").open(repair=True)
+    lost = log.log_end_offset
+    epoch, end_offset = leader.end_offset_for_epoch(log.latest_epoch)
+    assert end_offset < lost, "the replica has what the leader never had"
+    log.truncate_to(min(end_offset, log.end_offset_for_epoch(epoch).end_offset))
+    while log.log_end_offset < leader.log_end_offset:
+        read = leader.read(log.log_end_offset, max_bytes=500, end_offset=leader.log_end_offset)
+        log.append_as_follower(read.records, max_epoch=leader.latest_epoch)
+    real = folder(EPOCHS / "broker-2" / "ule-0", "epochs")
+    assert segments(log) == {path.name: path.read_bytes() for path in real.path.glob("*.log")}
+    assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == real.files()[LEADER_EPOCH_CHECKPOINT]
