@@ -44,17 +44,36 @@ class Schemas:
         return [m for _, m in sorted(self.messages.items()) if m.valid]
 
 
+def mirroring_keys(root: Path) -> dict[str, int]:
+    """The API keys of KIP-1279, which stand in one table: the KIP leaves them open, and releases take them."""
+    path = root / "mirroring.json"
+    if not path.exists():
+        return {}
+    keys: dict[str, int] = load_json(path.read_text(encoding="utf-8"))["apiKeys"]
+    return keys
+
+
+def _with_key(raw: Any, keys: Mapping[str, int]) -> Any:
+    if not isinstance(raw, Mapping) or "apiKey" in raw or raw.get("type") not in ("request", "response"):
+        return raw
+    api = str(raw.get("name")).removesuffix("Request").removesuffix("Response")
+    return {"apiKey": keys[api], **raw} if api in keys else raw
+
+
 def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list[SchemaFile]:
     """Every schema file under `root`, in a stable order; SchemaError for text that is not JSON."""
     found = []
     faults = []
+    keys = mirroring_keys(root)
     for folder in folders:
         for path in sorted((root / folder).glob("*.json")):
             source = f"{folder}/{path.name}"
             try:
-                found.append(SchemaFile(folder, source, load_json(path.read_text(encoding="utf-8"))))
+                raw = load_json(path.read_text(encoding="utf-8"))
             except ValueError as error:
                 faults.append(Fault(source, "", "", f"this is not JSON: {error}"))
+                continue
+            found.append(SchemaFile(folder, source, _with_key(raw, keys) if folder == "mirroring" else raw))
     if faults:
         raise SchemaError(faults)
     return found

@@ -9,10 +9,13 @@ from pathlib import Path
 from codegen.errors import generate_error_codes
 from codegen.lint import lint_file
 from codegen.load import ROOT, SchemaError, load
+from codegen.lock import generate_lock, read_lock
 from codegen.messages import generate_message
 from codegen.registry import generate_package, generate_registry
+from codegen.upstream import UpstreamError, compare, read_upstream
 
 GENERATED = "kmirror/protocol/gen"
+LOCK = "schemas/LOCK.json"
 ERROR_CODES = "kmirror/spec/error_codes.py"
 
 
@@ -23,6 +26,7 @@ def build() -> dict[str, str]:
     files[f"{GENERATED}/registry.py"] = generate_registry(schemas)
     files[f"{GENERATED}/__init__.py"] = generate_package(schemas)
     files[ERROR_CODES] = generate_error_codes()
+    files[LOCK] = generate_lock()
     return files
 
 
@@ -58,6 +62,8 @@ def write(files: dict[str, str], root: Path = ROOT) -> int:
 def main(arguments: list[str]) -> int:
     if arguments[:1] == ["lint"]:
         return lint(arguments[1:])
+    if arguments[:1] == ["upstream"]:
+        return upstream(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="python -m codegen",
         description="Generate kmirror/protocol/gen from schemas/.",
@@ -98,3 +104,24 @@ def lint(arguments: list[str]) -> int:
     for fault in faults:
         print(fault)
     return 1 if faults else 0
+
+
+def upstream(arguments: list[str]) -> int:
+    """Exit code 1 if there is a difference, 2 if the path holds no schemas."""
+    parser = argparse.ArgumentParser(
+        prog="python -m codegen upstream",
+        description="Name every difference in facts between schemas/ and a Kafka release.",
+    )
+    parser.add_argument("path", type=Path, metavar="PATH", help="a jar, a folder of jars, or a source tree")
+    path = parser.parse_args(arguments).path
+    try:
+        found = compare(read_upstream(path))
+    except UpstreamError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for difference in found:
+        print(difference)
+    if found:
+        locked = read_lock()["kafka"]["version"]
+        print(f"{len(found)} differences from Kafka {locked}, which the schemas are locked to", file=sys.stderr)
+    return 1 if found else 0

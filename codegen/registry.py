@@ -38,9 +38,7 @@ def generate_registry(schemas: Schemas) -> str:
         for message in schemas.live():
             out.line(f'"{message.name}": "{message.module}",')
     out.lines("}", "")
-    out.comment(
-        "API key to name, first and last version, first flexible one, listeners, is the last unstable."
-    )
+    out.comment("API key to name, first and last version, first flexible one, listeners, is the last unstable.")
     with out.block("APIS: dict[int, tuple[str, int, int, int | None, tuple[str, ...], bool]] = {"):
         for request in _requests(schemas):
             if not request.valid:

@@ -146,9 +146,7 @@ class MessageSpec:
                     visit(replace(declared, versions=versions))
                 else:
                     # An inline struct lives where its field does.
-                    visit(
-                        StructSpec(field.type.base, struct.versions.intersect(field.versions), field.fields)
-                    )
+                    visit(StructSpec(field.type.base, struct.versions.intersect(field.versions), field.fields))
             found[struct.name] = struct
 
         visit(self.root)
@@ -257,14 +255,11 @@ def extend_message(base: MessageSpec, raw: Mapping[str, Any], source: str) -> Me
     return extended
 
 
-def _extend(
-    name: str, fields: tuple[FieldSpec, ...], into: str, added: tuple[FieldSpec, ...]
-) -> tuple[FieldSpec, ...]:
+def _extend(name: str, fields: tuple[FieldSpec, ...], into: str, added: tuple[FieldSpec, ...]) -> tuple[FieldSpec, ...]:
     if name == into:
         return (*fields, *added)
     return tuple(
-        f if f.fields is None else replace(f, fields=_extend(f.type.base, f.fields, into, added))
-        for f in fields
+        f if f.fields is None else replace(f, fields=_extend(f.type.base, f.fields, into, added)) for f in fields
     )
 
 

@@ -154,9 +154,7 @@ REFUSED = {
         "only a request",
     ),
     "coordinator key without api key": (
-        message(
-            type="coordinator-key", apiKey=None, listeners=None, validVersions="0", flexibleVersions="none"
-        ),
+        message(type="coordinator-key", apiKey=None, listeners=None, validVersions="0", flexibleVersions="none"),
         "",
         "needs an apiKey",
     ),

@@ -1,0 +1,53 @@
+"""Which release are the schemas of, and is every file still the one that was taken over?
+
+LOCK.json names the release, the jar that each message comes from, and the sha256 of each file. `python -m
+codegen` writes the hashes anew; release and jars are facts that are edited when another release is adopted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from codegen.load import FOLDERS, RELEASE_FOLDERS, SCHEMAS
+
+# Coordinator records come in three jars; elsewhere a folder is a jar.
+ARTIFACTS = {
+    "kafka": "kafka-clients",
+    "metadata": "kafka-metadata",
+    "storage": "kafka-storage",
+    "raft": "kafka-raft",
+}
+
+
+def artifact_of(folder: str, name: str) -> str:
+    """The jar in which Kafka ships the message."""
+    if folder != "coordinator":
+        return ARTIFACTS[folder]
+    if name.startswith("TransactionLog"):
+        return "kafka-transaction-coordinator"
+    if name.startswith(("ShareSnapshot", "ShareUpdate")):
+        return "kafka-share-coordinator"
+    return "kafka-group-coordinator"
+
+
+def read_lock(root: Path = SCHEMAS) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((root / "LOCK.json").read_text(encoding="utf-8"))
+    return found
+
+
+def generate_lock(root: Path = SCHEMAS) -> str:
+    """The text of LOCK.json as it should be."""
+    lock = read_lock(root)
+    files = {}
+    for folder in FOLDERS:
+        for path in sorted((root / folder).glob("*.json")):
+            files[f"{folder}/{path.name}"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    for name in ("errors.json", "mirroring.json"):
+        files[name] = hashlib.sha256((root / name).read_bytes()).hexdigest()
+    return json.dumps({"kafka": lock["kafka"], "kip": lock["kip"], "sha256": files}, indent=2) + "\n"
+
+
+__all__ = ["RELEASE_FOLDERS", "artifact_of", "generate_lock", "read_lock"]
