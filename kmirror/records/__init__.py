@@ -2,6 +2,7 @@
 
 from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic, iter_batches
 from kmirror.records.build import build_batch, set_base_offset_and_epoch
+from kmirror.records.builder import BatchBuilder
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlRecord, ControlType
 from kmirror.records.layout import TimestampType
@@ -9,6 +10,7 @@ from kmirror.records.record import Record, RecordData
 
 __all__ = [
     "Batch",
+    "BatchBuilder",
     "Compression",
     "ControlRecord",
     "ControlType",

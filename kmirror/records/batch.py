@@ -14,8 +14,11 @@ from kmirror.records import layout
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX, Compression, decompress
 from kmirror.records.control import ControlRecord, parse_control
 from kmirror.records.crc32c import crc32c
+from kmirror.records.framing import check_framing
 from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, decode_records
+
+_LARGE_RECORD = 300
 
 
 class TornBatch(CorruptBatch):
@@ -195,6 +198,27 @@ class Batch:
             return b""  # The cleaner keeps the codec in the attributes of a batch that it emptied.
         try:
             return decompress(self.compression, self.view[layout.RECORDS_AT :], limit=limit)
+        except CorruptBatch as error:
+            raise self._placed(error) from None
+
+    def region(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
+        """Return what `payload` does, as a view into the buffer when nothing has to be inflated."""
+        if self.record_count and self.compression is Compression.NONE:
+            return self.view[layout.RECORDS_AT :]
+        return self.payload(limit=limit)
+
+    def check_framing(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> None:
+        """Raise `CorruptBatch` unless the records' lengths fill the batch; nothing else in them is read.
+
+        `payload` is for who has inflated it already.
+        """
+        data: Buffer | None = payload
+        if data is None:
+            # Many small records are read faster in a copy.
+            large = self.record_count * _LARGE_RECORD < self.batch_length
+            data = self.region(limit=limit) if large else self.payload(limit=limit)
+        try:
+            check_framing(data, self.record_count)
         except CorruptBatch as error:
             raise self._placed(error) from None
 

@@ -144,9 +144,7 @@ def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int
     length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
     if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
         raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
-    head = layout.UNCHECKED_HEADER.pack(
-        base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc32c(checked)
-    )
+    head = layout.UNCHECKED_HEADER.pack(base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc32c(checked))
     return head + checked
 
 

@@ -60,24 +60,32 @@ LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
 }
 
 
+def checked_level(codec: Compression, level: int | None) -> int:
+    """Return the level to use; raises `LocalProtocolError` for one that the codec does not have."""
+    if codec not in LEVELS:
+        if level is not None:
+            raise LocalProtocolError(f"{codec.name} has no level, not even {level}")
+        return 0
+    default, least, greatest = LEVELS[codec]
+    if level is None or (codec is Compression.GZIP and level == -1):  # Kafka's default for gzip is -1.
+        return default
+    if not least <= level <= greatest:
+        raise LocalProtocolError(f"{codec.name} level is {least} to {greatest}, not {level}")
+    return level
+
+
 def compress(codec: Compression, data: Buffer, *, level: int | None = None) -> bytes:
     """Return `data` compressed; raises `LocalProtocolError` for a level that the codec does not have."""
-    if codec in LEVELS:
-        default, least, greatest = LEVELS[codec]
-        level = default if level is None else level
-        if not least <= level <= greatest and (codec, level) != (Compression.GZIP, -1):
-            raise LocalProtocolError(f"{codec.name} level is {least} to {greatest}, not {level}")
-    elif level is not None:
-        raise LocalProtocolError(f"{codec.name} has no level, not even {level}")
+    chosen = checked_level(codec, level)
     if codec is Compression.NONE:
         return bytes(data)
     if codec is Compression.GZIP:
-        return _gzip(data, _GZIP_LEVEL if level in (None, -1) else level)
+        return _gzip(data, chosen)
     if codec is Compression.SNAPPY:
         return _snappy(data)
     if codec is Compression.LZ4:
-        return _lz4(data, level or _LZ4_LEVEL)
-    return _zstd(data, _ZSTD_LEVEL if level is None else level)
+        return _lz4(data, chosen)
+    return _zstd(data, chosen)
 
 
 def decompress(codec: Compression, data: Buffer, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:

@@ -153,9 +153,7 @@ def end_txn_marker(
     )
 
 
-def mirror_pid_reset(
-    *, base_offset: int, leader_epoch: int, timestamp_ms: int, source_cluster_id: str
-) -> bytes:
+def mirror_pid_reset(*, base_offset: int, leader_epoch: int, timestamp_ms: int, source_cluster_id: str) -> bytes:
     """Return the batch that makes every replica forget the producers it mirrored (D15)."""
     name = source_cluster_id.encode("utf-8")
     if len(name) > 0x7FFF:
@@ -170,9 +168,7 @@ def mirror_pid_reset(
     )
 
 
-def control_batch(
-    kind: ControlType, value: bytes, *, base_offset: int, leader_epoch: int, timestamp_ms: int
-) -> bytes:
+def control_batch(kind: ControlType, value: bytes, *, base_offset: int, leader_epoch: int, timestamp_ms: int) -> bytes:
     """Return a control batch that belongs to no producer: the KRaft ones and the PID reset."""
     return build_batch(
         [RecordData(control_key(kind), value, (), timestamp_ms)],

@@ -94,9 +94,7 @@ class LegacyBatch:
                 position=position,
                 needed=_HEAD.size,
             )
-        self.last_offset, self.batch_length, self.crc, self.magic, self.attributes = _HEAD.unpack_from(
-            view, position
-        )
+        self.last_offset, self.batch_length, self.crc, self.magic, self.attributes = _HEAD.unpack_from(view, position)
         size = layout.LOG_OVERHEAD + self.batch_length
         self.position = position
         if self.magic not in _FIELDS_AT:
@@ -171,9 +169,7 @@ class LegacyBatch:
         """Raise `CorruptBatch` when the checksum does not hold."""
         computed = zlib.crc32(self.view[layout.MAGIC_AT :])
         if computed != self.crc:
-            raise self._corrupt(
-                f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}"
-            )
+            raise self._corrupt(f"the message says its checksum is {self.crc:#010x} and it is {computed:#010x}")
 
     def control(self) -> None:
         """Return None: there were no control records."""

@@ -121,7 +121,7 @@ def _read_delta(data: bytes, at: int, base: int) -> tuple[int, int]:
     return (delta << 1 if delta >= 0 else (-delta << 1) - 1), at
 
 
-def _headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
+def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
     """Return the headers whose count stands at `at`, and the position after them."""
     start = at
     raw = data[at]
@@ -183,9 +183,7 @@ def decode_records(
                     raw, at = read_raw_varint(data, at - 2)
             end = at + (raw >> 1)
             if raw & 1 or end > size:
-                raise CorruptBatch(
-                    f"a record's length does not fit the {size - at} bytes left", position=start
-                )
+                raise CorruptBatch(f"a record's length does not fit the {size - at} bytes left", position=start)
             raw = data[at + 1]  # The byte before are the record's attributes: none are defined.
             at += 2
             if raw > 127:
@@ -226,7 +224,7 @@ def decode_records(
             else:
                 record.value = data[at : (at := at + (raw >> 1))]
             if data[at]:
-                record.headers, at = _headers(data, at, end)
+                record.headers, at = read_headers(data, at, end)
             else:
                 record.headers = []
                 at += 1
@@ -239,8 +237,6 @@ def decode_records(
         if at != size:
             raise CorruptBatch(f"{size - at} bytes are left after the last of {count} records", position=at)
     except IndexError:
-        raise placed(
-            CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)
-        ) from None
+        raise placed(CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)) from None
     except CorruptBatch as error:
         raise placed(error) from None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from kmirror.errors import CorruptBatch
+from kmirror.records.layout import Buffer
 
 VARINT_SIZE_MAX: Final = 5
 VARLONG_SIZE_MAX: Final = 10
@@ -37,7 +38,13 @@ def encode_varint(value: int) -> bytes:
     return SMALL[value] if 0 <= value < 4096 else _encode(value)
 
 
-def read_raw_varint(data: bytes, at: int) -> tuple[int, int]:
+def varint_size(value: int) -> int:
+    """Return how many bytes `value` takes."""
+    raw = value << 1 if value >= 0 else (-value << 1) - 1
+    return (raw.bit_length() + 6) // 7 or 1
+
+
+def read_raw_varint(data: Buffer, at: int) -> tuple[int, int]:
     """Return the 32-bit number at `at` before zig-zag and the position after it; `IndexError` at the end."""
     raw = shift = 0
     for _ in range(VARINT_SIZE_MAX):
@@ -50,7 +57,7 @@ def read_raw_varint(data: bytes, at: int) -> tuple[int, int]:
     raise CorruptBatch(f"a varint is longer than {VARINT_SIZE_MAX} bytes", position=at - VARINT_SIZE_MAX)
 
 
-def read_raw_varlong(data: bytes, at: int) -> tuple[int, int]:
+def read_raw_varlong(data: Buffer, at: int) -> tuple[int, int]:
     """Return the same for a 64-bit number."""
     raw = shift = 0
     for _ in range(VARLONG_SIZE_MAX):
@@ -63,13 +70,13 @@ def read_raw_varlong(data: bytes, at: int) -> tuple[int, int]:
     raise CorruptBatch(f"a varlong is longer than {VARLONG_SIZE_MAX} bytes", position=at - VARLONG_SIZE_MAX)
 
 
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: Buffer, at: int) -> tuple[int, int]:
     """Return the 32-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
     raw, at = read_raw_varint(data, at)
     return (raw >> 1) ^ -(raw & 1), at
 
 
-def read_varlong(data: bytes, at: int) -> tuple[int, int]:
+def read_varlong(data: Buffer, at: int) -> tuple[int, int]:
     """Return the 64-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
     raw, at = read_raw_varlong(data, at)
     return (raw >> 1) ^ -(raw & 1), at

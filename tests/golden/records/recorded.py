@@ -85,8 +85,7 @@ def as_consumed(record: Record) -> dict[str, Any]:
         "key": None if record.key is None else base64.b64encode(record.key).decode(),
         "value": shown,
         "headers": [
-            [name, None if content is None else base64.b64encode(content).decode()]
-            for name, content in record.headers
+            [name, None if content is None else base64.b64encode(content).decode()] for name, content in record.headers
         ],
     }
 

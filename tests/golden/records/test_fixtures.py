@@ -33,9 +33,7 @@ ROOTS = [
 
 def batches_of(partition: Partition) -> list[AnyBatch]:
     return [
-        batch
-        for segment in partition.segments()
-        for batch in iter_any_batches(segment.read_bytes(), check_crc=True)
+        batch for segment in partition.segments() for batch in iter_any_batches(segment.read_bytes(), check_crc=True)
     ]
 
 
@@ -193,6 +191,4 @@ def test_message_sets_before_format_2_are_rebuilt_byte_for_byte(root: Path) -> N
                 assert LegacyBatch(again).last_offset == batch.last_offset
                 assert list(LegacyBatch(again).records()) == list(batch.records())
             checked[batch.magic, codec] = checked.get((batch.magic, codec), 0) + 1
-    assert set(checked) == {
-        (magic, codec) for magic in (0, 1) for codec in Compression if codec < Compression.ZSTD
-    }
+    assert set(checked) == {(magic, codec) for magic in (0, 1) for codec in Compression if codec < Compression.ZSTD}

@@ -77,9 +77,7 @@ def test_whole_batches_before_a_torn_one_are_given(first: bytes, second: bytes, 
 
 
 @given(data=batches(), offset=st.integers(0, 2**62), epoch=st.integers(-1, 2**31 - 1), lead=st.integers(0, 9))
-def test_offset_and_epoch_are_set_without_a_new_checksum(
-    data: bytes, offset: int, epoch: int, lead: int
-) -> None:
+def test_offset_and_epoch_are_set_without_a_new_checksum(data: bytes, offset: int, epoch: int, lead: int) -> None:
     buffer = bytearray(lead) + bytearray(data)
     set_base_offset_and_epoch(buffer, offset, epoch, position=lead)
     batch = Batch(buffer, lead)
@@ -93,9 +91,7 @@ def test_offset_and_epoch_are_set_without_a_new_checksum(
     codec=st.sampled_from(list(Compression)),
     value=SOME_BYTES,
 )
-def test_offsets_that_are_not_consecutive_are_kept(
-    gaps: list[int], codec: Compression, value: bytes | None
-) -> None:
+def test_offsets_that_are_not_consecutive_are_kept(gaps: list[int], codec: Compression, value: bytes | None) -> None:
     offsets = [100 + sum(gaps[: index + 1]) for index in range(len(gaps))]
     records = [RecordData(b"k", value, (), 7, offset) for offset in offsets]
     last = offsets[-1] + 5 - 100

@@ -42,9 +42,7 @@ def edited(at: int, data: bytes) -> bytes:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_broken_start_is_named_with_its_position(
-    data: bytes, kind: type[CorruptBatch], reason: str
-) -> None:
+def test_a_broken_start_is_named_with_its_position(data: bytes, kind: type[CorruptBatch], reason: str) -> None:
     batches = iter_batches(SMALL + data)
     next(batches)
     with pytest.raises(CorruptBatch, match=reason) as caught:

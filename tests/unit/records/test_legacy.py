@@ -15,9 +15,7 @@ THREE = [RecordData(b"a", b"1", (), 30), RecordData(None, b"2", (), 50), RecordD
 CODECS = [Compression.GZIP, Compression.SNAPPY, Compression.LZ4]
 
 
-def wrap(
-    inside: bytes, *, magic: int = 1, offset: int = 0, codec: Compression = Compression.GZIP
-) -> LegacyBatch:
+def wrap(inside: bytes, *, magic: int = 1, offset: int = 0, codec: Compression = Compression.GZIP) -> LegacyBatch:
     data = RecordData(None, compress(codec, inside))
     return LegacyBatch(build_message(data, magic=magic, offset=offset, attributes=codec))
 
@@ -52,9 +50,7 @@ def test_a_wrapper_bears_the_last_offset_and_the_greatest_timestamp(codec: Compr
 
 def test_offsets_inside_are_relative_in_format_1_and_absolute_in_format_0() -> None:
     for magic, first in ((0, 100), (1, 0)):
-        batch = LegacyBatch(
-            build_message_set(THREE, magic=magic, base_offset=100, compression=Compression.GZIP)
-        )
+        batch = LegacyBatch(build_message_set(THREE, magic=magic, base_offset=100, compression=Compression.GZIP))
         assert LegacyBatch(batch.payload()).last_offset == first
         assert [message.offset for message in batch.messages()] == [100, 101, 102]
 
