@@ -8,7 +8,7 @@ wait, once, after the event has been handled in full.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,10 @@ PARTITION_METADATA = "partition.metadata"
 TIMER = "parked"
 
 
+Attempt = Callable[[Instant, Collection[TopicPartition] | None], bool]
+"""(now, the watched partitions that moved, or None when the time is up) -> has it been answered?"""
+
+
 @dataclass(frozen=True, slots=True)
 class AckWait:
     required: int
@@ -40,10 +44,10 @@ class AckWait:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """A request that waits; `attempt(now, forced)` returns True when it has been answered."""
+    """A request that waits; `attempt` returns True when it has been answered."""
 
     watched: tuple[TopicPartition, ...]
-    attempt: Callable[[Instant, bool], bool]
+    attempt: Attempt
 
 
 class ReplicaManager:
@@ -184,9 +188,7 @@ class ReplicaManager:
 
     # -- waiting ------------------------------------------------------------------------------
 
-    def park(
-        self, now: Instant, watched: Iterable[TopicPartition], wait_ms: int, attempt: Callable[[Instant, bool], bool]
-    ) -> None:
+    def park(self, now: Instant, watched: Iterable[TopicPartition], wait_ms: int, attempt: Attempt) -> None:
         """Try `attempt` again whenever a watched partition moves; force it after `wait_ms`."""
         key = self._new_id()
         parked = Parked(tuple(dict.fromkeys(watched)), attempt)
@@ -204,12 +206,16 @@ class ReplicaManager:
             return False
         dirty = list(self._dirty)
         self._dirty.clear()
+        woken: dict[int, list[TopicPartition]] = {}
         for tp in dirty:
             self._settle_acks(now, tp)
-            for key in list(self._watchers.get(tp, ())):
-                parked = self._parked.get(key)
-                if parked is not None and parked.attempt(now, False):
-                    self._unpark(key, cancel=True)
+            for key in self._watchers.get(tp, ()):
+                woken.setdefault(key, []).append(tp)
+        for key, moved in woken.items():
+            parked = self._parked.get(key)
+            if parked is not None and parked.attempt(now, moved):
+                self._unpark(key, cancel=True)
+        for tp in dirty:
             if self.led(tp) is not None:
                 self._broker.on_progress(now, tp)
         return True
@@ -242,7 +248,7 @@ class ReplicaManager:
         parked = self._parked.get(key)
         if parked is not None:
             self._unpark(key, cancel=False)
-            done = parked.attempt(now, True)
+            done = parked.attempt(now, None)
             assert done, "a forced attempt must answer"
             return
         tp = self._timed.pop(key, None)

@@ -232,6 +232,7 @@ class MirrorFetchers:
         wanted = min(mp.source_log_start, partition.log.high_watermark)
         if wanted > partition.log.log_start_offset:
             partition.log.advance_log_start(wanted)
+            self._broker.replicas.touch(mp.tp)
 
     def _diverged(self, now: Instant, mp: MirrorPartition, data: PartitionData) -> None:
         """The source ends our last epoch elsewhere: cut to where the two histories meet (second phase of D11)."""

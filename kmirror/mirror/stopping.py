@@ -4,9 +4,8 @@ Each step is persisted or can be told from what is, so a new leader goes on wher
 fell: the cut is repeated (it finds nothing), a settled epoch is not computed again, a leader epoch
 already above it is not bumped again, a reset already at the log's end is not written again.
 
-The cut goes to the first offset of an open transaction: the last stable offset once the high
-watermark has caught up with the log. Waiting for that keeps what the followers have not yet copied;
-a new leader's high watermark may still be behind what is committed.
+The cut waits until the high watermark has caught up with the log. A new leader's may still be behind
+what is committed, and a cut to the last stable offset below it would lose what nobody need lose.
 """
 
 from __future__ import annotations
@@ -37,6 +36,9 @@ class Stopping:
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the next step that is not done yet."""
         if mp.cut_at is None:
+            if partition.log.high_watermark < partition.log.log_end_offset:
+                mp.reason = f"not every member of ISR {list(partition.isr)} has what the leader has"
+                return
             self._cut(now, mp, partition)
         if not self._followers_follow(mp, partition):
             return
@@ -56,8 +58,7 @@ class Stopping:
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         log = partition.log
         end = log.log_end_offset
-        unstable = log.first_unstable_offset
-        offset = end if unstable is None else min(unstable, end)
+        offset = log.last_stable_offset
         self._component.note_cut(mp, offset, end, "open transactions cannot be decided here")
         self._broker.replicas.cut(now, partition, offset)
         mp.cut_at = log.log_end_offset

@@ -21,6 +21,7 @@ from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.controller_component import MirrorControllerComponent
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
@@ -210,7 +211,11 @@ class Cluster:
         topics: dict[str, int] = {}
         for tp in logs.partitions:
             topics[tp.topic] = max(topics.get(tp.topic, 0), tp.partition + 1)
-        records: list[Message] = []
+        next_producer_id = 1 + max((last_producer_id(files) for files in logs.partitions.values()), default=-1)
+        records: list[Message] = [
+            # Ids in the logs were given out by the cluster that wrote them; they are taken.
+            ProducerIdsRecord(broker_id=self.broker_ids[0], broker_epoch=-1, next_producer_id=next_producer_id)
+        ]
         turn = 0
         for topic, count in topics.items():
             topic_id = logs.topic_id(topic) or Uuid(self.rng.split(f"topic {topic}").octets(16))
@@ -248,3 +253,10 @@ def last_epoch(files: PartitionFiles) -> int:
         if found >= 0:
             break
     return found
+
+
+def last_producer_id(files: PartitionFiles) -> int:
+    """Return the largest producer id in a partition's batches, or -1."""
+    return max(
+        (batch.producer_id for segment in files.segments.values() for batch in iter_batches(segment)), default=-1
+    )

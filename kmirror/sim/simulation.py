@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import SECOND, Duration
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.world import World
@@ -29,6 +30,10 @@ class Simulation:
     @property
     def now_ms(self) -> int:
         return self.world.now // 1000
+
+    def failure(self, message: str) -> SimulationFailure:
+        """Return an exception that names this run's seed and the present instant."""
+        return SimulationFailure(message, seed=self.seed, at_us=self.world.now)
 
     def run_for(self, seconds: float) -> None:
         """Let virtual time pass."""

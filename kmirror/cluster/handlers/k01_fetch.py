@@ -11,6 +11,7 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.reading import CONSUMER, Reader, failed, read_partition
@@ -53,15 +54,28 @@ class _Fetch:
         self.request = request
         self.session = session
         self.asked = asked
+        self.names: dict[Key, TopicPartition | None] = {}
+        self.waiting: dict[TopicPartition, Key] = {}
+        self.sizes: dict[Key, int] = {}
         self.reader = Reader(replica, request.isolation_level == READ_COMMITTED and replica == CONSUMER)
 
     def start(self, now: Instant) -> None:
         if self.reader.is_follower:
             self._learn_follower(now)
-        if self._attempt(now, forced=self.request.max_wait_ms <= 0 or not self.asked):
+        self.names = {key: self._name(key) for key in self.asked}
+        at_once = self.request.max_wait_ms <= 0 or not self.asked
+        if self._is_ready(self.asked) or at_once:
+            self._answer()
             return
-        watched = [tp for key in self.asked if (tp := self._name(key)) is not None]
-        self.broker.replicas.park(now, watched, self.request.max_wait_ms, self._attempt)
+        self.waiting = {tp: key for key, tp in self.names.items() if tp is not None}
+        self.broker.replicas.park(now, self.waiting, self.request.max_wait_ms, self._attempt)
+
+    def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
+        """Answer if the time is up or what moved is worth it; what did not move is as it was."""
+        if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
+            return False
+        self._answer()
+        return True
 
     def _name(self, key: Key) -> TopicPartition | None:
         topic, topic_id, index = key
@@ -85,22 +99,15 @@ class _Fetch:
             partition.advance_high_watermark()
             self.broker.replicas.touch(tp)
 
-    def _attempt(self, now: Instant, forced: bool) -> bool:
-        answers: dict[Key, PartitionData] = {}
-        left = self.request.max_bytes
-        size = 0
-        urgent = forced
-        for key, wanted in self.asked.items():
-            data = self._read(key, wanted, min(left, wanted.partition_max_bytes), min_one=size == 0)
-            answers[key] = data
-            got = len(data.records or b"")
-            size += got
-            left = max(0, left - got)
-            urgent = urgent or self._is_urgent(wanted, data)
-        if not urgent and size < self.request.min_bytes:
-            return False
-        self._answer(answers)
-        return True
+    def _is_ready(self, keys: Iterable[Key]) -> bool:
+        """Look at some partitions: are there enough bytes now, or something that cannot wait?"""
+        ready = False
+        for key in keys:
+            wanted = self.asked[key]
+            data = self._read(key, wanted, wanted.partition_max_bytes, min_one=True)
+            self.sizes[key] = len(data.records or b"")
+            ready = ready or self._is_urgent(wanted, data)
+        return ready or sum(self.sizes.values()) >= self.request.min_bytes
 
     def _is_urgent(self, wanted: FetchPartition, data: PartitionData) -> bool:
         if data.error_code or data.diverging_epoch.epoch != -1:
@@ -110,7 +117,7 @@ class _Fetch:
         return wanted.high_watermark < min(data.high_watermark, wanted.fetch_offset)
 
     def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
-        tp = self._name(key)
+        tp = self.names[key]
         if tp is None:
             return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
         partition = self.broker.replicas.partitions.get(tp)
@@ -122,13 +129,20 @@ class _Fetch:
             return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, partition)
         if self.reader.is_follower and self.reader.replica_id not in partition.followers:
             return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
-        foreign = self.broker.foreign_epochs(partition)
+        foreign = self.reader.is_follower and self.broker.foreign_epochs(partition)
         epoch = partition.log.latest_epoch if foreign else -1
         return read_partition(
             partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, mirror_epoch=epoch
         )
 
-    def _answer(self, answers: dict[Key, PartitionData]) -> None:
+    def _answer(self) -> None:
+        answers: dict[Key, PartitionData] = {}
+        left = self.request.max_bytes
+        for key, wanted in self.asked.items():
+            # The first partition that has anything may exceed the limit by one batch, so that a fetch always moves.
+            first = left == self.request.max_bytes
+            answers[key] = self._read(key, wanted, min(left, wanted.partition_max_bytes), min_one=first)
+            left = max(0, left - len(answers[key].records or b""))
         if self.session is not None:
             first = self.request.session_epoch == 0
             for key in list(answers):

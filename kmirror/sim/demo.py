@@ -1,0 +1,358 @@
+"""The main job, as a script: mirror real logs, prove it, fail over, fail back, prove it again.
+
+Everything that is asked of a cluster goes through encoded requests; only the proofs look inside.
+What happens is told to an `Observer`, so the script neither prints nor knows how it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kmirror.errors import KmirrorError
+from kmirror.kernel.clock import MILLISECOND, SECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.log.partition_log import PartitionLog
+from kmirror.records.batch import Batch
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.control import ControlType
+from kmirror.records.record import RecordData
+from kmirror.sim.checkers import Compared, Difference, mirror_agrees
+from kmirror.sim.cluster import Cluster, Logs
+from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+
+MIRROR_NAME = "demo"
+PATIENCE_SECONDS = 600
+CONFIGS: Mapping[str, str] = {
+    "default.replication.factor": "3",
+    "transaction.state.log.num.partitions": "3",
+    "min.insync.replicas": "2",
+}
+CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
+
+
+class NotEqual(KmirrorError):
+    """The proof failed; `difference` is the first place where the logs differ."""
+
+    def __init__(self, what: str, difference: Difference) -> None:
+        self.difference = difference
+        super().__init__(f"{what}: {difference}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failover:
+    """What failover did to one partition; `log_end_offset` is the end before the cut."""
+
+    tp: TopicPartition
+    log_end_offset: int
+    cut_offset: int
+    last_mirrored_epoch: int
+    leader_epoch: int
+    reset_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failback:
+    """What failback did to one partition; the lost range is [lost_first_offset, lost_end_offset)."""
+
+    tp: TopicPartition
+    cut_offset: int
+    lost_first_offset: int
+    lost_end_offset: int
+
+
+@dataclass(slots=True)
+class DemoReport:
+    seed: int
+    digest: str = ""
+    topics: int = 0
+    mirrored: Compared = field(default_factory=Compared)
+    failover: list[Failover] = field(default_factory=list)
+    failback: list[Failback] = field(default_factory=list)
+    final: Compared = field(default_factory=Compared)
+    virtual_seconds: float = 0.0
+    events: int = 0
+
+    def as_json(self) -> dict[str, object]:
+        """Return the report in the form that `-o json` prints."""
+        return {
+            "seed": self.seed,
+            "digest": self.digest,
+            "mirrored": {
+                "topics": self.topics,
+                "partitions": self.mirrored.partitions,
+                "batches": self.mirrored.batches,
+                "bytes": self.mirrored.bytes,
+            },
+            "equal_after_mirror": True,
+            "failover": [
+                {
+                    "topic": row.tp.topic,
+                    "partition": row.tp.partition,
+                    "log_end_offset": row.log_end_offset,
+                    "cut_offset": row.cut_offset,
+                    "last_mirrored_epoch": row.last_mirrored_epoch,
+                    "leader_epoch": row.leader_epoch,
+                }
+                for row in self.failover
+            ],
+            "failback": [
+                {
+                    "topic": row.tp.topic,
+                    "partition": row.tp.partition,
+                    "cut_offset": row.cut_offset,
+                    "lost_first_offset": row.lost_first_offset,
+                    "lost_end_offset": row.lost_end_offset,
+                }
+                for row in self.failback
+            ],
+            "equal_after_failback": True,
+        }
+
+
+class Observer:
+    """Told what happens; override what is wanted."""
+
+    def stage(self, title: str) -> None:
+        """A new part of the job begins."""
+
+    def say(self, text: str) -> None:
+        """Something happened that people want to know."""
+
+    def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
+        """The table of DescribeMirrors, again; `partitions` is how many there will be."""
+
+    def failover(self, rows: Sequence[Failover]) -> None: ...
+
+    def failback(self, rows: Sequence[Failback]) -> None: ...
+
+
+class Demo:
+    """One run of the main job; `run` returns the report or raises what went wrong."""
+
+    def __init__(self, logs: Logs, *, seed: int = 0, faults: bool = False, observer: Observer | None = None) -> None:
+        self.observer = observer or Observer()
+        self.simulation = Simulation(seed)
+        self.report = DemoReport(seed)
+        self._faults = faults
+        self._rng = self.simulation.world.rng.split("demo")
+        self._began = self.simulation.world.now
+        self.a = Cluster(self.simulation, "a", logs=logs, configs=CONFIGS)
+        self.b = Cluster(self.simulation, "b", configs=CONFIGS)
+        self._killers = {cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)}
+        self.topics: list[str] = []
+        self.partitions: list[TopicPartition] = []
+
+    def run(self) -> DemoReport:
+        self.observer.stage("Starting clusters a and b: a controller and three brokers each")
+        self.a.start()
+        self.b.start()
+        self.topics = sorted(name for name in self.a.image.topics if not name.startswith("__"))
+        self.partitions = self.a.partitions(self.topics)
+        self.report.topics = len(self.topics)
+        self._mirror()
+        self._fail_over()
+        self._fail_back()
+        world = self.simulation.world
+        self.report.digest = self.simulation.digest
+        self.report.virtual_seconds = (world.now - self._began) / SECOND
+        self.report.events = world.events
+        return self.report
+
+    # -- stages -------------------------------------------------------------------------------
+
+    def _mirror(self) -> None:
+        self.observer.stage(f"Mirroring {len(self.topics)} topics from a to b")
+        mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
+        mirror.create()
+        mirror.add_topics(self.topics)
+        self._maybe_kill(self.a, self.b)
+        self._wait(mirror, "MIRRORING", zero_lag=True)
+        self.report.mirrored = self._prove("after mirroring", self.a, self.b)
+        self._expect_read_only()
+        self.observer.say("produce to b: refused with READ_ONLY_TOPIC for every partition")
+
+    def _fail_over(self) -> None:
+        self.observer.stage("Failing over: a is cut off with records that b does not have")
+        self.simulation.cut(self.a, self.b)
+        self._write_beyond_the_mirror()
+        ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
+        mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
+        mirror.remove_topics(self.topics)
+        self._maybe_kill(self.b)
+        rows = {row.tp: row for row in self._wait(mirror, "STOPPED")}
+        self._settle(self.b)
+        for tp in self.partitions:
+            log = self._leader(self.b, tp)
+            reset = self._reset(tp, log)
+            self.report.failover.append(
+                Failover(
+                    tp, ends[tp], reset.base_offset, rows[tp].last_mirrored_epoch, reset.partition_leader_epoch,
+                    reset.base_offset,
+                )
+            )
+        self.observer.failover(self.report.failover)
+        self._write_after_failover()
+
+    def _fail_back(self) -> None:
+        self.observer.stage("Failing back: a mirrors from b under the same mirror name")
+        before = {tp: list(self._leader(self.a, tp).batches()) for tp in self.partitions}
+        ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
+        self.simulation.heal(self.a, self.b)
+        mirror = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
+        mirror.create()
+        mirror.add_topics(self.topics)
+        self._maybe_kill(self.a, self.b)
+        self._wait(mirror, "MIRRORING", zero_lag=True)
+        self.report.final = self._prove("after failback", self.b, self.a)
+        for tp in self.partitions:
+            first = first_lost(before[tp], self._leader(self.a, tp), ends[tp])
+            self.report.failback.append(Failback(tp, first, first, ends[tp]))
+        self.observer.failback(self.report.failback)
+
+    # -- steps --------------------------------------------------------------------------------
+
+    def _wait(self, mirror: Mirror, state: str, *, zero_lag: bool = False) -> list[MirrorRow]:
+        total = len(self.partitions)
+        return mirror.wait_for_state(
+            state, self.partitions, within=PATIENCE_SECONDS, zero_lag=zero_lag,
+            watch=lambda rows: self.observer.rows(rows, total),
+        )
+
+    def _settle(self, *clusters: Cluster) -> None:
+        for cluster in clusters:
+            self.simulation.run_until(
+                cluster.is_settled, within=PATIENCE_SECONDS, what=f"full ISRs in cluster {cluster.name}"
+            )
+
+    def _prove(self, when: str, source: Cluster, destination: Cluster) -> Compared:
+        self._settle(source, destination)
+        difference, compared = mirror_agrees(source, destination, self.partitions)
+        if difference is not None:
+            raise NotEqual(when, difference)
+        self.observer.say(
+            f"{compared.batches} batches, {compared.bytes} bytes in {compared.partitions} partitions: "
+            f"equal byte for byte on every replica of {destination.name}"
+        )
+        return compared
+
+    def _expect_read_only(self) -> None:
+        producer = Producer(self.b)
+        batch = build_batch([RecordData(value=b"not for a mirror")], timestamp_ms=self.simulation.now_ms)
+        left = dict.fromkeys(self.partitions, batch)
+        while left:
+            for tp, (code, offset, _) in producer.try_send(left).items():
+                if code == ErrorCode.READ_ONLY_TOPIC:
+                    del left[tp]
+                elif not ErrorCode(code).retriable:
+                    raise NotEqual(
+                        "write to a mirror",
+                        Difference(tp, offset, "error code", "READ_ONLY_TOPIC", ErrorCode(code).name),
+                    )
+            if left:
+                self.simulation.run_for(0.2)
+
+    def _write_beyond_the_mirror(self) -> None:
+        """Records that only a has: some in the epoch that b knows, some in one that b never hears of."""
+        producer = Producer(self.a, compression=self._rng.choice(CODECS))
+        producer.send(self._records("only on a, same epoch", 3))
+        victim = self._rng.choice(self.a.living())
+        self.a.kill(victim)
+        self.simulation.run_for(12)  # Longer than broker.session.timeout.ms: its partitions are led elsewhere now.
+        producer.send(self._records("only on a, after an election", 2))
+        self.a.restart(victim)
+        self._settle(self.a)
+
+    def _write_after_failover(self) -> None:
+        self._maybe_kill(self.b)
+        plain = Producer(self.b, compression=self._rng.choice(CODECS))
+        plain.send(self._records("b, plain", 2))
+        idempotent = Producer(self.b, idempotent=True)
+        idempotent.send(self._records("b, idempotent", 2))
+        transactional = Producer(self.b, transactional_id="demo", compression=self._rng.choice(CODECS))
+        transactional.transaction(self._records("b, committed", 2))
+        transactional.transaction(self._records("b, aborted", 1), commit=False)
+        self._settle(self.b)
+        self.simulation.run_until(
+            lambda: all(self._leader_is_stable(tp) for tp in self.partitions), within=PATIENCE_SECONDS,
+            what="the transactions on b to be marked",
+        )
+        self.observer.say(
+            f"b takes writes: plain, idempotent (producer id {idempotent.producer_id}), "
+            f"transactional (producer id {transactional.producer_id}; one commit, one abort)"
+        )
+
+    def _records(self, text: str, count: int) -> dict[TopicPartition, list[RecordData]]:
+        return {
+            tp: [RecordData(key=str(tp).encode(), value=f"{text} {n}".encode()) for n in range(count)]
+            for tp in self.partitions
+        }
+
+    def _leader(self, cluster: Cluster, tp: TopicPartition) -> PartitionLog:
+        self.simulation.run_until(
+            lambda: cluster.leader(tp) is not None, within=PATIENCE_SECONDS, what=f"a leader of {tp} in {cluster.name}"
+        )
+        leader = cluster.leader(tp)
+        assert leader is not None, "just waited for"
+        return leader.log
+
+    def _leader_is_stable(self, tp: TopicPartition) -> bool:
+        leader = self.b.leader(tp)
+        return leader is not None and leader.log.last_stable_offset == leader.log.log_end_offset
+
+    def _reset(self, tp: TopicPartition, log: PartitionLog) -> Batch:
+        """Return the batch that reset the producers: the last one of a log that has just stopped."""
+        for batch in log.batches(max(log.log_start_offset, log.log_end_offset - 1)):
+            record = batch.control() if batch.is_control else None
+            if record is not None and record.type is ControlType.MIRROR_PID_RESET:
+                return batch
+        raise NotEqual("failover", Difference(tp, log.log_end_offset - 1, "control type", "MIRROR_PID_RESET", "none"))
+
+    def _maybe_kill(self, *clusters: Cluster) -> None:
+        if not self._faults:
+            return
+        cluster = self._rng.choice(clusters)
+        victim = self._killers[cluster.name].strike()
+        if victim is not None:
+            self.observer.say(f"broker {victim} of cluster {cluster.name} is going to be killed and restarted")
+
+
+class FaultPlan:
+    """Kills a broker of a cluster soon, and restarts it some seconds later; one at a time."""
+
+    def __init__(self, cluster: Cluster, rng: Rng) -> None:
+        self._cluster = cluster
+        self._rng = rng
+        self._busy = False
+
+    def strike(self) -> int | None:
+        """Plan a kill; returns the broker, or None if one is down already."""
+        if self._busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
+            return None
+        self._busy = True
+        victim = self._rng.choice(self._cluster.living())
+        world = self._cluster.simulation.world
+        down = world.now + self._rng.between(0, 1500) * MILLISECOND
+        up = down + self._rng.between(200, 15_000) * MILLISECOND
+
+        def restart() -> None:
+            self._cluster.restart(victim)
+            self._busy = False
+
+        world.at(down, lambda: self._cluster.kill(victim))
+        world.at(up, restart)
+        return victim
+
+
+def first_lost(before: Sequence[Batch], after: PartitionLog, end: int) -> int:
+    """Return the first offset of `before` that `after` does not hold as it was; `end` if nothing was lost."""
+    kept = {batch.base_offset: batch.view for batch in after.batches()}
+    for batch in before:
+        if kept.get(batch.base_offset) != batch.view:
+            return max(batch.base_offset, after.log_start_offset)
+    return end

@@ -1,0 +1,159 @@
+"""A mirror between two simulated clusters, as scripts and tests hold it: requests, answers, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from kmirror.errors import KafkaError
+from kmirror.kernel.clock import SECOND
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.uuid import Uuid
+from kmirror.sim.cluster import Cluster
+from kmirror.spec.error_codes import ErrorCode
+
+VERSION = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorRow:
+    """One partition's line of DescribeMirrors; -1 stands for what is not known."""
+
+    tp: TopicPartition
+    source_offset: int
+    destination_offset: int
+    lag: int
+    state: str
+    last_mirrored_epoch: int
+
+
+class Mirror:
+    """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
+
+    def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
+        self.name = name
+        self.source = source
+        self.destination = destination
+
+    def create(self, configs: Mapping[str, str] | None = None) -> None:
+        """Create the mirror; KafkaError if the cluster refuses."""
+        values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
+        request = CreateMirrorRequest(
+            mirror_name=self.name,
+            config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
+        )
+        reply = self._ask(request)
+        assert isinstance(reply, CreateMirrorResponse)
+        _check(reply.error_code, reply.error_message, f"create mirror {self.name}")
+
+    def add_topics(self, topics: Iterable[str]) -> None:
+        """Add topics, naming their ids at the source; KafkaError if one is refused."""
+        names = list(topics)
+        request = AddTopicsToMirrorRequest(
+            mirror_name=self.name,
+            topics=[AddedTopic(topic_name=name, topic_id=self._source_id(name)) for name in names],
+        )
+        reply = self._ask(request)
+        assert isinstance(reply, AddTopicsToMirrorResponse)
+        _check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
+        for row in reply.topics:
+            _check(row.error_code, None, f"add topic {row.name} to mirror {self.name}")
+
+    def remove_topics(self, topics: Iterable[str]) -> None:
+        """Remove topics: failover begins; KafkaError if one is refused."""
+        request = RemoveTopicsFromMirrorRequest(
+            mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in topics]
+        )
+        reply = self._ask(request)
+        assert isinstance(reply, RemoveTopicsFromMirrorResponse)
+        _check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
+        for row in reply.topics:
+            _check(row.error_code, None, f"remove topic {row.name} from mirror {self.name}")
+
+    def describe(self) -> list[MirrorRow]:
+        """Ask every living broker of the destination what it leads; rows sorted by partition."""
+        request = DescribeMirrorsRequest(mirror_names=[self.name])
+        rows: dict[TopicPartition, MirrorRow] = {}
+        for endpoint in self.destination.endpoints():
+            reply = self.destination.client.call(endpoint, request, VERSION)
+            if not isinstance(reply, DescribeMirrorsResponse):
+                continue
+            for mirror in reply.mirrors:
+                for topic in mirror.topics:
+                    for p in topic.partitions:
+                        tp = TopicPartition(topic.topic_name, p.partition_index)
+                        rows[tp] = MirrorRow(
+                            tp, p.source_offset, p.destination_offset, p.lag, p.state, p.last_mirror_epoch
+                        )
+        return [rows[tp] for tp in sorted(rows)]
+
+    def wait_for_state(
+        self, state: str, partitions: Iterable[TopicPartition], *, within: float = 120, zero_lag: bool = False,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
+    ) -> list[MirrorRow]:
+        """Describe again and again until every partition is in `state` (and, if asked, has no lag)."""
+        wanted = set(partitions)
+        simulation = self.destination.simulation
+        deadline = simulation.world.now + round(within * SECOND)
+        while True:
+            rows = self.describe()
+            if watch is not None:
+                watch(rows)
+            ready = {row.tp for row in rows if row.state == state and (not zero_lag or row.lag == 0)}
+            if wanted <= ready:
+                return rows
+            if simulation.world.now > deadline:
+                raise simulation.failure(
+                    f"mirror {self.name} did not come to {state}: {self.explain(sorted(wanted - ready), rows)}"
+                )
+            simulation.run_for(0.5)
+
+    def explain(self, partitions: list[TopicPartition], rows: list[MirrorRow]) -> str:
+        """Say where some partitions are and what they wait for."""
+        by_tp = {row.tp: row for row in rows}
+        parts = []
+        for tp in partitions[:3]:
+            row = by_tp.get(tp)
+            where = "no leader reports it" if row is None else f"{row.state}, lag {row.lag}"
+            reason = self._reason(tp)
+            parts.append(f"{tp} ({where}{': ' + reason if reason else ''})")
+        more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
+        return ", ".join(parts) + more
+
+    def _reason(self, tp: TopicPartition) -> str:
+        from kmirror.mirror.component import MirrorComponent
+
+        leader = self.destination.leader(tp)
+        if leader is None:
+            return ""
+        for component in self.destination.broker(leader.broker_id).components:
+            if isinstance(component, MirrorComponent) and (mp := component.partitions.get(tp)) is not None:
+                return mp.reason
+        return ""
+
+    def _source_id(self, topic: str) -> Uuid:
+        known = self.source.image.topics.get(topic)
+        return Uuid.ZERO if known is None else known.topic_id
+
+    def _ask(self, request: Message) -> Message:
+        return self.destination.client.call_any(self._endpoints, request, VERSION, accept=lambda _: True)
+
+    def _endpoints(self) -> list[Endpoint]:
+        return self.destination.endpoints()
+
+
+def _check(code: int, message: str | None, what: str) -> None:
+    if code:
+        error = ErrorCode(code)
+        raise KafkaError(code, f"cannot {what}: {error.name}: {message or error.text}")
