@@ -20,6 +20,8 @@ from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add
 from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
 
 Header: TypeAlias = tuple[str, bytes | None]
+# Gives an error about records the place of their batch.
+Place: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
 
 
 class RecordData(NamedTuple):
@@ -110,10 +112,6 @@ class Record:
         )
 
 
-def _as_it_is(error: CorruptBatch) -> CorruptBatch:
-    return error
-
-
 def _read_delta(data: bytes, at: int, base: int) -> tuple[int, int]:
     """Return the varlong at `at` before zig-zag, made such that `base` plus it wraps as a Java long does."""
     delta, at = read_varlong(data, at)
@@ -154,16 +152,18 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
     return headers, at
 
 
-def decode_records(
-    data: bytes,
-    count: int,
-    context: RecordContext,
-    placed: Callable[[CorruptBatch], CorruptBatch] = _as_it_is,
-) -> Iterator[Record]:
+def _fault(error: Exception, start: int, size: int, placed: Place | None) -> CorruptBatch:
+    """Return the error of a record at `start` that runs past its `size` bytes or has one already."""
+    if not isinstance(error, CorruptBatch):
+        error = CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)
+    return error if placed is None else placed(error)
+
+
+def decode_records(data: bytes, count: int, context: RecordContext, placed: Place | None = None) -> Iterator[Record]:
     """Yield the `count` records that fill `data`; raises `CorruptBatch`, made by `placed`, when they do not.
 
-    Varints of one and two bytes are read in place, because a call costs more than everything else here;
-    `raw` is a number before zig-zag, so an odd one is negative.
+    Varints of one and two bytes are read in place, because a call costs more than everything else here; `raw` is
+    a number before zig-zag, so an odd one is negative.
     """
     base_offset, base_timestamp, log_append_time = context[:3]
     at = start = 0
@@ -192,7 +192,10 @@ def decode_records(
                 if raw > 16383:
                     raw, at = _read_delta(data, at - 2, base_timestamp)
             record = new(Record)
-            record.timestamp = base_timestamp + (~(raw >> 1) if raw & 1 else raw >> 1)
+            if log_append_time is None:
+                record.timestamp = base_timestamp + (~(raw >> 1) if raw & 1 else raw >> 1)
+            else:
+                record.timestamp = log_append_time
             raw = data[at]
             at += 1
             if raw > 127:
@@ -204,14 +207,8 @@ def decode_records(
             raw = data[at]
             at += 1
             if raw > 127:
-                raw += (data[at] << 7) - 128
-                at += 1
-                if raw > 16383:
-                    raw, at = read_raw_varint(data, at - 2)
-            if raw & 1:
-                record.key = None
-            else:
-                record.key = data[at : (at := at + (raw >> 1))]
+                raw, at = read_raw_varint(data, at - 1)
+            record.key = None if raw & 1 else data[at : (at := at + (raw >> 1))]
             raw = data[at]
             at += 1
             if raw > 127:
@@ -219,24 +216,13 @@ def decode_records(
                 at += 1
                 if raw > 16383:
                     raw, at = read_raw_varint(data, at - 2)
-            if raw & 1:
-                record.value = None
-            else:
-                record.value = data[at : (at := at + (raw >> 1))]
-            if data[at]:
-                record.headers, at = read_headers(data, at, end)
-            else:
-                record.headers = []
-                at += 1
+            record.value = None if raw & 1 else data[at : (at := at + (raw >> 1))]
+            record.headers, at = read_headers(data, at, end) if data[at] else ([], at + 1)
             if at != end:
                 raise CorruptBatch(f"a record ends at byte {end} but its fields end at {at}", position=start)
-            if log_append_time is not None:
-                record.timestamp = log_append_time
             record.context = context
             yield record
         if at != size:
             raise CorruptBatch(f"{size - at} bytes are left after the last of {count} records", position=at)
-    except IndexError:
-        raise placed(CorruptBatch(f"a record runs past the {size} bytes of its batch", position=start)) from None
-    except CorruptBatch as error:
-        raise placed(error) from None
+    except (IndexError, CorruptBatch) as error:
+        raise _fault(error, start, size, placed) from None
