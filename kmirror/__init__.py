@@ -19,12 +19,32 @@ if TYPE_CHECKING:
         UsageError,
     )
     from kmirror.kernel.ids import TopicPartition
+    from kmirror.net.log_dirs import read_log_dirs, read_sample
+    from kmirror.records.batch import Batch
+    from kmirror.records.codecs import Compression
+    from kmirror.records.record import Record, RecordData
+    from kmirror.sim.cluster import Cluster
+    from kmirror.sim.mirror import Mirror
+    from kmirror.sim.producer import Producer
+    from kmirror.sim.simulation import Simulation
+    from kmirror.spec.error_codes import ErrorCode
 
 __version__ = "0.1.0.dev0"
 
 # Where each public name lives. Type checkers need the name above as well, and tests/repo/test_exports.py
 # lists it once more: what is public is decided, it does not just happen.
 _HOME = {
+    "Simulation": "kmirror.sim.simulation",
+    "Cluster": "kmirror.sim.cluster",
+    "Mirror": "kmirror.sim.mirror",
+    "Producer": "kmirror.sim.producer",
+    "read_log_dirs": "kmirror.net.log_dirs",
+    "read_sample": "kmirror.net.log_dirs",
+    "Batch": "kmirror.records.batch",
+    "Record": "kmirror.records.record",
+    "RecordData": "kmirror.records.record",
+    "Compression": "kmirror.records.codecs",
+    "ErrorCode": "kmirror.spec.error_codes",
     "TopicPartition": "kmirror.kernel.ids",
     "KmirrorError": "kmirror.errors",
     "ProtocolError": "kmirror.errors",
@@ -36,7 +56,19 @@ _HOME = {
 }
 
 __all__ = [
+    # running
+    "Simulation",
+    "Cluster",
+    "Mirror",
+    "Producer",
     # data
+    "read_log_dirs",
+    "read_sample",
+    "Batch",
+    "Record",
+    "RecordData",
+    "Compression",
+    "ErrorCode",
     "TopicPartition",
     # errors
     "KmirrorError",

@@ -34,7 +34,10 @@ class CommandRow:
     help: str
 
 
-COMMANDS: tuple[CommandRow, ...] = ()
+COMMANDS: tuple[CommandRow, ...] = (
+    CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
+    CommandRow("dissect", "kmirror.cli.dissect", "command", "Print each field of a file of a log directory."),
+)
 
 
 class LazyGroup(click.Group):

@@ -114,9 +114,13 @@ class CancelTimer:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something people and traces want to know; changes nothing."""
+    """Something people and traces want to know; changes nothing.
+
+    `fact` is the same thing as a value, for programs that watch a run.
+    """
 
     text: str
+    fact: object = None
 
 
 Effect = Send | Reply | CloseLink | Disconnect | SetTimer | CancelTimer | Note

@@ -27,7 +27,7 @@ from kmirror.mirror.configs import (
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
-from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.partition import LogCut, MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.routes import BROKER_HANDLERS
 from kmirror.mirror.source import SourceCluster, parse_servers
@@ -322,10 +322,10 @@ class MirrorComponent(BrokerComponent):
         self.broker.effects.append(Note(f"{mp.tp} {text}"))
 
     def note_cut(self, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
-        """Record what a cut is about to remove."""
+        """Tell what a cut is about to remove."""
         if offset < end:
-            mp.lost = (offset, end)
-            self.note(mp, f"cut at {offset} (was {end}): {why}")
+            fact = LogCut(mp.tp, offset, end, why)
+            self.broker.effects.append(Note(f"{mp.tp} cut at {offset} (was {end}): {why}", fact))
 
     # -- sources ------------------------------------------------------------------------------
 

@@ -240,7 +240,7 @@ class MirrorFetchers:
         assert partition is not None, f"{mp.tp} is led here"
         end = partition.log.log_end_offset
         cut = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._component.note_cut(mp, cut.offset, end, "the source's epoch ends there")
+        self._component.note_cut(mp, cut.offset, end, "diverging epoch")
         self._broker.replicas.cut(now, partition, cut.offset)
 
     def _on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
@@ -289,10 +289,10 @@ class MirrorFetchers:
             return
         end = partition.log.log_end_offset
         if which == LATEST and offset < end:
-            self._component.note_cut(mp, offset, end, "the source's log ends there")
+            self._component.note_cut(mp, offset, end, "the source's log end")
             self._broker.replicas.cut(now, partition, offset)
         elif which == LATEST:
             self._resolve_range(now, fetcher, mp, EARLIEST)
         elif offset > end:
-            self._component.note_cut(mp, offset, end, "the source's log begins there")
+            self._component.note_cut(mp, offset, end, "the source's log start")
             self._broker.replicas.restart_at(now, partition, offset)

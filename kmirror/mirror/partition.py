@@ -16,6 +16,16 @@ from kmirror.mirror.states import MirrorState
 from kmirror.protocol.uuid import Uuid
 
 
+@dataclass(frozen=True, slots=True)
+class LogCut:
+    """A leader cut a mirrored log: [offset, end) went."""
+
+    tp: TopicPartition
+    offset: int
+    end: int
+    why: str
+
+
 @dataclass(slots=True)
 class MirrorPartition:
     tp: TopicPartition
@@ -33,8 +43,6 @@ class MirrorPartition:
     # PREPARING and STOPPING
     cut_at: int | None = None
     """Where this leader cut its log in the present state; None before the cut."""
-    lost: tuple[int, int] | None = None
-    """The range [first, end) that the last cut removed."""
 
     # MIRRORING
     source_epoch: int = -1

@@ -141,12 +141,12 @@ class Preparing:
         end = log.log_end_offset
         if epoch < 0:
             if end > 0:
-                self._component.note_cut(mp, log.log_start_offset, end, "the source knows nothing of this log")
+                self._component.note_cut(mp, log.log_start_offset, end, "no LME")
                 self._broker.replicas.restart_at(now, partition, 0)
         else:
             entry = log.epochs.first_after(epoch)
             offset = end if entry is None else min(entry.start_offset, end)
-            self._component.note_cut(mp, offset, end, f"last mirrored epoch {epoch}")
+            self._component.note_cut(mp, offset, end, f"LME {epoch}")
             self._broker.replicas.cut(now, partition, offset)
         mp.cut_at = log.log_end_offset
         self._broker.replicas.touch(mp.tp)

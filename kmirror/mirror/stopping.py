@@ -59,7 +59,7 @@ class Stopping:
         log = partition.log
         end = log.log_end_offset
         offset = log.last_stable_offset
-        self._component.note_cut(mp, offset, end, "open transactions cannot be decided here")
+        self._component.note_cut(mp, offset, end, "LSO")
         self._broker.replicas.cut(now, partition, offset)
         mp.cut_at = log.log_end_offset
 

@@ -165,10 +165,13 @@ def read_log_dirs(
     return LogDirs(folder, facts.cluster_id, partitions, skipped)
 
 
-def read_sample() -> LogDirs:
-    """Return the sample that is part of the package: partitions that Apache Kafka 4.3.1 wrote."""
+def read_sample(topics: Collection[str] | None = None) -> LogDirs:
+    """Return the sample that is part of the package: partitions that Apache Kafka 4.3.1 wrote.
+
+    `topics` picks; raises `UsageError` if the sample does not have one of them.
+    """
     with resources.as_file(resources.files("kmirror.data") / "sample") as folder:
-        return read_log_dirs(folder)
+        return read_log_dirs(folder, topics=topics)
 
 
 def _list_folder(folder: Path) -> list[str]:

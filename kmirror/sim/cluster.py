@@ -11,6 +11,7 @@ from kmirror.cluster.controller import Controller, ControllerComponent, Controll
 from kmirror.cluster.disk import MemoryDisk
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.partition import Partition
+from kmirror.errors import KafkaError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
@@ -19,6 +20,8 @@ from kmirror.log.memory import MemoryStore
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.controller_component import MirrorControllerComponent
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
@@ -26,14 +29,18 @@ from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.batch import iter_batches
+from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
+from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
+from kmirror.spec.topics import is_internal
 
 if TYPE_CHECKING:
     from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100
 METADATA_LEVEL = 30
+CREATE_TOPICS_VERSION = 7
 
 
 class PartitionFiles(Protocol):
@@ -66,7 +73,7 @@ class Cluster:
         self.name = name
         self.replication_factor = min(replication_factor, brokers)
         self.broker_ids = tuple(range(1, brokers + 1))
-        self.configs = dict(configs or {})
+        self.configs = {**_replication_configs(self.replication_factor), **(configs or {})}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
@@ -142,6 +149,33 @@ class Cluster:
     def runs(self, node_id: int) -> bool:
         return self.simulation.world.runs(self.process(node_id))
 
+    def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
+        """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused."""
+        from kmirror.sim.producer import Producer
+
+        tp = TopicPartition(topic, partition)
+        return Producer(self).send({tp: [RecordData(value=value) for value in values]})[tp]
+
+    def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
+        """Create a topic and wait until each partition has a leader; KafkaError if refused."""
+        request = CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name=topic, num_partitions=partitions, replication_factor=self.replication_factor,
+                    configs=[CreatableTopicConfig(name=n, value=v) for n, v in (configs or {}).items()],
+                )
+            ]
+        )
+        reply = self.client.call_any(self.endpoints, request, CREATE_TOPICS_VERSION, accept=lambda _: True)
+        assert isinstance(reply, CreateTopicsResponse)
+        code = ErrorCode(reply.topics[0].error_code)
+        if code:
+            raise KafkaError(code, f"cannot create topic {topic}: {code.name}: {reply.topics[0].error_message}")
+        wanted = self.partitions([topic])
+        self.simulation.run_until(
+            lambda: all(self.leader(tp) is not None for tp in wanted), what=f"leaders of topic {topic}"
+        )
+
     # -- looking inside -----------------------------------------------------------------------
 
     @property
@@ -185,9 +219,13 @@ class Cluster:
                 found[broker_id] = p
         return found
 
+    def topics(self) -> list[str]:
+        """Return the names of all topics that are not internal, sorted."""
+        return sorted(name for name in self.image.topics if not is_internal(name))
+
     def partitions(self, topics: Sequence[str] | None = None) -> list[TopicPartition]:
         """Return all partitions of `topics`, or of every topic that is not internal."""
-        names = topics if topics is not None else [n for n in self.image.topics if not n.startswith("__")]
+        names = self.topics() if topics is None else topics
         return [TopicPartition(n, i) for n in names if n in self.image.topics for i in self.image.topics[n].partitions]
 
     def is_settled(self) -> bool:
@@ -239,6 +277,12 @@ class Cluster:
                     )
                 )
         return records
+
+
+def _replication_configs(factor: int) -> dict[str, str]:
+    """Return the configs that let a cluster of `factor` brokers or more hold its internal topics."""
+    keys = ("default.replication.factor", "transaction.state.log.replication.factor", "mirror.topic.replication.factor")
+    return {**dict.fromkeys(keys, str(factor)), "transaction.state.log.min.isr": str(min(2, factor))}
 
 
 def last_epoch(files: PartitionFiles) -> int:

@@ -14,6 +14,7 @@ from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.partition import LogCut
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
@@ -29,7 +30,6 @@ from kmirror.spec.error_codes import ErrorCode
 MIRROR_NAME = "demo"
 PATIENCE_SECONDS = 600
 CONFIGS: Mapping[str, str] = {
-    "default.replication.factor": "3",
     "transaction.state.log.num.partitions": "3",
     "min.insync.replicas": "2",
 }
@@ -58,12 +58,16 @@ class Failover:
 
 @dataclass(frozen=True, slots=True)
 class Failback:
-    """What failback did to one partition; the lost range is [lost_first_offset, lost_end_offset)."""
+    """What failback did to one partition; the lost range is [lost_first_offset, lost_end_offset).
+
+    The cut may go deeper than the loss: what it took and the source has was fetched again.
+    """
 
     tp: TopicPartition
     cut_offset: int
     lost_first_offset: int
     lost_end_offset: int
+    cuts: tuple[LogCut, ...] = ()
 
 
 @dataclass(slots=True)
@@ -144,7 +148,11 @@ class Demo:
         self._began = self.simulation.world.now
         self.a = Cluster(self.simulation, "a", logs=logs, configs=CONFIGS)
         self.b = Cluster(self.simulation, "b", configs=CONFIGS)
-        self._killers = {cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)}
+        self._killers = {
+            cluster.name: FaultPlan(cluster, self._rng.split(cluster.name)) for cluster in (self.a, self.b)
+        }
+        self._cuts: list[tuple[str, LogCut]] = []
+        self.simulation.world.on_fact.append(self._on_fact)
         self.topics: list[str] = []
         self.partitions: list[TopicPartition] = []
 
@@ -152,7 +160,7 @@ class Demo:
         self.observer.stage("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
-        self.topics = sorted(name for name in self.a.image.topics if not name.startswith("__"))
+        self.topics = self.a.topics()
         self.partitions = self.a.partitions(self.topics)
         self.report.topics = len(self.topics)
         self._mirror()
@@ -163,6 +171,10 @@ class Demo:
         self.report.virtual_seconds = (world.now - self._began) / SECOND
         self.report.events = world.events
         return self.report
+
+    def _on_fact(self, process: str, fact: object) -> None:
+        if isinstance(fact, LogCut):
+            self._cuts.append((process, fact))
 
     # -- stages -------------------------------------------------------------------------------
 
@@ -178,11 +190,14 @@ class Demo:
         self.observer.say("produce to b: refused with READ_ONLY_TOPIC for every partition")
 
     def _fail_over(self) -> None:
+        mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
+        self.observer.stage("Writing to a while b mirrors: records, and a transaction that b will hold undecided")
+        self._write_while_mirroring()
+        mirror.catch_up(within=PATIENCE_SECONDS)
         self.observer.stage("Failing over: a is cut off with records that b does not have")
         self.simulation.cut(self.a, self.b)
         self._write_beyond_the_mirror()
         ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
-        mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         mirror.remove_topics(self.topics)
         self._maybe_kill(self.b)
         rows = {row.tp: row for row in self._wait(mirror, "STOPPED")}
@@ -203,6 +218,7 @@ class Demo:
         self.observer.stage("Failing back: a mirrors from b under the same mirror name")
         before = {tp: list(self._leader(self.a, tp).batches()) for tp in self.partitions}
         ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
+        self._cuts.clear()
         self.simulation.heal(self.a, self.b)
         mirror = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         mirror.create()
@@ -212,7 +228,9 @@ class Demo:
         self.report.final = self._prove("after failback", self.b, self.a)
         for tp in self.partitions:
             first = first_lost(before[tp], self._leader(self.a, tp), ends[tp])
-            self.report.failback.append(Failback(tp, first, first, ends[tp]))
+            cuts = tuple(cut for process, cut in self._cuts if cut.tp == tp and process.startswith("a-"))
+            lowest = min((cut.offset for cut in cuts), default=ends[tp])
+            self.report.failback.append(Failback(tp, lowest, first, ends[tp], cuts))
         self.observer.failback(self.report.failback)
 
     # -- steps --------------------------------------------------------------------------------
@@ -256,6 +274,31 @@ class Demo:
                     )
             if left:
                 self.simulation.run_for(0.2)
+
+    def _write_while_mirroring(self) -> None:
+        """Leave b with an undecided transaction in one partition of each topic (KIP-1279, Exactly-Once Semantics).
+
+        One transaction is decided above the first record of another that stays open. The source serves
+        committed readers up to that record: b gets the first transaction's data and not its marker.
+        """
+        Producer(self.a, compression=self._rng.choice(CODECS)).send(self._records("a, while mirroring", 3))
+        chosen = {tp: rows for tp, rows in self._records("a, in a transaction", 2).items() if tp.partition == 0}
+        decided = Producer(self.a, transactional_id="demo-decided")
+        hanging = Producer(self.a, transactional_id="demo-open")
+        for producer in (decided, hanging):
+            producer.add_partitions(chosen)
+            producer.send(chosen)
+        decided.end(commit=True)
+        self.simulation.run_until(
+            lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
+            within=PATIENCE_SECONDS, what="the commit markers on a",
+        )
+
+    def _has_ended(self, tp: TopicPartition, producer_id: int) -> bool:
+        leader = self.a.leader(tp)
+        if leader is None or leader.log.high_watermark < leader.log.log_end_offset:
+            return False  # A marker counts once it is replicated.
+        return producer_id not in leader.log.producers.ongoing.values()
 
     def _write_beyond_the_mirror(self) -> None:
         """Records that only a has: some in the epoch that b knows, some in one that b never hears of."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.errors import KafkaError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
@@ -20,6 +22,7 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as 
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
+from kmirror.sim.checkers import Difference, mirror_agrees
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
 
@@ -97,6 +100,46 @@ class Mirror:
                             tp, p.source_offset, p.destination_offset, p.lag, p.state, p.last_mirror_epoch
                         )
         return [rows[tp] for tp in sorted(rows)]
+
+    def catch_up(self, *, within: float = 120) -> None:
+        """Run until the destination has, on its whole ISR, all that the source has decided.
+
+        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
+        """
+        self.wait_for_state("MIRRORING", self.partitions(), within=within)
+        self.destination.simulation.run_until(
+            lambda: all(self._has_caught_up(tp) for tp in self.partitions()), within=within,
+            what=f"mirror {self.name} to catch up",
+        )
+
+    def fail_over(self, *, within: float = 120) -> list[MirrorRow]:
+        """Remove every topic and run until all partitions are STOPPED: the destination takes writes."""
+        partitions = self.partitions()
+        self.remove_topics(dict.fromkeys(tp.topic for tp in partitions))
+        return self.wait_for_state("STOPPED", partitions, within=within)
+
+    def difference(self) -> Difference | None:
+        """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
+        return mirror_agrees(self.source, self.destination, self.partitions())[0]
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions, at the source, of all topics in this mirror."""
+        configs = self.destination.image.configs
+        topics = [
+            name
+            for kind, name in configs
+            if kind == RESOURCE_TOPIC
+            and (assignment := parse(configs[kind, name].get(MIRROR_NAME, ""))) is not None
+            and assignment.mirror == self.name
+        ]
+        return self.source.partitions(sorted(topics))
+
+    def _has_caught_up(self, tp: TopicPartition) -> bool:
+        source, destination = self.source.leader(tp), self.destination.leader(tp)
+        return (
+            source is not None and destination is not None
+            and destination.log.high_watermark == source.log.last_stable_offset
+        )
 
     def wait_for_state(
         self, state: str, partitions: Iterable[TopicPartition], *, within: float = 120, zero_lag: bool = False,

@@ -49,7 +49,7 @@ class Producer:
     # -- writing ------------------------------------------------------------------------------
 
     def send(self, records: Mapping[TopicPartition, Sequence[RecordData]]) -> dict[TopicPartition, int]:
-        """Write one batch to each partition with acks=all; returns base offsets. KafkaError if one is refused for good."""
+        """Write one batch to each partition with acks=all; returns base offsets. KafkaError if one is refused."""
         batches = {tp: self._batch(tp, rows) for tp, rows in records.items()}
         offsets: dict[TopicPartition, int] = {}
         for _ in range(RETRIES_MAX):
@@ -72,7 +72,7 @@ class Producer:
         return offsets
 
     def try_send(self, batches: Mapping[TopicPartition, bytes]) -> dict[TopicPartition, tuple[int, int, str | None]]:
-        """Send each batch once to the leader that is known; returns (error code, base offset, message) of those answered."""
+        """Send each batch once to its leader; returns (error code, base offset, message) of those answered."""
         by_leader: dict[int, list[TopicPartition]] = {}
         for tp in batches:
             image = self._cluster.image.partition(tp)

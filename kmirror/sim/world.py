@@ -67,6 +67,8 @@ class World:
         self.processes: dict[str, Process] = {}
         self.after_event: list[Callable[[Instant], None]] = []
         """Called after every event: checkers of invariants."""
+        self.on_fact: list[Callable[[str, object], None]] = []
+        """Called with (process, fact) for every `Note` that carries a fact."""
         self.events = 0
         self._heap: list[tuple[Instant, int, Callable[[], None]]] = []
         self._sequence = 0
@@ -185,8 +187,11 @@ class World:
                 served = self._served.get(connection)
                 if served is not None:
                     self._close(served, tell_client=True, tell_server=False)
-            case Note(text):
+            case Note(text, fact):
                 self.trace.add(self.now, process.name, text)
+                if fact is not None:
+                    for watcher in self.on_fact:
+                        watcher(process.name, fact)
 
     def _set_timer(self, process: Process, key: TimerKey, at: Instant) -> None:
         self._timer_count += 1

@@ -13,6 +13,17 @@ import pytest
 import kmirror
 
 PUBLIC = {
+    "Simulation",
+    "Cluster",
+    "Mirror",
+    "Producer",
+    "read_log_dirs",
+    "read_sample",
+    "Batch",
+    "Record",
+    "RecordData",
+    "Compression",
+    "ErrorCode",
     "TopicPartition",
     "KmirrorError",
     "ProtocolError",

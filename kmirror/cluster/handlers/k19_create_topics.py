@@ -112,7 +112,9 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
 def _assignments(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ...]]:
     if topic.assignments:
         return _manual(controller, topic)
-    count = controller.configs.integer("num.partitions") if topic.num_partitions == USE_DEFAULT else topic.num_partitions
+    count = topic.num_partitions
+    if count == USE_DEFAULT:
+        count = controller.configs.integer("num.partitions")
     factor = topic.replication_factor
     if factor == USE_DEFAULT:
         factor = controller.configs.integer("default.replication.factor")
