@@ -162,8 +162,8 @@ def _fault(error: Exception, start: int, size: int, placed: Place | None) -> Cor
 def decode_records(data: bytes, count: int, context: RecordContext, placed: Place | None = None) -> Iterator[Record]:
     """Yield the `count` records that fill `data`; raises `CorruptBatch`, made by `placed`, when they do not.
 
-    Varints of one and two bytes are read in place, because a call costs more than everything else here; `raw` is
-    a number before zig-zag, so an odd one is negative.
+    Varints of one and two bytes are read in place, because a call costs more than everything else here;
+    `raw` is a number before zig-zag, so an odd one is negative.
     """
     base_offset, base_timestamp, log_append_time = context[:3]
     at = start = 0

@@ -1,0 +1,108 @@
+"""`kmirror dissect FILE`: what does each byte of a file of a log directory say?"""
+
+from __future__ import annotations
+
+import base64
+import json
+import mmap
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
+from kmirror.records.dissect import KINDS, Kind, dissect, kind_of
+from kmirror.records.dissect_core import Row, with_paths
+
+_BYTES_SHOWN_MAX = 24
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--as",
+    "kind_name",
+    type=click.Choice([kind.name for kind in KINDS]),
+    help="What kind of file it is, when its name does not say.",
+)
+@click.option("--depth", type=click.IntRange(min=0), help="Show groups only down to this depth; 0 is the outermost.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=DECOMPRESSED_BYTES_MAX,
+    show_default=True,
+    help="Refuse a batch that inflates to more bytes than this.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a field.")
+def command(file: Path, kind_name: str | None, depth: int | None, limit: int, output: str) -> int:
+    """Print each field of FILE with its byte range, value and meaning.
+
+    FILE is a segment, an index, a producer snapshot or a checkpoint, in any format since Kafka 0.8. Ranges
+    begin with the first byte and end before the last number; "~" marks a place in inflated data. A wrong
+    checksum is marked and passed, and the exit code is then 1; where the form itself is broken, the reason
+    follows on stderr.
+    """
+    kind, base_offset = _kind(file, kind_name)
+    data = _read(file)
+    has_fault = False
+    try:
+        for row, path in with_paths(dissect(kind, data, base_offset=base_offset, limit=limit)):
+            has_fault |= row.is_fault
+            if depth is None or row.depth <= depth:
+                click.echo(json.dumps(_as_json(row, path)) if output == "json" else as_text(row))
+    except CorruptBatch as error:
+        raise CorruptBatch(f"{file}: {error.reason}", position=error.position) from None
+    return int(has_fault)
+
+
+def _kind(file: Path, kind_name: str | None) -> tuple[Kind, int]:
+    found = kind_of(file.name)
+    if kind_name is not None:
+        return next(kind for kind in KINDS if kind.name == kind_name), found[1] if found else 0
+    if found is None:
+        raise UsageError(f"{file}: the name is not one of a log directory; --as says what the file is")
+    return found
+
+
+def _read(file: Path) -> memoryview:
+    """Return the file's bytes, mapped so that a large segment does not have to fit the memory."""
+    try:
+        with file.open("rb") as opened:
+            if not file.stat().st_size:
+                return memoryview(b"")
+            return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror or error}") from None
+
+
+def as_text(row: Row) -> str:
+    """Return the row as one line."""
+    place = f"{row.start}..{row.end}" + ("~" if row.within else "")
+    fault = "  FAULT" if row.is_fault else ""
+    name = "  " * row.depth + row.name
+    return f"{place:>22}  {name:<32} {_value(row):<22} {row.meaning}{fault}".rstrip()
+
+
+def _value(row: Row) -> str:
+    value = row.value
+    if value is None:
+        return ""
+    if not isinstance(value, bytes):
+        return f"{value:#010x}" if row.name == "crc" else str(value)
+    if len(value) > _BYTES_SHOWN_MAX:
+        return f"{value[:_BYTES_SHOWN_MAX].hex()}... ({len(value)} bytes)"
+    return value.hex()
+
+
+def _as_json(row: Row, path: str) -> dict[str, Any]:
+    value = row.value
+    return {
+        "path": path,
+        "start": row.start,
+        "end": row.end,
+        "within": row.within or None,
+        "value": base64.b64encode(value).decode() if isinstance(value, bytes) else value,
+        "meaning": row.meaning or None,
+        "fault": row.is_fault,
+    }

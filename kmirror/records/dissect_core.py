@@ -1,0 +1,154 @@
+"""How does a `construct` layout say where each of its fields stands and what it means?
+
+Every field of a layout is a `Field`: it parses to a `Span`, the value with its byte range, and builds from
+a span or a plain value, so that one declaration both takes bytes apart and puts them together. The layouts
+are a second, slower and independent reading of every format: people read them, and the fast path is held
+against them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import construct as c
+
+Meaning: TypeAlias = Callable[[Any], str]
+
+
+@dataclass(slots=True)
+class Span:
+    """The value of one field and its bytes, from `start` up to `end`."""
+
+    start: int
+    end: int
+    value: Any
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a dissection: a field, or a group of those that follow one level deeper.
+
+    `within` names the inflated data that the byte range counts in, or is empty for the file itself.
+    """
+
+    depth: int
+    name: str
+    start: int
+    end: int
+    value: Any = None
+    meaning: str = ""
+    within: str = ""
+    is_fault: bool = False
+
+
+class Field(c.Subconstruct):  # type: ignore[misc]  # construct has no types
+    """A part of a layout that remembers its place; `meaning` turns its value into words."""
+
+    def __init__(self, subcon: Any, meaning: Meaning | None = None) -> None:
+        super().__init__(subcon)
+        self.meaning = meaning
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Span:
+        start = c.stream_tell(stream, path)
+        value = self.subcon._parsereport(stream, context, path)
+        end = c.stream_tell(stream, path)
+        return Span(start, end, value, "" if self.meaning is None else self.meaning(value))
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        self.subcon._build(value_of(obj), stream, context, path)
+        return obj
+
+
+def value_of(obj: Any) -> Any:
+    return obj.value if isinstance(obj, Span) else obj
+
+
+def plain(parsed: Any) -> Any:
+    """Return what was parsed with its places left out: dicts, lists and values."""
+    if isinstance(parsed, Span):
+        return plain(parsed.value)
+    if isinstance(parsed, c.Container):
+        return {name: plain(value) for name, value in parsed.items() if not name.startswith("_")}
+    if isinstance(parsed, list):
+        return [plain(value) for value in parsed]
+    return parsed
+
+
+class Varint(c.Construct):  # type: ignore[misc]
+    """A zig-zag varint of `bits` bits as the JVM reads it: bits beyond are dropped, a further byte is refused."""
+
+    def __init__(self, bits: int) -> None:
+        super().__init__()
+        self.bits = bits
+
+    def _parse(self, stream: Any, context: Any, path: str) -> int:
+        raw: int = 0
+        for index in range(-(-self.bits // 7)):
+            byte = c.stream_read(stream, 1, path)[0]
+            raw |= (byte & 0x7F) << 7 * index
+            if not byte & 0x80:
+                raw %= 1 << self.bits
+                return raw // 2 if raw % 2 == 0 else -(raw // 2) - 1
+        raise c.IntegerError("a varint does not end", path=path)
+
+    def _build(self, obj: int, stream: Any, context: Any, path: str) -> int:
+        raw = obj * 2 if obj >= 0 else -obj * 2 - 1
+        while raw >= 0x80:
+            c.stream_write(stream, bytes([raw % 0x80 + 0x80]), 1, path)
+            raw //= 0x80
+        c.stream_write(stream, bytes([raw]), 1, path)
+        return obj
+
+
+VARINT: Final = Varint(32)
+VARLONG: Final = Varint(64)
+
+
+def field(name: str, subcon: Any, meaning: Meaning | None = None) -> Any:
+    """Return a named field for a `construct.Struct`."""
+    return c.Renamed(Field(subcon, meaning), name)
+
+
+def sized_bytes(length: str) -> Any:
+    """Return a subcon for as many bytes as the field `length` says, None for a negative length."""
+
+    def size(context: Any) -> int:
+        return int(value_of(context[length]))
+
+    return c.IfThenElse(lambda context: size(context) < 0, c.Pass, c.Bytes(lambda context: size(context)))
+
+
+def rows_of(name: str, parsed: Any, depth: int, *, within: str = "", shift: int = 0) -> Iterator[Row]:
+    """Yield the rows of a parsed layout, groups before their members; `shift` is added to each place."""
+    if isinstance(parsed, Span):
+        value = parsed.value
+        if isinstance(value, c.Container | list):
+            if not value:
+                return
+            yield Row(depth, name, parsed.start + shift, parsed.end + shift, None, parsed.meaning, within)
+            yield from _members(value, depth + 1, within, shift)
+        else:
+            yield Row(depth, name, parsed.start + shift, parsed.end + shift, value, parsed.meaning, within)
+    elif isinstance(parsed, c.Container):
+        yield from _members(parsed, depth, within, shift)
+
+
+def _members(value: Any, depth: int, within: str, shift: int) -> Iterator[Row]:
+    if isinstance(value, c.Container):
+        for name, member in value.items():
+            if not name.startswith("_"):
+                yield from rows_of(name, member, depth, within=within, shift=shift)
+    else:
+        for index, member in enumerate(value):
+            yield from rows_of(f"[{index}]", member, depth, within=within, shift=shift)
+
+
+def with_paths(rows: Iterable[Row]) -> Iterator[tuple[Row, str]]:
+    """Yield each row with the names of the groups that it is in, as `batch[0].record[2].key`."""
+    names: list[str] = []
+    for row in rows:
+        names[row.depth :] = [row.name]
+        yield row, ".".join(names).replace(".[", "[")
