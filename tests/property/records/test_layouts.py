@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import construct
@@ -189,3 +190,19 @@ def test_an_offset_index_is_read_and_written_alike(steps: list[tuple[int, int]])
     data = index.encode()
     parsed = [plain(layouts.INDEX_ENTRY.parse(data[at : at + 8])) for at in range(0, len(data), 8)]
     assert [(one["relative_offset"], one["position"]) for one in parsed] == rows
+
+
+@given(stamp=st.datetimes().map(lambda moment: int((moment - datetime(1970, 1, 1)) / timedelta(milliseconds=1))))
+@example(stamp=0)
+@example(stamp=951_782_400_000)  # 2000-02-29.
+@example(stamp=253_402_300_799_999)
+@example(stamp=-62_135_596_800_000)
+def test_a_time_is_written_as_the_standard_library_does(stamp: int) -> None:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=stamp)
+    text = moment.isoformat(sep=" ", timespec="milliseconds").replace("+00:00", "Z")
+    assert layouts.time_of(stamp) == (text if stamp != -1 else "no timestamp")
+
+
+@given(stamp=INT64)
+def test_any_number_is_some_time(stamp: int) -> None:
+    assert layouts.time_of(stamp)

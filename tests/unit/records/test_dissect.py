@@ -73,7 +73,7 @@ def test_each_field_has_its_place_value_and_meaning() -> None:
     base = rows["batch[0].base_offset"]
     assert (base.start, base.end, base.value) == (0, 8, 42)
     stamp = rows["batch[0].base_timestamp"]
-    assert (stamp.start, stamp.end, stamp.meaning) == (27, 35, "2023-11-14 22:13:20.123+00:00")
+    assert (stamp.start, stamp.end, stamp.meaning) == (27, 35, "2023-11-14 22:13:20.123Z")
     assert rows["batch[0].crc"].meaning == "holds"
     assert rows["batch[0].record[0].key"].value == b"key"
     assert rows["batch[0].record[0].headers[0].name"].meaning == "h"
