@@ -243,10 +243,11 @@ class Demo:
         )
 
     def _settle(self, *clusters: Cluster) -> None:
-        for cluster in clusters:
-            self.simulation.run_until(
-                cluster.is_settled, within=PATIENCE_SECONDS, what=f"full ISRs in cluster {cluster.name}"
-            )
+        """Run until every ISR of all clusters is full at the same instant, and nobody is about to be killed."""
+        self.simulation.run_until(
+            lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
+            within=PATIENCE_SECONDS, what="full ISRs",
+        )
 
     def _prove(self, when: str, source: Cluster, destination: Cluster) -> Compared:
         self._settle(source, destination)
@@ -371,13 +372,13 @@ class FaultPlan:
     def __init__(self, cluster: Cluster, rng: Rng) -> None:
         self._cluster = cluster
         self._rng = rng
-        self._busy = False
+        self.busy = False
 
     def strike(self) -> int | None:
         """Plan a kill; returns the broker, or None if one is down already."""
-        if self._busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
+        if self.busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
             return None
-        self._busy = True
+        self.busy = True
         victim = self._rng.choice(self._cluster.living())
         world = self._cluster.simulation.world
         down = world.now + self._rng.between(0, 1500) * MILLISECOND
@@ -385,7 +386,7 @@ class FaultPlan:
 
         def restart() -> None:
             self._cluster.restart(victim)
-            self._busy = False
+            self.busy = False
 
         world.at(down, lambda: self._cluster.kill(victim))
         world.at(up, restart)

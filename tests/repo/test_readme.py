@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 RUNS, TESTS = 0, 1
 
 
@@ -45,3 +47,10 @@ def test_the_file_map_names_what_exists(root: Path) -> None:
         path for cell in table for path in re.findall(r"`([^`]+)`", cell) if not (root / path).exists()
     ]
     assert missing == []
+
+
+def test_the_example_of_the_library_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = re.findall(r"```python\n(.*?)\n```", (root / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(example.splitlines()) <= 36
+    exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
+    assert re.fullmatch(r"[0-9a-f]{64}\n", capsys.readouterr().out)
