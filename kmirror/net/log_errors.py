@@ -30,7 +30,7 @@ class CorruptLog(UsageError):
         self.offset = offset
         place = [str(path)]
         if position is not None:
-            place.append(f"byte {position}")
+            place.append(f"position {position}")
         if offset is not None:
             place.append(f"offset {offset}")
         super().__init__(f"{', '.join(place)}: {reason}; {REMEDY}")

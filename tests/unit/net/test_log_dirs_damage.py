@@ -40,7 +40,7 @@ def refused(folder: Path, **options: object) -> CorruptLog:
         "copy the folder again from a broker that was shut down cleanly, or choose other topics"
     )
     if error.position is not None:
-        assert f"byte {error.position}, offset {error.offset}:" in text
+        assert f"position {error.position}, offset {error.offset}:" in text
     return error
 
 
