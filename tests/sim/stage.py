@@ -1,0 +1,409 @@
+"""What the scenarios stand on: small clusters, logs written by hand, and what is said often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kmirror.cluster.partition import Partition
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.log.store import LOG_START_OFFSET
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.partition import LogCut, MirrorPartition
+from kmirror.mirror.state_records import NOTHING, PartitionState
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
+from kmirror.protocol.gen.create_topics_request import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.uuid import Uuid
+from kmirror.records.batch import Batch
+from kmirror.records.build import build_batch
+from kmirror.records.control import ControlType, end_txn_marker
+from kmirror.records.record import RecordData
+from kmirror.sim.checkers import mirror_agrees
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster, Logs
+from kmirror.sim.mirror import Mirror, MirrorRow
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+
+SMALL: Mapping[str, str] = {
+    "default.replication.factor": "3",
+    "transaction.state.log.num.partitions": "1",
+    "mirror.topic.num.partitions": "2",
+    "min.insync.replicas": "2",
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "3000",
+    "mirror.metadata.refresh.interval.ms": "5000",
+}
+ONE_BROKER: Mapping[str, str] = {
+    **SMALL,
+    "default.replication.factor": "1",
+    "min.insync.replicas": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "mirror.topic.replication.factor": "1",
+}
+TOPIC = "orders"
+TP = TopicPartition(TOPIC, 0)
+T0_MS = 1_700_000_000_000
+RESOURCE_TOPIC = 2
+RESOURCE_MIRROR = 64
+
+
+# -- logs written by hand ---------------------------------------------------------------------
+
+
+def plain(offset: int, epoch: int, *values: str) -> bytes:
+    """Return a batch of records without a producer."""
+    return build_batch(
+        [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
+        timestamp_ms=T0_MS + offset,
+    )
+
+
+def transactional(
+    offset: int, epoch: int, producer_id: int, *values: str, sequence: int = 0, producer_epoch: int = 0
+) -> bytes:
+    """Return a batch of records of a transaction."""
+    return build_batch(
+        [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
+        timestamp_ms=T0_MS + offset, producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=sequence,
+        is_transactional=True,
+    )
+
+
+def marker(offset: int, epoch: int, producer_id: int, *, commit: bool) -> bytes:
+    return end_txn_marker(
+        base_offset=offset, leader_epoch=epoch, timestamp_ms=T0_MS + offset, producer_id=producer_id,
+        producer_epoch=0, commit=commit, coordinator_epoch=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    segments: Mapping[int, bytes]
+    files: Mapping[str, bytes]
+
+
+class WrittenLogs:
+    """Topics laid down with these batches, one partition each; `start` raises the log start."""
+
+    def __init__(self, topics: Mapping[str, Sequence[bytes]], *, start: int = 0) -> None:
+        files = {LOG_START_OFFSET: b"%d" % start} if start else {}
+        self.partitions = {
+            TopicPartition(topic, 0): Written({0: b"".join(batches)}, files) for topic, batches in topics.items()
+        }
+        self._ids = {topic: Uuid.from_ints(7, number) for number, topic in enumerate(topics, 1)}
+
+    def topic_id(self, topic: str) -> Uuid | None:
+        return self._ids.get(topic)
+
+
+# -- clusters ---------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Pair:
+    """Clusters a and b, a mirror from a to b, and the one back under the same name."""
+
+    simulation: Simulation
+    a: Cluster
+    b: Cluster
+    cuts: list[tuple[str, LogCut]] = field(default_factory=list)
+
+    @property
+    def there(self) -> Mirror:
+        return Mirror("m", source=self.a, destination=self.b)
+
+    @property
+    def back(self) -> Mirror:
+        return Mirror("m", source=self.b, destination=self.a)
+
+    def begin(self, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+        """Create the mirror from a to b, add the topics, wait until it has everything."""
+        self.there.create()
+        self.there.add_topics(topics)
+        return mirrored(self.there, topics)
+
+    def fail_over(self, mirror: Mirror | None = None, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+        """Remove the topics and wait until they are writable."""
+        mirror = mirror or self.there
+        mirror.remove_topics(topics)
+        return stopped(mirror, topics)
+
+    def fail_back(self, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+        """Mirror from b to a, and wait until a has everything."""
+        self.back.create()
+        self.back.add_topics(topics)
+        return mirrored(self.back, topics)
+
+    def cuts_of(self, cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int, int]]:
+        """Return (offset, end) of what leaders of `cluster` cut because of mirroring, in order."""
+        return [
+            (cut.offset, cut.end)
+            for process, cut in self.cuts
+            if process.startswith(f"{cluster.name}-") and cut.tp == tp
+        ]
+
+
+def pair(
+    seed: int = 0, *, logs: Logs | None = None, brokers: int = 3, a_configs: Mapping[str, str] | None = None,
+    b_configs: Mapping[str, str] | None = None, b_logs: Logs | None = None, start: bool = True,
+) -> Pair:
+    """Return two clusters that run; one broker each means a replication factor of one."""
+    base = SMALL if brokers > 1 else ONE_BROKER
+    simulation = Simulation(seed)
+    a = Cluster(
+        simulation, "a", logs=logs, brokers=brokers, replication_factor=brokers, configs={**base, **(a_configs or {})}
+    )
+    b = Cluster(
+        simulation, "b", logs=b_logs, brokers=brokers, replication_factor=brokers,
+        configs={**base, **(b_configs or {})},
+    )
+    made = Pair(simulation, a, b)
+
+    def on_fact(process: str, fact: object) -> None:
+        if isinstance(fact, LogCut):
+            made.cuts.append((process, fact))
+
+    simulation.world.on_fact.append(on_fact)
+    simulation.world.after_event.append(lambda now: check_epochs(a, b))
+    if start:
+        a.start()
+        b.start()
+    return made
+
+
+def third(p: Pair, name: str = "c", **options: object) -> Cluster:
+    """Return one more cluster in the simulation of `p`, running."""
+    cluster = Cluster(p.simulation, name, configs=SMALL, **options)  # type: ignore[arg-type]
+    p.simulation.world.after_event.append(lambda now: check_epochs(cluster))
+    cluster.start()
+    return cluster
+
+
+def check_epochs(*clusters: Cluster) -> None:
+    """After every event: no leader holds a batch of an epoch above its own (D14), nor marks out of order."""
+    for cluster in clusters:
+        for broker_id in cluster.living():
+            for tp, partition in cluster.broker(broker_id).replicas.partitions.items():
+                log = partition.log
+                assert log.log_start_offset <= log.high_watermark <= log.log_end_offset, f"{cluster.name} {tp}: {log}"
+                if partition.is_leader:
+                    assert log.latest_epoch <= partition.leader_epoch, f"{cluster.name} {tp}: {log}"
+
+
+# -- requests ---------------------------------------------------------------------------------
+
+
+def create_topic(
+    cluster: Cluster, topic: str = TOPIC, *, replicas: Sequence[Sequence[int]] = ((1, 2, 3),),
+) -> Uuid:
+    """Create a topic with these replicas for each partition; returns its id."""
+    wanted = CreatableTopic(
+        name=topic, num_partitions=-1, replication_factor=-1,
+        assignments=[
+            CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
+            for index, brokers in enumerate(replicas)
+        ],
+    )
+    reply = cluster.client.call_any(
+        cluster.endpoints, CreateTopicsRequest(topics=[wanted], timeout_ms=30_000), 7,
+        accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
+    )
+    assert isinstance(reply, CreateTopicsResponse)
+    cluster.simulation.run_until(cluster.is_settled, what=f"topic {topic} in {cluster.name}")
+    return reply.topics[0].topic_id
+
+
+def alter(cluster: Cluster, name: str, configs: Mapping[str, str], *, kind: int = RESOURCE_TOPIC) -> ErrorCode:
+    """Set configs of a topic or a mirror; returns the error."""
+    rows = [AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()]
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
+    reply = cluster.client.call(cluster.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert isinstance(reply, IncrementalAlterConfigsResponse)
+    return ErrorCode(reply.responses[0].error_code)
+
+
+def bump(cluster: Cluster, epoch: int, tp: TopicPartition = TP) -> None:
+    """Have the controller raise a leader epoch to `epoch`, as elections would."""
+    row = LeaderEpochState(partition_index=tp.partition, min_leader_epoch=epoch)
+    topic = TopicState(topic_id=cluster.image.topics[tp.topic].topic_id, partitions=[row])
+    cluster.client.call(cluster.endpoint(CONTROLLER_ID), BumpLeaderEpochsRequest(topics=[topic]), 0)
+    cluster.simulation.run_until(
+        lambda: (leader := cluster.leader(tp)) is not None and leader.leader_epoch >= epoch, what=f"epoch {epoch}"
+    )
+
+
+def records(*values: str, tp: TopicPartition = TP) -> dict[TopicPartition, list[RecordData]]:
+    return {tp: [RecordData(value=value.encode()) for value in values]}
+
+
+def write(cluster: Cluster, *values: str, tp: TopicPartition = TP) -> int:
+    """Write one batch without a producer id; returns its base offset."""
+    return Producer(cluster).send(records(*values, tp=tp))[tp]
+
+
+def try_write(cluster: Cluster, tp: TopicPartition = TP) -> ErrorCode:
+    """Write one record once, to the leader; returns the error."""
+    batch = build_batch([RecordData(value=b"x")], timestamp_ms=cluster.simulation.now_ms)
+    return ErrorCode(Producer(cluster).try_send({tp: batch})[tp][0])
+
+
+# -- waiting ----------------------------------------------------------------------------------
+
+
+def partitions_of(cluster: Cluster, topics: Sequence[str]) -> list[TopicPartition]:
+    return cluster.partitions(list(topics))
+
+
+def mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+    """Wait until every partition is MIRRORING and the destination's committed log ends where the source's does."""
+    wanted = partitions_of(mirror.source, topics)
+    mirror.wait_for_state("MIRRORING", wanted)
+    for tp in wanted:
+        mirror.destination.simulation.run_until(
+            lambda tp=tp: has_all(mirror, tp), what=f"{tp} in {mirror.destination.name} to catch up"  # type: ignore[misc]
+        )
+    return mirror.describe()
+
+
+def has_all(mirror: Mirror, tp: TopicPartition = TP) -> bool:
+    source, found = mirror.source.leader(tp), mirror.destination.leader(tp)
+    return (
+        source is not None and found is not None
+        and source.log.high_watermark == source.log.log_end_offset
+        and found.log.high_watermark == found.log.log_end_offset == source.log.last_stable_offset
+        and found.log.log_start_offset == source.log.log_start_offset
+    )
+
+
+def stopped(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+    return mirror.wait_for_state("STOPPED", partitions_of(mirror.destination, topics))
+
+
+def settle(*clusters: Cluster) -> None:
+    for cluster in clusters:
+        cluster.simulation.run_until(cluster.is_settled, within=120, what=f"full ISRs in {cluster.name}")
+
+
+def assert_equal(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> None:
+    """Settle both clusters; then every batch on every replica of the destination is the source's."""
+    mirrored(mirror, topics)
+    settle(mirror.source, mirror.destination)
+    difference, compared = mirror_agrees(mirror.source, mirror.destination, partitions_of(mirror.source, topics))
+    assert difference is None, str(difference)
+    assert compared.partitions == len(partitions_of(mirror.source, topics))
+
+
+# -- looking inside ---------------------------------------------------------------------------
+
+
+def leader(cluster: Cluster, tp: TopicPartition = TP) -> Partition:
+    """Wait for a leader and return the partition there."""
+    cluster.simulation.run_until(lambda: cluster.leader(tp) is not None, what=f"a leader of {tp} in {cluster.name}")
+    found = cluster.leader(tp)
+    assert found is not None
+    return found
+
+
+def log_of(cluster: Cluster, tp: TopicPartition = TP) -> PartitionLog:
+    return leader(cluster, tp).log
+
+
+def component(cluster: Cluster, broker_id: int) -> MirrorComponent:
+    return next(c for c in cluster.broker(broker_id).components if isinstance(c, MirrorComponent))
+
+
+def mirror_partition(cluster: Cluster, tp: TopicPartition = TP) -> MirrorPartition | None:
+    """Return what the leader knows of the mirrored partition, or None if nobody does."""
+    found = cluster.leader(tp)
+    return None if found is None else component(cluster, found.broker_id).partitions.get(tp)
+
+
+def state_of(cluster: Cluster, tp: TopicPartition = TP) -> str:
+    mp = mirror_partition(cluster, tp)
+    return "NONE" if mp is None or mp.state is None else mp.state.name
+
+
+def reason_of(cluster: Cluster, tp: TopicPartition = TP) -> str:
+    mp = mirror_partition(cluster, tp)
+    return "" if mp is None else mp.reason
+
+
+def persisted(cluster: Cluster, tp: TopicPartition = TP) -> PartitionState:
+    """Return what the coordinators of `cluster` have persisted of a partition."""
+    topic_id = cluster.image.topics[tp.topic].topic_id
+    for broker_id in cluster.living():
+        for shard in component(cluster, broker_id).coordinator.runtime.states().values():
+            for key, found in shard.partitions.items():
+                if key.topic_id == topic_id and key.partition == tp.partition:
+                    return found
+    return NOTHING
+
+
+def values(log: PartitionLog) -> list[tuple[int, str]]:
+    """Return (offset, value) of every data record."""
+    return [
+        (record.offset, (record.value or b"").decode())
+        for batch in log.batches()
+        if not batch.is_control
+        for record in batch.records()
+        if record.offset >= log.log_start_offset
+    ]
+
+
+def epochs(log: PartitionLog) -> list[tuple[int, int]]:
+    """Return (epoch, start offset) of the log's history."""
+    return [(entry.epoch, entry.start_offset) for entry in log.epochs.entries]
+
+
+def resets(log: PartitionLog) -> list[Batch]:
+    """Return the MIRROR_PID_RESET batches of a log."""
+    found = []
+    for batch in log.batches():
+        record = batch.control() if batch.is_control else None
+        if record is not None and record.type is ControlType.MIRROR_PID_RESET:
+            found.append(batch)
+    return found
+
+
+# -- faults -----------------------------------------------------------------------------------
+
+
+def elect(cluster: Cluster, tp: TopicPartition = TP) -> int:
+    """Kill the leader and wait for another one; returns the broker that is down."""
+    victim = leader(cluster, tp).broker_id
+    cluster.kill(victim)
+    cluster.simulation.run_until(
+        lambda: (found := cluster.leader(tp)) is not None and found.broker_id != victim,
+        what=f"another leader of {tp} in {cluster.name}",
+    )
+    return victim
+
+
+def run_until(p: Pair, condition: Callable[[], bool], what: str, *, within: float = 60) -> None:
+    p.simulation.run_until(condition, within=within, what=what)
+
+
+def hold(p: Pair, seconds: float, condition: Callable[[], bool], what: str) -> None:
+    """Let time pass and see `condition` hold after every event of it."""
+
+    def check(now: Instant) -> None:
+        assert condition(), what
+
+    p.simulation.world.after_event.append(check)
+    p.simulation.run_for(seconds)
+    p.simulation.world.after_event.remove(check)

@@ -1,0 +1,155 @@
+"""KIP-1279, Log Convergence: examples A and B, and what they stand for with real elections around them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.mirror import fetchers
+from tests.sim.stage import (
+    WrittenLogs,
+    assert_equal,
+    elect,
+    epochs,
+    leader,
+    log_of,
+    pair,
+    persisted,
+    plain,
+    resets,
+    settle,
+    values,
+    write,
+)
+
+
+@pytest.fixture
+def literal_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the epoch headroom (D14) away, so that epochs are the numbers of the KIP's drawings."""
+    monkeypatch.setattr(fetchers, "EPOCH_HEADROOM", 0)
+    monkeypatch.setattr(fetchers, "EPOCH_STEP", 0)
+
+
+@pytest.mark.kip("1279", "Log Convergence, example A")
+@pytest.mark.decision("D11")
+def test_first_mirroring_cuts_everything_and_copies_from_scratch() -> None:
+    logs = WrittenLogs({"orders": [plain(0, 0, "a0", "a1"), plain(2, 1, "a2")]})
+    ours = WrittenLogs({"orders": [plain(0, 0, "b0"), plain(1, 1, "b1", "b2", "b3"), plain(4, 5, "b4")]})
+    p = pair(logs=logs, b_logs=ours)
+    assert values(log_of(p.b))[0] == (0, "b0")
+    rows = p.begin()
+    assert p.cuts_of(p.b) == [(0, 5)]
+    assert values(log_of(p.b)) == [(0, "a0"), (1, "a1"), (2, "a2")]
+    assert epochs(log_of(p.b)) == [(0, 0), (1, 2)]
+    assert [row.last_mirrored_epoch for row in rows] == [-1]
+    assert_equal(p.there)
+
+
+@pytest.mark.kip("1279", "Log Convergence, example B")
+@pytest.mark.decision("D10")
+@pytest.mark.usefixtures("literal_epochs")
+def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None:
+    logs = WrittenLogs({"orders": [plain(0, 0, "r0"), plain(1, 0, "r1")]})
+    p = pair(logs=logs, brokers=1)
+    assert leader(p.a).leader_epoch == 1
+    write(p.a, "r2")
+    p.begin()
+    rows = p.fail_over()
+    assert [row.last_mirrored_epoch for row in rows] == [1], "B stores LME=1"
+    assert leader(p.b).leader_epoch == 2, "B bumps to epoch 2"
+    p.a.kill(1)
+    p.a.restart(1)
+    settle(p.a)
+    while leader(p.a).leader_epoch < 2:  # A bumps to epoch 2 as well ...
+        p.simulation.run_for(0.5)
+    assert write(p.a, "only on a") == 3  # ... and gets a new record.
+    assert write(p.b, "only on b") == 4  # Offset 3 is B's producer reset.
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(3, 4)], "A truncates the new record, and no more"
+    assert values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (2, "r2"), (4, "only on b")]
+    assert epochs(log_of(p.a)) == [(0, 0), (1, 2), (2, 3)]
+    assert_equal(p.back)
+
+
+@pytest.mark.kip("1279", "Log Convergence, two phases")
+@pytest.mark.decision("D12")
+def test_second_phase_cuts_inside_the_last_mirrored_epoch() -> None:
+    p = pair(logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
+    write(p.a, "r1")
+    p.begin()
+    p.simulation.cut(p.a, p.b)
+    write(p.a, "lost 1")  # In the epoch that B knows: the first phase keeps it, the second finds it.
+    write(p.a, "lost 2")
+    rows = p.fail_over()
+    write(p.b, "kept")
+    p.simulation.heal(p.a, p.b)
+    p.fail_back()
+    assert [row.last_mirrored_epoch for row in rows] == [1]
+    assert p.cuts_of(p.a) == [(2, 4)]
+    assert values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (3, "kept")]
+    assert_equal(p.back)
+
+
+@pytest.mark.kip("1279", "Log Convergence, two phases")
+def test_both_phases_cut_what_two_elections_left_behind() -> None:
+    p = pair(3, logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
+    write(p.a, "r1")
+    p.begin()
+    p.simulation.cut(p.a, p.b)
+    write(p.a, "lost in the same epoch")
+    victim = elect(p.a)
+    write(p.a, "lost in the next epoch")
+    p.a.restart(victim)
+    settle(p.a)
+    p.fail_over()
+    write(p.b, "kept")
+    p.simulation.heal(p.a, p.b)
+    p.fail_back()
+    assert p.cuts_of(p.a) == [(3, 4), (2, 3)], "first the epoch above the last mirrored one, then inside it"
+    assert values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (3, "kept")]
+    assert_equal(p.back)
+
+
+@pytest.mark.decision("D10")
+def test_failover_and_failback_again_and_again_lose_nothing_that_was_mirrored() -> None:
+    p = pair(5, logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
+    p.begin()
+    expected = ["r0"]
+    sides = [(p.there, p.b), (p.back, p.a)]
+    for turn in range(4):
+        mirror, destination = sides[turn % 2]
+        source = mirror.source
+        write(source, f"before {turn}")
+        expected.append(f"before {turn}")
+        assert_equal(mirror)
+        p.simulation.cut(p.a, p.b)
+        write(source, f"lost {turn}")
+        p.fail_over(mirror)
+        write(destination, f"after {turn}")
+        expected.append(f"after {turn}")
+        p.simulation.heal(p.a, p.b)
+        reverse = sides[(turn + 1) % 2][0]
+        if turn == 0:
+            reverse.create()
+        reverse.add_topics(["orders"])
+        assert_equal(reverse)
+        assert [value for _, value in values(log_of(destination))] == expected
+        assert [value for _, value in values(log_of(source))] == expected
+        assert len(resets(log_of(source))) == turn + 1
+
+
+@pytest.mark.decision("D10")
+def test_the_last_mirrored_epoch_survives_a_restart_of_everybody() -> None:
+    p = pair(logs=WrittenLogs({"orders": [plain(0, 4, "r0")]}))
+    p.begin()
+    write(p.a, "r1")
+    assert_equal(p.there)
+    p.fail_over()
+    before = persisted(p.b)
+    assert before.last_mirrored_epoch == 5
+    for node in (100, 1, 2, 3):
+        p.b.kill(node)
+    for node in (100, 1, 2, 3):
+        p.b.restart(node)
+    settle(p.b)
+    assert persisted(p.b).last_mirrored_epoch == 5
+    assert [row.last_mirrored_epoch for row in p.there.describe()] == [5]
