@@ -18,7 +18,7 @@ from kmirror.records.dissect_core import Row, with_paths
 _BYTES_SHOWN_MAX = 24
 
 
-@click.command()
+@click.command("dissect")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--as",
