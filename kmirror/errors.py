@@ -63,9 +63,13 @@ class KafkaError(KmirrorError):
 
 
 class SimulationFailure(KmirrorError):
-    """A simulated run broke an invariant or did not converge; `seed` replays it."""
+    """A simulated run broke an invariant or did not converge; `seed` replays it.
 
-    def __init__(self, message: str, *, seed: int, at_us: int) -> None:
+    `elapsed_us` is the virtual time, in microseconds, since the run began.
+    """
+
+    def __init__(self, message: str, *, seed: int, elapsed_us: int) -> None:
         self.seed = seed
-        self.at_us = at_us
-        super().__init__(f"{message} (seed {seed}, virtual time {at_us / 1_000_000:.6f} s)")
+        self.elapsed_us = elapsed_us
+        seconds, micros = divmod(elapsed_us, 1_000_000)
+        super().__init__(f"{message} (seed {seed}, after {seconds}.{micros:06d} virtual seconds)")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from kmirror.cluster import requester
 from kmirror.cluster.requester import Requester
-from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, TimerFired
 from kmirror.kernel.ids import Endpoint
@@ -87,7 +86,4 @@ class Client:
                     return last
             turn += 1
             self._world.run_for(pause)
-        raise SimulationFailure(
-            f"no acceptable answer to {body.NAME}; the last one was {last!r}", seed=self._world.seed,
-            at_us=self._world.now,
-        )
+        raise self._world.failure(f"no acceptable answer to {body.NAME}; the last one was {last!r}")

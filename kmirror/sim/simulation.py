@@ -33,7 +33,7 @@ class Simulation:
 
     def failure(self, message: str) -> SimulationFailure:
         """Return an exception that names this run's seed and the present instant."""
-        return SimulationFailure(message, seed=self.seed, at_us=self.world.now)
+        return self.world.failure(message)
 
     def run_for(self, seconds: float) -> None:
         """Let virtual time pass."""

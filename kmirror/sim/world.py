@@ -77,6 +77,10 @@ class World:
         self._link_count = 0
         self._timer_count = 0
 
+    def failure(self, message: str) -> SimulationFailure:
+        """Return an exception that names this run's seed and the time since it began."""
+        return SimulationFailure(message, seed=self.seed, elapsed_us=self.now - START)
+
     # -- processes ----------------------------------------------------------------------------
 
     def add(self, name: str, site: str, endpoint: Endpoint | None, make: MakeNode) -> None:
@@ -139,9 +143,7 @@ class World:
         deadline = self.now + within
         while not condition():
             if not self._heap or self._heap[0][0] > deadline:
-                raise SimulationFailure(
-                    f"waited {within // 1_000_000} virtual seconds for: {what}", seed=self.seed, at_us=self.now
-                )
+                raise self.failure(f"waited {within // 1_000_000} virtual seconds for: {what}")
             self.step()
 
     def perform(self, name: str, effects: list[Effect]) -> None:
