@@ -129,26 +129,24 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
     if raw & 1 or raw > end - at:  # Half of `raw` is the count, and a header takes two bytes at least.
         raise CorruptBatch(f"the headers counted do not fit the {end - at} bytes left", position=start)
     headers: list[Header] = []
-    for _ in range(raw >> 1):
-        raw = data[at]
+    while raw:
+        raw -= 2
+        size = data[at]
         at += 1
-        if raw > 127:
-            raw, at = read_raw_varint(data, at - 1)
-        if raw & 1:
+        if size > 127:
+            size, at = read_raw_varint(data, at - 1)
+        if size & 1:
             raise CorruptBatch("a header name cannot be null", position=start)
-        encoded = data[at : (at := at + (raw >> 1))]
+        encoded = data[at : (at := at + (size >> 1))]
         try:
             name = encoded.decode()
         except UnicodeDecodeError:
             name = encoded.decode("utf-8", "replace")  # As the JVM reads it.
-        raw = data[at]
+        size = data[at]
         at += 1
-        if raw > 127:
-            raw, at = read_raw_varint(data, at - 1)
-        if raw & 1:
-            headers.append((name, None))
-        else:
-            headers.append((name, data[at : (at := at + (raw >> 1))]))
+        if size > 127:
+            size, at = read_raw_varint(data, at - 1)
+        headers.append((name, None if size & 1 else data[at : (at := at + (size >> 1))]))
     return headers, at
 
 
