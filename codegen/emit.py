@@ -20,6 +20,12 @@ class Emitter:
         for text in texts:
             self.line(text)
 
+    def indent(self) -> None:
+        self._depth += 1
+
+    def dedent(self) -> None:
+        self._depth -= 1
+
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
         """Lines that belong to `head`, one step further in."""

@@ -7,7 +7,8 @@ that follow each other under the same condition share one `struct` call.
 from __future__ import annotations
 
 from codegen.emit import Emitter
-from codegen.layout import Context, default_value, python_type
+from codegen.hot import decodes_to_tuples, is_hot
+from codegen.layout import LETTERS, Context, default_value, python_type
 from codegen.readers import write_reader
 from codegen.schema import FieldSpec, MessageSpec, StructSpec
 from codegen.versions import Versions
@@ -37,6 +38,8 @@ def generate_message(message: MessageSpec) -> str:
         _write_class(body, message, struct, fused, is_root=struct is structs[-1])
     head = Emitter()
     _write_head(head, message, body.text, fused)
+    if is_hot(message):
+        body.lines("", "", f"from kmirror.protocol.gen import hot_{message.module}  # noqa: E402, F401")
     return head.text + body.text
 
 
@@ -50,6 +53,8 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
     out.line(f"Generated from {sources}.")
     out.line("Change schemas/ or codegen/, then run python -m codegen.")
     out.lines('"""', "", "from __future__ import annotations", "")
+    if "Sequence[" in body:
+        out.line("from collections.abc import Sequence")
     out.line("from dataclasses import dataclass" + (", field" if "= field(" in body else ""))
     out.lines("from typing import Any, ClassVar", "")
     out.line("from kmirror.protocol import wire")
@@ -115,7 +120,11 @@ def _write_declaration(out: Emitter, context: Context, field: FieldSpec) -> None
         notes.append("ignorable")
     if field.entity_type:
         notes.append(field.entity_type)
-    out.line(f"{field.attribute}: {python_type(field)} = {default}  # {', '.join(notes)}")
+    type_ = python_type(field)
+    if field.type.is_array and field.type.base in LETTERS and decodes_to_tuples(context.message, context.struct):
+        type_ = type_.replace("list[", "Sequence[")
+        notes[0] += ", read as a tuple"
+    out.line(f"{field.attribute}: {type_} = {default}  # {', '.join(notes)}")
 
 
 def _write_facts(out: Emitter, message: MessageSpec) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codegen.conditions import choice, condition
 from codegen.emit import Emitter
+from codegen.hot import decodes_to_tuples
 from codegen.layout import (
     LETTERS,
     Context,
@@ -42,10 +43,30 @@ def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
             test = condition(context.message.flexible, inside)
             if test:
                 with out.block(f"if {test}:"):
-                    _write_tag_reader(out, context)
+                    _write_tag_call(out, context)
             else:
-                _write_tag_reader(out, context)
+                _write_tag_call(out, context)
         out.line("return self, pos")
+    if _tagged(context):
+        out.line()
+        with out.block("def _read_tags(self, buf: Any, pos: int, version: int) -> int:"):
+            _write_tag_reader(out, context)
+            out.line("return pos")
+
+
+def _tagged(context: Context) -> list[FieldSpec]:
+    found = [f for f in context.struct.fields if f.tagged.intersect(context.struct.versions)]
+    return sorted(found, key=lambda f: f.tag or 0)
+
+
+def _write_tag_call(out: Emitter, context: Context) -> None:
+    if _tagged(context):
+        out.line("pos = self._read_tags(buf, pos, version)")
+        return
+    with out.block("if buf[pos]:"):
+        out.line("pos = wire.read_unknown_tags(self, buf, pos)")
+    with out.block("else:"):
+        out.line("pos += 1")
 
 
 def _read_run(out: Emitter, context: Context, run: Run, fused: dict[str, str]) -> None:
@@ -107,7 +128,8 @@ def _array_reader(context: Context, field: FieldSpec, versions: Versions, target
     if field.type.is_struct:
         read = f"{target}, pos = wire.read_structs({base}._read, buf, pos, n, version)"
     elif base in LETTERS:
-        read = f'{target}, pos = wire.read_numbers(buf, pos, n, "{LETTERS[base]}", {width})'
+        kind = "read_tuple" if decodes_to_tuples(context.message, context.struct) else "read_numbers"
+        read = f'{target}, pos = wire.{kind}(buf, pos, n, "{LETTERS[base]}", {width})'
     elif base == "uuid":
         read = f"{target}, pos = wire.read_many(wire.read_uuid, buf, pos, n)"
     else:
@@ -123,14 +145,7 @@ def _array_reader(context: Context, field: FieldSpec, versions: Versions, target
 def _write_tag_reader(out: Emitter, context: Context) -> None:
     inside = context.struct.versions
     flexible = context.message.flexible.intersect(inside)
-    tagged = [f for f in context.struct.fields if f.tagged.intersect(inside)]
-    tagged.sort(key=lambda f: f.tag or 0)
-    if not tagged:
-        with out.block("if buf[pos]:"):
-            out.line("pos = wire.read_unknown_tags(self, buf, pos)")
-        with out.block("else:"):
-            out.line("pos += 1")
-        return
+    tagged = _tagged(context)
     out.line("tags, pos = wire.read_uvarint(buf, pos)")
     with out.block("for _ in range(tags):"):
         out.line("tag, size, pos = wire.read_tag_head(buf, pos)")

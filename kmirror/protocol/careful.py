@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Policy, Struct, is_default
+from kmirror.protocol.message import Field, Message, Policy, Struct, fresh_default, is_default
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
 
@@ -231,14 +231,6 @@ class _Reader:
             return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
         found = self.take(n, path)
         return found if type_ == "records" else bytes(found)
-
-
-def fresh_default(field: Field) -> Any:
-    if field.default is None:
-        return None
-    if field.is_array:
-        return []
-    return field.struct() if field.type == "struct" else field.default
 
 
 def java_text(raw: bytes) -> str:

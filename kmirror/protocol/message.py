@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from kmirror.errors import KmirrorError, LocalProtocolError, ProtocolError
-from kmirror.protocol.wire import READ_ERRORS, WRITE_ERRORS, Buffer, Chunk, Put, UnknownTag
+from kmirror.protocol.wire import (
+    READ_ERRORS,
+    WRITE_ERRORS,
+    Buffer,
+    Chunk,
+    Put,
+    UnknownTag,
+    read_unknown_tags,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -50,14 +58,39 @@ class Field(NamedTuple):
 class_hooks: list[Callable[[type[Struct]], None]] = []
 
 
+class _Pending:
+    """A slot besides the fields, for an array that is read when it is asked for: name, reader, arguments."""
+
+    __slots__ = ("_pending",)
+    _pending: Any
+
+
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
-class Struct:
+class Struct(_Pending):
     """A set of fields, in a message or nested in one."""
 
     # Tagged fields that the schema does not name, by tag, as they came.
     unknown_tags: Sequence[UnknownTag] = ()
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The value of a slot that reading left empty: what is pending for it, or a new default."""
+            for row in self.FIELDS:
+                if row.attribute == name:
+                    break
+            else:
+                raise AttributeError(f"{type(self).__name__} has no field {name!r}")
+            pending = getattr(self, "_pending", None)
+            if pending is not None and pending[0] == name:
+                value = pending[1](*pending[2:])
+                self._pending = None
+            else:
+                value = fresh_default(row)
+            setattr(self, name, value)
+            return value
 
     def __init_subclass__(cls) -> None:
         # A dataclass with slots is made twice; the second is the one that stays.
@@ -68,9 +101,9 @@ class Struct:
     def __eq__(self, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
-        mine, theirs = self, other
-        return tuple(mine.unknown_tags) == tuple(getattr(theirs, "unknown_tags")) and all(  # noqa: B009
-            getattr(mine, f.attribute) == getattr(theirs, f.attribute) for f in self.FIELDS
+        assert isinstance(other, Struct)
+        return tuple(self.unknown_tags) == tuple(other.unknown_tags) and all(
+            _is_equal(getattr(self, f.attribute), getattr(other, f.attribute)) for f in self.FIELDS
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -92,6 +125,25 @@ class Struct:
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Self, int]:
         raise NotImplementedError
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        return read_unknown_tags(self, buf, pos)
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    # An array of numbers may be a tuple, where it was read, or a list.
+    if type(one) is not type(other) and isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return list(one) == list(other)
+    return bool(one == other)
+
+
+def fresh_default(field: Field) -> Any:
+    """The default, new where it can be changed."""
+    if field.default is None:
+        return None
+    if field.is_array:
+        return []
+    return field.struct() if field.type == "struct" else field.default
 
 
 def is_default(field: Field, value: object) -> bool:
@@ -120,13 +172,21 @@ class Message(Struct):
     FLEXIBLE_FROM: ClassVar[int | None] = None
     # Whether the buffer is kept alive by what is decoded from it.
     HAS_RECORDS: ClassVar[bool] = False
+    # Straight-line code by version, for the few messages that have it.
+    READERS: ClassVar[dict[int, Callable[[Any, int, int, bool], tuple[Any, int]]]] = {}
+    WRITERS: ClassVar[dict[int, Callable[[Any, Put, int], None]]] = {}
 
     def encode_chunks(self, version: int) -> list[Chunk]:
         """The message as buffers to be sent one after the other; `records` are among them uncopied."""
-        check_version(type(self), version)
+        if not self.MIN_VERSION <= version <= self.MAX_VERSION:
+            check_version(type(self), version)
         chunks: list[Chunk] = []
         try:
-            self._write(chunks.append, version)
+            write = self.WRITERS.get(version)
+            if write is None:
+                self._write(chunks.append, version)
+            else:
+                write(self, chunks.append, version)
         except WRITE_ERRORS:
             from kmirror.protocol import careful
 
@@ -138,17 +198,33 @@ class Message(Struct):
         return b"".join(self.encode_chunks(version))
 
     @classmethod
-    def decode(cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT) -> Self:
-        """The message at the start of `buffer`; bytes after it are ignored, as Kafka does."""
+    def decode(
+        cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT, lazy: bool = False
+    ) -> Self:
+        """The message at the start of `buffer`; bytes after it are ignored, as Kafka does.
+
+        With `lazy` large arrays may be read when they are asked for, which keeps the buffer alive until then.
+        """
         if policy is Policy.STRICT:
-            return cls.decode_prefix(buffer, version)[0]
+            # The same as `decode_prefix` does, without one more call.
+            read = cls.READERS.get(version)
+            if read is not None and type(buffer) is bytes:
+                try:
+                    message, end = read(buffer, 0, version, lazy)
+                    if end <= len(buffer):
+                        return cast("Self", message)
+                except READ_ERRORS:
+                    pass
+            return cls.decode_prefix(buffer, version, lazy=lazy)[0]
         from kmirror.protocol import careful
 
         check_version(cls, version, ProtocolError)
         return careful.decode(cls, buffer, version, policy=policy)[0]
 
     @classmethod
-    def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0) -> tuple[Self, int]:
+    def decode_prefix(
+        cls, buffer: Buffer, version: int, position: int = 0, *, lazy: bool = False
+    ) -> tuple[Self, int]:
         """The message at `position` and the position after it; ProtocolError if there is none."""
         if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             check_version(cls, version, ProtocolError)
@@ -156,7 +232,11 @@ class Message(Struct):
             # Only records are kept as views: anything else is read faster from bytes.
             buffer = memoryview(buffer).cast("B") if cls.HAS_RECORDS else bytes(buffer)
         try:
-            message, end = cls._read(buffer, position, version)
+            read = cls.READERS.get(version)
+            if read is None:
+                message, end = cls._read(buffer, position, version)
+            else:
+                message, end = read(buffer, position, version, lazy)
             if end <= len(buffer):
                 return message, end
         except READ_ERRORS:

@@ -12,7 +12,10 @@ likewise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from operator import itemgetter
 from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -84,6 +87,86 @@ def fused(formats: str) -> tuple[Unpack, Callable[..., bytes]]:
     return layout.unpack_from, layout.pack
 
 
+def iterator(formats: str) -> Callable[[Buffer], Iterator[tuple[Any, ...]]]:
+    """What cuts a buffer into rows of this layout."""
+    return Struct(">" + formats).iter_unpack
+
+
+# Unpackers of short int32 arrays, by length.
+UNPACK_INT32S: tuple[Unpack, ...] = tuple(Struct(f">{n}i").unpack_from for n in range(32))
+
+
+Rows: TypeAlias = tuple[Callable[[Buffer], Iterator[tuple[Any, ...]]], Callable[[Any], Any]]
+
+
+class Shape:
+    """Layouts of a struct that holds numbers and arrays of numbers, by the lengths of its arrays.
+
+    Pieces are letters of `struct`, with a star for an array; lengths are single bytes and there are no tags.
+    """
+
+    # So many layouts are kept: who sends arrays of ever new lengths shall not fill our memory.
+    KEPT_MAX = 512
+
+    def __init__(self, *pieces: str) -> None:
+        self._pieces = pieces
+        # Looked up by generated code too.
+        self.known_rows: dict[tuple[int, ...], Rows] = {}
+        self.known_packs: dict[tuple[int, ...], Callable[..., bytes]] = {}
+
+    def rows(self, *lengths: int) -> Rows:
+        """What cuts a buffer into rows, and what makes an array of a row one tuple; `lengths` are plus one."""
+        if len(self.known_rows) >= self.KEPT_MAX:
+            self.known_rows.clear()
+        formats, at = ">", 0
+        places: list[int | slice] = []
+        left = iter(lengths)
+        for piece in self._pieces:
+            if piece.endswith("*"):
+                n = next(left) - 1
+                formats += f"x{n}{piece[0]}"
+                places.append(slice(at, at + n))
+                at += n
+            else:
+                formats += piece
+                places.append(at)
+                at += 1
+        found = self.known_rows[lengths] = Struct(formats + "x").iter_unpack, itemgetter(*places)
+        return found
+
+    def pack(self, *lengths: int) -> Callable[..., bytes]:
+        """The packer of one struct: the length plus one goes before the items of each array."""
+        if max(lengths) > 126:
+            raise Unwritable  # The plain form knows longer lengths.
+        if len(self.known_packs) >= self.KEPT_MAX:
+            self.known_packs.clear()
+        left = iter(lengths)
+        formats = "".join(f"B{next(left)}{p[0]}" if p.endswith("*") else p for p in self._pieces)
+        found = self.known_packs[lengths] = Struct(f">{formats}x").pack
+        return found
+
+
+class Repeated:
+    """Rows of numbers of one layout, packed by one call for all of them."""
+
+    # A layout of its own for each count costs memory, so larger arrays are packed in pieces.
+    ROWS_MAX = 256
+
+    def __init__(self, formats: str) -> None:
+        self._formats = formats
+        self._packs: dict[int, Callable[..., bytes]] = {}
+
+    def pack(self, rows: Sequence[tuple[Any, ...]]) -> bytes:
+        n = len(rows)
+        if n > self.ROWS_MAX:
+            pieces = [rows[i : i + self.ROWS_MAX] for i in range(0, n, self.ROWS_MAX)]
+            return b"".join(map(self.pack, pieces))
+        pack = self._packs.get(n)
+        if pack is None:
+            pack = self._packs[n] = Struct(">" + self._formats * n).pack
+        return pack(*chain.from_iterable(rows))
+
+
 def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
     end = pos + 16
     if end > len(buf):
@@ -124,21 +207,17 @@ def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
     return (n - 1 if n != -(1 << 31) else INT32_MAX), pos
 
 
+@lru_cache(4096)
 def uvarint(value: int) -> bytes:
+    """Lengths repeat, so most are looked up."""
     if value < 0:
         raise Unwritable
-    if value < 4096:
-        return UVARINTS[value]
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
     return bytes(out)
-
-
-# Lengths below this are looked up instead of computed.
-UVARINTS = tuple(bytes((n,)) if n < 128 else bytes((n & 0x7F | 0x80, n >> 7)) for n in range(4096))
 
 
 # ---------------------------------------------------------------------------
@@ -338,6 +417,11 @@ def read_numbers(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tupl
     return list(Struct(f">{n}{letter}").unpack_from(buf, pos)), pos + n * width
 
 
+def read_tuple(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[tuple[Any, ...], int]:
+    """The same as a tuple."""
+    return Struct(f">{n}{letter}").unpack_from(buf, pos), pos + n * width
+
+
 def read_many(
     read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: int, n: int
 ) -> tuple[list[T], int]:
@@ -415,6 +499,13 @@ def read_unknown_tags(struct: MessageStruct, buf: Buffer, pos: int) -> int:
         pos = end
     struct.unknown_tags = tuple(kept)
     return pos
+
+
+def written(struct: MessageStruct, version: int) -> bytes:
+    """The bytes of one struct by its plain form."""
+    chunks: list[Chunk] = []
+    struct._write(chunks.append, version)
+    return b"".join(chunks)
 
 
 def put_tags(put: Put, tags: Sequence[tuple[int, bytes]], unknown: Sequence[UnknownTag], named: int) -> None:

@@ -40,6 +40,10 @@ class AbortTransactionRecord(Message):
         self = cls.__new__(cls)
         self.unknown_tags = ()
         self.reason = None
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -47,4 +51,4 @@ class AbortTransactionRecord(Message):
                 self.reason, pos = wire.read_compact_nullable_string(buf, pos)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -241,21 +241,28 @@ class ApiVersionsResponse(Message):
         self.finalized_features = []
         self.zk_migration_ready = False
         if version >= 3:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    n, pos = wire.read_compact_count(buf, pos, 6)
-                    self.supported_features, pos = wire.read_structs(SupportedFeatureKey._read, buf, pos, n, version)
-                elif tag == 1:
-                    (self.finalized_features_epoch,) = wire.unpack_int64(buf, pos)
-                    pos += 8
-                elif tag == 2:
-                    n, pos = wire.read_compact_count(buf, pos, 6)
-                    self.finalized_features, pos = wire.read_structs(FinalizedFeatureKey._read, buf, pos, n, version)
-                elif tag == 3:
-                    (self.zk_migration_ready,) = wire.unpack_bool(buf, pos)
-                    pos += 1
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                n, pos = wire.read_compact_count(buf, pos, 6)
+                self.supported_features, pos = wire.read_structs(SupportedFeatureKey._read, buf, pos, n, version)
+            elif tag == 1:
+                (self.finalized_features_epoch,) = wire.unpack_int64(buf, pos)
+                pos += 8
+            elif tag == 2:
+                n, pos = wire.read_compact_count(buf, pos, 6)
+                self.finalized_features, pos = wire.read_structs(FinalizedFeatureKey._read, buf, pos, n, version)
+            elif tag == 3:
+                (self.zk_migration_ready,) = wire.unpack_bool(buf, pos)
+                pos += 1
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
+
+
+from kmirror.protocol.gen import hot_api_versions_response  # noqa: E402, F401

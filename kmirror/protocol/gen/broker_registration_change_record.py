@@ -96,6 +96,10 @@ class BrokerRegistrationChangeRecord(Message):
         self.in_controlled_shutdown = 0
         self.log_dirs = []
         self.cordoned_log_dirs = None
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -122,4 +126,4 @@ class BrokerRegistrationChangeRecord(Message):
                     self.cordoned_log_dirs, pos = wire.read_many(wire.read_uuid, buf, pos, n)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

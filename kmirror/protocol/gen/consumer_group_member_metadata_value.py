@@ -177,6 +177,10 @@ class ConsumerGroupMemberMetadataValue(Message):
         pos += 4
         self.server_assignor, pos = wire.read_compact_nullable_string(buf, pos)
         self.classic_member_metadata = ClassicMemberMetadata()
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -188,4 +192,4 @@ class ConsumerGroupMemberMetadataValue(Message):
                     self.classic_member_metadata, pos = ClassicMemberMetadata._read(buf, pos, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -45,6 +45,10 @@ class ConsumerGroupMetadataValue(Message):
         (self.epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.metadata_hash = 0
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -53,4 +57,4 @@ class ConsumerGroupMetadataValue(Message):
                 pos += 8
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -150,15 +150,19 @@ class CreatableTopicResult(Struct):
             self.configs = []
         self.topic_config_error_code = 0
         if version >= 5:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    (self.topic_config_error_code,) = wire.unpack_int16(buf, pos)
-                    pos += 2
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.topic_config_error_code,) = wire.unpack_int16(buf, pos)
+                pos += 2
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)

@@ -157,26 +157,30 @@ class FetchPartition(Struct):
         self.high_watermark = 9223372036854775807
         self.mirror_leader_epoch = -1
         if version >= 12:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    if version < 17:
-                        raise wire.Malformed
-                    self.replica_directory_id, pos = wire.read_uuid(buf, pos)
-                elif tag == 1:
-                    if version < 18:
-                        raise wire.Malformed
-                    (self.high_watermark,) = wire.unpack_int64(buf, pos)
-                    pos += 8
-                elif tag == 2:
-                    if version < 19:
-                        raise wire.Malformed
-                    (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
-                    pos += 4
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 17:
+                    raise wire.Malformed
+                self.replica_directory_id, pos = wire.read_uuid(buf, pos)
+            elif tag == 1:
+                if version < 18:
+                    raise wire.Malformed
+                (self.high_watermark,) = wire.unpack_int64(buf, pos)
+                pos += 8
+            elif tag == 2:
+                if version < 19:
+                    raise wire.Malformed
+                (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
@@ -423,15 +427,22 @@ class FetchRequest(Message):
         self.cluster_id = None
         self.replica_state = ReplicaState()
         if version >= 12:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
-                elif tag == 1:
-                    if version < 15:
-                        raise wire.Malformed
-                    self.replica_state, pos = ReplicaState._read(buf, pos, version)
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
+            elif tag == 1:
+                if version < 15:
+                    raise wire.Malformed
+                self.replica_state, pos = ReplicaState._read(buf, pos, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
+
+
+from kmirror.protocol.gen import hot_fetch_request  # noqa: E402, F401

@@ -309,23 +309,27 @@ class PartitionData(Struct):
         self.snapshot_id = SnapshotId()
         self.mirror_leader_epoch = -1
         if version >= 12:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    self.diverging_epoch, pos = EpochEndOffset._read(buf, pos, version)
-                elif tag == 1:
-                    self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
-                elif tag == 2:
-                    self.snapshot_id, pos = SnapshotId._read(buf, pos, version)
-                elif tag == 3:
-                    if version < 19:
-                        raise wire.Malformed
-                    (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
-                    pos += 4
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.diverging_epoch, pos = EpochEndOffset._read(buf, pos, version)
+            elif tag == 1:
+                self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
+            elif tag == 2:
+                self.snapshot_id, pos = SnapshotId._read(buf, pos, version)
+            elif tag == 3:
+                if version < 19:
+                    raise wire.Malformed
+                (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
@@ -505,14 +509,21 @@ class FetchResponse(Message):
         self.responses, pos = wire.read_structs(FetchableTopicResponse._read, buf, pos, n, version)
         self.node_endpoints = []
         if version >= 12:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    if version < 16:
-                        raise wire.Malformed
-                    n, pos = wire.read_compact_count(buf, pos, 11)
-                    self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 16:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_count(buf, pos, 11)
+                self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
+
+
+from kmirror.protocol.gen import hot_fetch_response  # noqa: E402, F401

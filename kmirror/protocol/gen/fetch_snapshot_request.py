@@ -95,6 +95,10 @@ class PartitionSnapshot(Struct):
         (self.position,) = wire.unpack_int64(buf, pos)
         pos += 8
         self.replica_directory_id = Uuid.ZERO
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -104,7 +108,7 @@ class PartitionSnapshot(Struct):
                 self.replica_directory_id, pos = wire.read_uuid(buf, pos)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
@@ -192,6 +196,10 @@ class FetchSnapshotRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicSnapshot._read, buf, pos, n, version)
         self.cluster_id = None
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -199,4 +207,4 @@ class FetchSnapshotRequest(Message):
                 self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -136,6 +136,10 @@ class PartitionSnapshot(Struct):
         pos += 16
         self.unaligned_records, pos = wire.read_compact_records(buf, pos)
         self.current_leader = LeaderIdAndEpoch()
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -143,7 +147,7 @@ class PartitionSnapshot(Struct):
                 self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
@@ -287,6 +291,10 @@ class FetchSnapshotResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicSnapshot._read, buf, pos, n, version)
         self.node_endpoints = []
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -297,4 +305,4 @@ class FetchSnapshotResponse(Message):
                 self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

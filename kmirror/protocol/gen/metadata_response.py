@@ -6,6 +6,7 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -75,9 +76,9 @@ class MetadataResponsePartition(Struct):
     partition_index: int = 0  # int32
     leader_id: int = 0  # int32, brokerId
     leader_epoch: int = -1  # int32, v7+, ignorable
-    replica_nodes: list[int] = field(default_factory=list)  # []int32, brokerId
-    isr_nodes: list[int] = field(default_factory=list)  # []int32, brokerId
-    offline_replicas: list[int] = field(default_factory=list)  # []int32, v5+, ignorable, brokerId
+    replica_nodes: Sequence[int] = field(default_factory=list)  # []int32, read as a tuple, brokerId
+    isr_nodes: Sequence[int] = field(default_factory=list)  # []int32, read as a tuple, brokerId
+    offline_replicas: Sequence[int] = field(default_factory=list)  # []int32, read as a tuple, v5+, ignorable, brokerId
 
     FIELDS: ClassVar[tuple[Field, ...]] = (
         Field("ErrorCode", "error_code", "int16", (0, 13), default=0),
@@ -137,12 +138,12 @@ class MetadataResponsePartition(Struct):
         else:
             self.leader_epoch = -1
         n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 4)
-        self.replica_nodes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        self.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
         n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 4)
-        self.isr_nodes, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        self.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
         if version >= 5:
             n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 4)
-            self.offline_replicas, pos = wire.read_numbers(buf, pos, n, "i", 4)
+            self.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
         else:
             self.offline_replicas = []
         if version >= 9:
@@ -364,3 +365,6 @@ class MetadataResponse(Message):
             else:
                 pos += 1
         return self, pos
+
+
+from kmirror.protocol.gen import hot_metadata_response  # noqa: E402, F401

@@ -57,6 +57,10 @@ class MirrorPartitionStateValue(Message):
         self.partition, self.state = unpack_ib(buf, pos)
         pos += 5
         self.leader_epoch = -1
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -65,4 +69,4 @@ class MirrorPartitionStateValue(Message):
                 pos += 4
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -77,11 +77,15 @@ class OffsetCommitValue(Message):
             self.expire_timestamp = -1
         self.topic_id = Uuid.ZERO
         if version >= 4:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    self.topic_id, pos = wire.read_uuid(buf, pos)
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.topic_id, pos = wire.read_uuid(buf, pos)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos

@@ -195,6 +195,10 @@ class PartitionChangeRecord(Message):
         self.directories = None
         self.eligible_leader_replicas = None
         self.last_known_elr = None
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -254,4 +258,4 @@ class PartitionChangeRecord(Message):
                     self.directories, pos = wire.read_many(wire.read_uuid, buf, pos, n)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

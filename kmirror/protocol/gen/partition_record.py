@@ -162,6 +162,10 @@ class PartitionRecord(Message):
         self.leader_recovery_state = 0
         self.eligible_leader_replicas = None
         self.last_known_elr = None
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -186,4 +190,4 @@ class PartitionRecord(Message):
                     self.last_known_elr, pos = wire.read_numbers(buf, pos, n, "i", 4)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

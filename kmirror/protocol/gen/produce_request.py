@@ -190,3 +190,6 @@ class ProduceRequest(Message):
             else:
                 pos += 1
         return self, pos
+
+
+from kmirror.protocol.gen import hot_produce_request  # noqa: E402, F401

@@ -178,16 +178,20 @@ class PartitionProduceResponse(Struct):
             self.error_message = None
         self.current_leader = LeaderIdAndEpoch()
         if version >= 9:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    if version < 10:
-                        raise wire.Malformed
-                    self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 10:
+                    raise wire.Malformed
+                self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
@@ -369,14 +373,21 @@ class ProduceResponse(Message):
         pos += 4
         self.node_endpoints = []
         if version >= 9:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    if version < 10:
-                        raise wire.Malformed
-                    n, pos = wire.read_compact_count(buf, pos, 11)
-                    self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                if version < 10:
+                    raise wire.Malformed
+                n, pos = wire.read_compact_count(buf, pos, 11)
+                self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
+
+
+from kmirror.protocol.gen import hot_produce_response  # noqa: E402, F401

@@ -58,6 +58,10 @@ class PartitionResult(Struct):
         ) = unpack_iibh(buf, pos)
         pos += 11
         self.leader_epoch = -1
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -66,7 +70,7 @@ class PartitionResult(Struct):
                 pos += 4
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)

@@ -134,6 +134,10 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         (self.remote_log_segment_state,) = wire.unpack_int8(buf, pos)
         pos += 1
         self.txn_index_empty = False
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -142,4 +146,4 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
                 pos += 1
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

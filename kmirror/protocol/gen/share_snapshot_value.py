@@ -136,6 +136,10 @@ class ShareSnapshotValue(Message):
         n, pos = wire.read_compact_count(buf, pos, 20)
         self.state_batches, pos = wire.read_structs(StateBatch._read, buf, pos, n, version)
         self.delivery_complete_count = -1
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -144,4 +148,4 @@ class ShareSnapshotValue(Message):
                 pos += 4
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -59,6 +59,10 @@ class TaskIds(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         self.assignment_epochs = []
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -70,7 +74,7 @@ class TaskIds(Struct):
                     self.assignment_epochs, pos = wire.read_numbers(buf, pos, n, "i", 4)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)

@@ -110,6 +110,10 @@ class StreamsGroupMetadataValue(Message):
         pos += 12
         self.validated_topology_epoch = -1
         self.last_assignment_configs = []
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -124,4 +128,4 @@ class StreamsGroupMetadataValue(Message):
                     self.last_assignment_configs, pos = wire.read_structs(LastAssignmentConfig._read, buf, pos, n, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -54,6 +54,10 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         (self.assignment_epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.assignment_timestamp = 0
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -62,4 +66,4 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
                 pos += 8
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

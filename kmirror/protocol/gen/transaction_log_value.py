@@ -181,21 +181,25 @@ class TransactionLogValue(Message):
         self.next_producer_epoch = -1
         self.client_transaction_version = 0
         if version >= 1:
-            tags, pos = wire.read_uvarint(buf, pos)
-            for _ in range(tags):
-                tag, size, pos = wire.read_tag_head(buf, pos)
-                if tag == 0:
-                    (self.previous_producer_id,) = wire.unpack_int64(buf, pos)
-                    pos += 8
-                elif tag == 1:
-                    (self.next_producer_id,) = wire.unpack_int64(buf, pos)
-                    pos += 8
-                elif tag == 2:
-                    (self.client_transaction_version,) = wire.unpack_int16(buf, pos)
-                    pos += 2
-                elif tag == 3:
-                    (self.next_producer_epoch,) = wire.unpack_int16(buf, pos)
-                    pos += 2
-                else:
-                    pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+            pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                (self.previous_producer_id,) = wire.unpack_int64(buf, pos)
+                pos += 8
+            elif tag == 1:
+                (self.next_producer_id,) = wire.unpack_int64(buf, pos)
+                pos += 8
+            elif tag == 2:
+                (self.client_transaction_version,) = wire.unpack_int16(buf, pos)
+                pos += 2
+            elif tag == 3:
+                (self.next_producer_epoch,) = wire.unpack_int16(buf, pos)
+                pos += 2
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos

@@ -102,6 +102,10 @@ class UpdateRaftVoterResponse(Message):
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.current_leader = CurrentLeader()
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -109,4 +113,4 @@ class UpdateRaftVoterResponse(Message):
                 self.current_leader, pos = CurrentLeader._read(buf, pos, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

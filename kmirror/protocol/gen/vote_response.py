@@ -195,6 +195,10 @@ class VoteResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)
         self.node_endpoints = []
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -205,4 +209,4 @@ class VoteResponse(Message):
                 self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos

@@ -50,6 +50,10 @@ class PartitionData(Struct):
         self.partition_index, self.last_mirror_epoch, self.state = unpack_iib(buf, pos)
         pos += 9
         self.leader_epoch = -1
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -58,7 +62,7 @@ class PartitionData(Struct):
                 pos += 4
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)
@@ -96,6 +100,10 @@ class TopicData(Struct):
         n, pos = wire.read_compact_count(buf, pos, 10)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
         self.topic_id = Uuid.ZERO
+        pos = self._read_tags(buf, pos, version)
+        return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         tags, pos = wire.read_uvarint(buf, pos)
         for _ in range(tags):
             tag, size, pos = wire.read_tag_head(buf, pos)
@@ -103,7 +111,7 @@ class TopicData(Struct):
                 self.topic_id, pos = wire.read_uuid(buf, pos)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
-        return self, pos
+        return pos
 
 
 @dataclass(slots=True, repr=False, eq=False, kw_only=True)

@@ -1,0 +1,1 @@
+"""How fast is it beside its peers? `python -m benchmarks --help`."""

@@ -1,0 +1,162 @@
+"""Ratios that a drifting machine cannot spoil.
+
+Ours and the peer's run in turns within one process, in slices of some tens of milliseconds; each pair of neighbouring slices
+gives one ratio, and the median of those is told. A ratio above 1 means that ours is better by that factor, also where memory
+or import time is compared. Absolute times are not told: they mean nothing on another machine, and little on this one.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+Run = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One comparison. `prepare` builds both sides when its turn has come."""
+
+    id: str
+    case: str
+    peer: str
+    prepare: Callable[[], tuple[Run, Run]]
+    floor: float | None = None
+    reach: float | None = None
+    # Gives the ratios itself, where time in this process is not what is compared.
+    measure: Callable[[int], list[float]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    id: str
+    case: str
+    peer: str
+    peer_version: str
+    ratio: float
+    low: float  # First and last quarter of the paired ratios.
+    high: float
+    floor: float | None
+    reach: float | None
+    commit: str
+    machine: str
+
+    @property
+    def is_below_floor(self) -> bool:
+        return self.floor is not None and self.ratio < self.floor
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    pairs: int
+    slice_ns: int
+
+
+FULL = Effort(pairs=15, slice_ns=50_000_000)
+QUICK = Effort(pairs=9, slice_ns=8_000_000)
+
+
+def no_runs() -> tuple[Run, Run]:
+    """For cases that measure by themselves."""
+    raise AssertionError
+
+
+def calls_per_slice(run: Run, slice_ns: int) -> int:
+    """How many calls fill a slice."""
+    run()
+    calls = 1
+    while True:
+        spent = timed(run, calls)
+        if spent * 4 >= slice_ns:
+            return max(1, calls * slice_ns // spent)
+        calls *= 4
+
+
+def timed(run: Run, calls: int) -> int:
+    """Nanoseconds for so many calls."""
+    start = time.perf_counter_ns()
+    for _ in range(calls):
+        run()
+    return time.perf_counter_ns() - start
+
+
+def paired_ratios(ours: Run, theirs: Run, effort: Effort) -> list[float]:
+    """The peer's time over ours, once for each pair of slices."""
+    our_calls = calls_per_slice(ours, effort.slice_ns)
+    their_calls = calls_per_slice(theirs, effort.slice_ns)
+    ratios = []
+    for turn in range(effort.pairs):
+        gc.collect()
+        # Who goes first takes turns too.
+        if turn % 2:
+            their_time = timed(theirs, their_calls) / their_calls
+            our_time = timed(ours, our_calls) / our_calls
+        else:
+            our_time = timed(ours, our_calls) / our_calls
+            their_time = timed(theirs, their_calls) / their_calls
+        ratios.append(their_time / our_time)
+    return ratios
+
+
+def run(cases: Sequence[Case], effort: Effort) -> Iterator[Row]:
+    """One row for each case whose peer is installed."""
+    commit, machine = current_commit(), current_machine()
+    for case in cases:
+        peer_version = installed(case.peer)
+        if case.measure is not None:
+            ratios = case.measure(effort.pairs)
+        else:
+            ratios = paired_ratios(*case.prepare(), effort)
+        low, _, high = statistics.quantiles(ratios, n=4)
+        yield Row(
+            case.id, case.case, case.peer, peer_version, round(statistics.median(ratios), 3), round(low, 3),
+            round(high, 3), case.floor, case.reach, commit, machine,
+        )  # fmt: skip
+
+
+def installed(package: str) -> str:
+    """The peer's version; "-" for what comes with Python, or for ourselves."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return platform.python_version() if package == "asyncio" else "-"
+
+
+def is_installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def current_commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "-"
+    return done.stdout.strip()
+
+
+def current_machine() -> str:
+    model = platform.processor() or platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    except OSError:
+        pass
+    return f"{model}, {platform.system()}, {platform.python_implementation()} {platform.python_version()}"

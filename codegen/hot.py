@@ -1,0 +1,650 @@
+"""Straight-line code for the few messages that are worth it, besides the plain form that every message has.
+
+For each version on the list one function reads the whole message and one writes it: versions and nesting are resolved
+here instead of at run time. Runs of fixed width take the next length byte along in one `struct` call, and arrays of
+structs that all have the same inner lengths are read by one `iter_unpack`. Whatever is out of the ordinary (tagged
+fields, long lengths, unknown tags) is left to the plain form; whatever is wrong, to `careful`. A property test holds
+both forms equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from codegen.emit import Emitter
+from codegen.layout import LETTERS, Context, default_value, element_width, is_set, min_width
+from codegen.schema import FIXED_WIDTH, FieldSpec, MessageSpec, StructSpec, snake_case
+from codegen.versions import Versions
+
+# Message to the versions that get it.
+HOT: dict[str, str] = {
+    "ApiVersionsResponse": "3-4",
+    "MetadataResponse": "12-13",
+    "FetchRequest": "13-19",
+    "FetchResponse": "13-19",
+    "ProduceRequest": "9-13",
+    "ProduceResponse": "9-13",
+}
+# The letters of `struct`; a uuid is raw bytes there.
+HOT_LETTERS = {**LETTERS, "uuid": "16s"}
+
+
+def is_hot(message: MessageSpec) -> bool:
+    return message.name in HOT
+
+
+def has_number_arrays(struct: StructSpec) -> bool:
+    return any(f.type.is_array and f.type.base in LETTERS for f in struct.fields)
+
+
+def decodes_to_tuples(message: MessageSpec, struct: StructSpec) -> bool:
+    """Whether arrays of numbers are read as tuples: so they are where whole arrays of such structs are read at once."""
+    return is_hot(message) and shape_of(message, struct, Versions.parse(HOT[message.name]).high) == "shaped"
+
+
+def shape_of(message: MessageSpec, struct: StructSpec, version: int) -> str:
+    """`flat`: fixed width alone; `shaped`: that and arrays of numbers; else `any`."""
+    if version not in message.flexible or version not in struct.versions:
+        return "any"
+    arrays = 0
+    for field in struct.ordinary(version):
+        if field.type.base in LETTERS and not field.type.is_array:
+            continue
+        if field.type.base in LETTERS and version not in field.nullable:
+            arrays += 1
+            continue
+        return "any"
+    return "shaped" if arrays else "flat"
+
+
+def generate_hot(message: MessageSpec) -> str:
+    """The module with the straight-line code of one message."""
+    versions = Versions.parse(HOT[message.name]).intersect(message.valid)
+    maker = _Maker(message)
+    readers: dict[int, str] = {}
+    writers: dict[int, str] = {}
+    bodies: dict[str, str] = {}
+    for version in versions:
+        for kind, table in (("read", readers), ("write", writers)):
+            text = maker.function(kind, version)
+            # Versions of one layout share their code.
+            name = bodies.setdefault(text, f"{kind}_{version}")
+            table[version] = name
+    out = Emitter()
+    for text in maker.loaders.values():
+        out.lines("", "", *text.rstrip("\n").split("\n"))
+    for text, name in bodies.items():
+        out.lines("", "")
+        out.lines(*text.replace("FUNCTION_NAME", name).rstrip("\n").split("\n"))
+    out.lines("", "")
+    _write_table(out, message, "READERS", readers)
+    _write_table(out, message, "WRITERS", writers)
+    return maker.head(out.text) + out.text
+
+
+def _write_table(out: Emitter, message: MessageSpec, name: str, table: dict[int, str]) -> None:
+    with out.block(f"{message.name}.{name} = {{"):
+        for version, function in table.items():
+            out.line(f"{version}: {function},")
+    out.line("}")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a `struct` call gives or takes: a letter and the variable or attribute."""
+
+    letter: str
+    name: str
+
+
+class _Maker:
+    def __init__(self, message: MessageSpec) -> None:
+        self.message = message
+        self.is_view = any(f.type.base == "records" for s in message.structs() for f in s.fields)
+        self.layouts: dict[str, str] = {}
+        self.shapes: dict[str, str] = {}
+        self.loaders: dict[str, str] = {}
+        self.version = 0
+        self.out = Emitter()
+        self.depth = 0
+
+    def head(self, body: str) -> str:
+        out = Emitter()
+        sources = " and ".join(f"schemas/{source}" for source in self.message.sources)
+        out.line(f'"""{self.message.name} in straight lines, version by version; the plain form stands beside it.')
+        out.line()
+        out.line(f"Generated from {sources}.")
+        out.line("Change schemas/ or codegen/, then run python -m codegen.")
+        out.lines('"""', "", "from __future__ import annotations", "")
+        if "repeat(" in body:
+            out.line("from itertools import repeat")
+        out.lines("from typing import Any", "", "from kmirror.protocol import wire")
+        names = sorted(s.name for s in self.message.structs() if f"{s.name}" in body)
+        out.line(f"from kmirror.protocol.gen.{self.message.module} import (")
+        for name in names:
+            out.line(f"    {name},")
+        out.line(")")
+        if "Uuid" in body:
+            out.line("from kmirror.protocol.uuid import Uuid")
+        out.lines("", "new = object.__new__")
+        if "new_uuid(" in body:
+            out.line("new_uuid = bytes.__new__")
+        for letters, name in sorted(self.layouts.items(), key=lambda item: item[1]):
+            if f"unpack_{name}(" in body and f"pack_{name}(" in body.replace(f"unpack_{name}(", ""):
+                out.line(f'unpack_{name}, pack_{name} = wire.fused("{letters}")')
+            elif f"unpack_{name}(" in body:
+                out.line(f'unpack_{name} = wire.fused("{letters}")[0]')
+            elif f"pack_{name}(" in body:
+                out.line(f'pack_{name} = wire.fused("{letters}")[1]')
+            if f"iterate_{name}(" in body:
+                out.line(f'iterate_{name} = wire.iterator("{letters}")')
+        for name, definition in sorted(self.shapes.items()):
+            if name in body:
+                out.line(f"{name} = {definition}")
+        return out.text
+
+    def function(self, kind: str, version: int) -> str:
+        self.version = version
+        self.out = Emitter()
+        self.depth = 0
+        name = self.message.name
+        if kind == "read":
+            with self.out.block(
+                f"def FUNCTION_NAME(buf: Any, pos: int, version: int, lazy: bool) -> tuple[{name}, int]:"
+            ):
+                self.out.line("size = len(buf)")
+                if self.is_view:
+                    self.out.line("view = memoryview(buf)")
+                self.read_struct(self.message.root, "self")
+                self.out.line("return self, pos")
+        else:
+            with self.out.block(f"def FUNCTION_NAME(self: {name}, put: wire.Put, version: int) -> None:"):
+                self.write_struct(self.message.root, "self")
+        return self.out.text
+
+    def layout(self, letters: str) -> str:
+        name = letters.replace("?", "o").replace("16s", "u")
+        self.layouts[letters] = name
+        return name
+
+    def context(self, struct: StructSpec) -> Context:
+        return Context(self.message, struct)
+
+    @property
+    def flexible(self) -> bool:
+        return self.version in self.message.flexible
+
+    # -- reading ----------------------------------------------------------
+
+    def read_struct(self, struct: StructSpec, var: str) -> None:
+        out = self.out
+        out.line(f"{var} = new({struct.name})")
+        out.line(f"{var}.unknown_tags = ()")
+        self.read_defaults(struct, var)
+        pending: list[Piece] = []
+        uuids: list[str] = []
+        for field in struct.ordinary(self.version):
+            target = f"{var}.{field.attribute}"
+            base = field.type.base
+            if base in HOT_LETTERS and not field.type.is_array:
+                pending.append(Piece(HOT_LETTERS[base], target))
+                if base == "uuid":
+                    uuids.append(target)
+                continue
+            if field.type.is_struct and not field.type.is_array:
+                self.flush_read(pending, uuids)
+                self.read_nested(struct, field, var)
+                continue
+            self.read_length(field, pending, uuids)
+            self.read_variable(struct, field, target)
+        if self.flexible:
+            self.read_tags(struct, var, pending, uuids)
+        else:
+            self.flush_read(pending, uuids)
+
+    def read_defaults(self, struct: StructSpec, var: str) -> None:
+        for field in struct.fields:
+            is_ordinary = self.version in field.versions and self.version not in field.tagged
+            default = default_value(field)
+            # Slots of lists and structs stay empty: `Struct` fills them with a new default when they are asked for.
+            if not is_ordinary and default != "[]" and not default.endswith("()"):
+                self.out.line(f"{var}.{field.attribute} = {default}")
+
+    def flush_read(self, pending: list[Piece], uuids: list[str], *, extra: Piece | None = None) -> None:
+        pieces = [*pending, extra] if extra else list(pending)
+        if extra and not pending and extra.letter == "B":
+            self.out.line(f"{extra.name} = buf[pos]")
+            self.out.line("pos += 1")
+        elif pieces:
+            letters = "".join(p.letter for p in pieces)
+            names = [p.name for p in pieces]
+            width = sum(_width(p.letter) for p in pieces)
+            self.assign(names, f"unpack_{self.layout(letters)}(buf, pos)")
+            self.out.line(f"pos += {width}")
+        for target in uuids:
+            self.out.line(f"{target} = new_uuid(Uuid, {target})")
+        pending.clear()
+        uuids.clear()
+
+    def assign(self, names: list[str], value: str) -> None:
+        whole = f"{', '.join(names)} = {value}" if len(names) > 1 else f"({names[0]},) = {value}"
+        if len(whole) <= 84:
+            self.out.line(whole)
+            return
+        self.out.line("(")
+        for name in names:
+            self.out.line(f"    {name},")
+        self.out.line(f") = {value}")
+
+    def read_length(self, field: FieldSpec, pending: list[Piece], uuids: list[str]) -> None:
+        """Leave the length of `field` in `n`, below 0 for null."""
+        flexible = self.flexible and field.flexible is None
+        if flexible:
+            self.flush_read(pending, uuids, extra=Piece("B", "n"))
+            if self.is_short_array(field):
+                return
+            with self.out.block("if n > 127:"):
+                if field.type.base in ("records", "bytes"):
+                    self.read_long_length()
+                else:
+                    self.out.line("n, pos = wire.read_compact_length(buf, pos - 1)")
+                if field.type.base == "string" and not field.type.is_array:
+                    with self.out.block("if n > wire.STRING_BYTES_MAX:"):
+                        self.out.line("raise wire.Malformed")
+            with self.out.block("else:"):
+                self.out.line("n -= 1")
+        else:
+            is_short = field.type.base == "string" and not field.type.is_array
+            self.flush_read(pending, uuids, extra=Piece("h" if is_short else "i", "n"))
+
+    def is_short_array(self, field: FieldSpec) -> bool:
+        return field.type.is_array and field.type.base == "int32" and self.flexible
+
+    def read_long_length(self) -> None:
+        """Two and three bytes, in which nearly all records tell their length, without a call."""
+        out = self.out
+        out.line("second = buf[pos]")
+        with out.block("if second < 128:"):
+            out.line("n = (n & 0x7F | second << 7) - 1")
+            out.line("pos += 1")
+        with out.block("elif buf[pos + 1] < 128:"):
+            out.line("n = (n & 0x7F | (second & 0x7F) << 7 | buf[pos + 1] << 14) - 1")
+            out.line("pos += 2")
+        with out.block("else:"):
+            out.line("n, pos = wire.read_compact_length(buf, pos - 1)")
+
+    def read_int32s(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        """`n` is the first byte of the length; up to 31 items have their prebuilt unpackers."""
+        out = self.out
+        is_tuple = decodes_to_tuples(self.message, struct)
+        with out.block("if 0 < n < 33:"):
+            value = "wire.UNPACK_INT32S[n - 1](buf, pos)"
+            out.line(f"{target} = {value}" if is_tuple else f"{target} = list({value})")
+            out.line("pos += 4 * n - 4")
+        with out.block("else:"):
+            out.line("n, pos = wire.read_compact_length(buf, pos - 1)")
+            nullable = self.version in field.nullable
+            with out.block("if n < 0:"):
+                out.line(f"{target} = None" if nullable else "raise wire.Malformed")
+            with out.block("elif 4 * n > size - pos:"):
+                out.line("raise wire.Malformed")
+            with out.block("else:"):
+                kind = "read_tuple" if is_tuple else "read_numbers"
+                out.line(f'{target}, pos = wire.{kind}(buf, pos, n, "i", 4)')
+
+    def read_variable(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        out = self.out
+        nullable = self.version in field.nullable
+        if self.is_short_array(field):
+            self.read_int32s(struct, field, target)
+            return
+        if field.type.is_array and field.type.is_struct:
+            if nullable:
+                with out.block("if n < 0:"):
+                    out.line(f"{target} = None")
+                with out.block("else:"):
+                    self.read_struct_array(struct, field, target)
+            else:
+                self.read_struct_array(struct, field, target)
+            return
+        with out.block("if n < 0:"):
+            out.line(f"{target} = None" if nullable else "raise wire.Malformed")
+        if field.type.is_array:
+            with out.block("else:"):
+                self.read_scalar_array(struct, field, target)
+            return
+        with out.block("else:"):
+            out.line("end = pos + n")
+            if field.type.base == "string":
+                out.line(f'{target} = str(buf[pos:end], "utf-8")' if self.is_view else f"{target} = buf[pos:end].decode()")
+            elif field.type.base == "records":
+                out.line(f"{target} = view[pos:end]")
+            else:
+                out.line(f"{target} = bytes(buf[pos:end])")
+            out.line("pos = end")
+
+    def read_scalar_array(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        out, base = self.out, field.type.base
+        width = element_width(self.context(struct), field)
+        with out.block(f"if n * {width} > size - pos:"):
+            out.line("raise wire.Malformed")
+        if base in LETTERS:
+            kind = "read_tuple" if decodes_to_tuples(self.message, struct) else "read_numbers"
+            out.line(f'{target}, pos = wire.{kind}(buf, pos, n, "{LETTERS[base]}", {width})')
+        elif base == "uuid":
+            out.line(f"{target}, pos = wire.read_many(wire.read_uuid, buf, pos, n)")
+        else:
+            word = "compact_" if self.flexible else ""
+            out.line(f"{target}, pos = wire.read_many(wire.read_{word}{base}, buf, pos, n)")
+
+    def read_nested(self, struct: StructSpec, field: FieldSpec, var: str) -> None:
+        target = f"{var}.{field.attribute}"
+        if self.version in field.nullable:
+            self.out.line("(present,) = wire.unpack_int8(buf, pos)")
+            self.out.line("pos += 1")
+            with self.out.block("if present < 0:"):
+                self.out.line(f"{target} = None")
+            with self.out.block("else:"):
+                self.out.line(f"{target}, pos = {field.type.base}._read(buf, pos, version)")
+        else:
+            self.out.line(f"{target}, pos = {field.type.base}._read(buf, pos, version)")
+
+    def read_tags(self, struct: StructSpec, var: str, pending: list[Piece], uuids: list[str]) -> None:
+        """The tagged section: none is the rule, and any other is read by the plain form."""
+        if pending:
+            self.flush_read(pending, uuids, extra=Piece("B", "n"))
+            with self.out.block("if n:"):
+                self.out.line(f"pos = {var}._read_tags(buf, pos - 1, version)")
+            return
+        self.flush_read(pending, uuids)
+        with self.out.block("if buf[pos]:"):
+            self.out.line(f"pos = {var}._read_tags(buf, pos, version)")
+        with self.out.block("else:"):
+            self.out.line("pos += 1")
+
+    def read_struct_array(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        out = self.out
+        inner = self.message.struct(field.type.base)
+        width = max(1, min_width(self.message, inner))
+        with out.block(f"if not 0 <= n * {width} <= size - pos:"):
+            out.line("raise wire.Malformed")
+        kind = "any" if self.is_view else shape_of(self.message, inner, self.version)
+        if kind == "flat":
+            self.read_flat(inner, target)
+        elif kind == "shaped":
+            self.read_shaped(inner, field, target)
+        else:
+            self.read_each(inner, target)
+
+    def read_each(self, inner: StructSpec, target: str) -> None:
+        self.depth += 1
+        items, item = f"items_{self.depth}", f"item_{self.depth}"
+        self.out.line(f"{target} = {items} = []")
+        with self.out.block("for _ in range(n):"):
+            self.read_struct(inner, item)
+            self.out.line(f"{items}.append({item})")
+        self.depth -= 1
+
+    def read_flat(self, inner: StructSpec, target: str) -> None:
+        """Every element has the same width if no element has tags: one strided slice tells."""
+        out = self.out
+        fields = list(inner.ordinary(self.version))
+        letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
+        width = sum(f.type.width for f in fields)
+        self.depth += 1
+        items, item = f"items_{self.depth}", f"item_{self.depth}"
+        out.line(f"end = pos + {width + 1} * n")
+        with out.block(f"if end <= size and buf[pos + {width} : end : {width + 1}].count(0) == n:"):
+            out.line(f"{target} = {items} = list(map(new, repeat({inner.name}, n)))")
+            with self.loop_into(item, fields, items, f"iterate_{self.layout(letters)}(buf[pos:end])"):
+                out.line(f"{item}.unknown_tags = ()")
+                self.read_defaults(inner, item)
+            out.line("pos = end")
+        self.depth -= 1
+        with out.block("else:"):
+            self.read_each(inner, target)
+
+    @contextmanager
+    def loop_into(self, item: str, fields: list[FieldSpec], items: str, rows: str) -> Iterator[None]:
+        """A loop whose head stores the values of each row into the fields of an object."""
+        names = [f"{item}.{f.attribute}" for f in fields]
+        self.out.line("for (")
+        self.out.line(f"    {item},")
+        self.out.line("    (")
+        for name in names:
+            self.out.line(f"        {name},")
+        self.out.line("    ),")
+        with self.out.block(f") in zip({items}, {rows}):"):
+            yield
+
+    def read_shaped(self, inner: StructSpec, field: FieldSpec, target: str) -> None:
+        """Every element has the width of the first if its lengths are those of the first: strided slices tell."""
+        out = self.out
+        shape = self.shape(inner)
+        lengths = [f"length_{f.attribute}" for f in inner.ordinary(self.version) if f.type.is_array]
+        spots: list[tuple[str, str]] = []
+        at, gap = "pos", 0
+        out.line("end = 0")
+        out.line("try:")
+        out.indent()
+        for piece in inner.ordinary(self.version):
+            if not piece.type.is_array:
+                gap += piece.type.width
+                continue
+            width = FIXED_WIDTH[piece.type.base]
+            spot, length = f"spot_{piece.attribute}", f"length_{piece.attribute}"
+            out.line(f"{spot} = {at} + {gap}")
+            out.line(f"{length} = buf[{spot}]")
+            spots.append((spot, length))
+            at, gap = f"{spot} + {width} * {length}", 1 - width
+        out.line(f"last = {at} + {gap}" if gap >= 0 else f"last = {at} - {-gap}")
+        out.line("stride = last + 1 - pos")
+        out.line("end = pos + stride * n")
+        out.dedent()
+        with out.block("except IndexError:"):
+            out.line("pass  # A length of two bytes, taken for one, may point anywhere.")
+        with out.block("if ("):
+            out.line("0 < end <= size")
+            for spot, length in spots:
+                out.line(f"and 0 < {length} < 128")
+                out.line(f"and buf[{spot}:end:stride].count({length}) == n")
+            out.line("and buf[last:end:stride].count(0) == n")
+        out.line("):")
+        out.indent()
+        known = f"{shape}.known_rows.get(({', '.join(lengths)}))"
+        out.line(f"rows = {known} or {shape}.rows({', '.join(lengths)})")
+        owner, _, attribute = target.rpartition(".")
+        loader = f"load_{shape}"
+        with out.block("if lazy:"):
+            out.line(f'{owner}._pending = ("{attribute}", {loader}, buf, pos, end, n, rows)')
+        with out.block("else:"):
+            out.line(f"{target} = {loader}(buf, pos, end, n, rows)")
+        out.line("pos = end")
+        out.dedent()
+        with out.block("else:"):
+            self.read_each(inner, target)
+        self.loaders[loader] = self.loader_text(loader, inner)
+
+    def shape(self, inner: StructSpec) -> str:
+        """The name of the table of layouts for such structs."""
+        fields = list(inner.ordinary(self.version))
+        pieces = ", ".join(f'"{LETTERS[f.type.base]}{"*" if f.type.is_array else ""}"' for f in fields)
+        name = f"{snake_case(inner.name)}_shape"
+        known = self.shapes.setdefault(name, f"wire.Shape({pieces})")
+        assert known == f"wire.Shape({pieces})", "one shape for all versions on the list"
+        return name
+
+    def loader_text(self, loader: str, inner: StructSpec) -> str:
+        outer, self.out = self.out, Emitter()
+        fields = list(inner.ordinary(self.version))
+        with self.out.block(f"def {loader}(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[{inner.name}]:"):
+            self.out.line("cut, pick = rows")
+            self.out.line(f"items = list(map(new, repeat({inner.name}, n)))")
+            with self.loop_into("item", fields, "items", "map(pick, cut(buf[pos:end]))"):
+                self.out.line("item.unknown_tags = ()")
+                self.read_defaults(inner, "item")
+            self.out.line("return items")
+        text, self.out = self.out.text, outer
+        return text
+
+    # -- writing ----------------------------------------------------------
+
+    def write_struct(self, struct: StructSpec, var: str) -> None:
+        """The struct in straight lines, unless something in it is out of the ordinary."""
+        out = self.out
+        with out.block(f"if {self.is_extraordinary(struct, var)}:"):
+            out.line(f"{var}._write(put, version)")
+            out.line("return" if var == "self" else "continue")
+        if shape_of(self.message, struct, self.version) == "shaped" and var != "self":
+            self.write_shaped(struct, var)
+            return
+        pending: list[Piece] = []
+        for field in struct.ordinary(self.version):
+            source = f"{var}.{field.attribute}"
+            base = field.type.base
+            if base in LETTERS and not field.type.is_array:
+                pending.append(Piece(LETTERS[base], source))
+                continue
+            self.flush_write(pending)
+            self.write_variable(field, source)
+        if self.flexible:
+            if pending:
+                pending.append(Piece("B", "0"))
+                self.flush_write(pending)
+            else:
+                out.line('put(b"\\0")')
+        else:
+            self.flush_write(pending)
+
+    def is_extraordinary(self, struct: StructSpec, var: str) -> str:
+        """The test for unknown tags, set tags, and set fields that the version lacks."""
+        tests = [f"{var}.unknown_tags"]
+        for field in struct.fields:
+            if self.version in field.versions and self.version not in field.tagged:
+                continue
+            if self.version not in field.versions and field.ignorable:
+                continue
+            tests.append(self.is_set(field, f"{var}.{field.attribute}"))
+        return " or ".join(tests)
+
+    def is_set(self, field: FieldSpec, source: str) -> str:
+        if field.type.is_struct and not field.type.is_array and not field.nullable:
+            # Comparing with a new default would cost more than writing the rest.
+            inner = self.message.struct(field.type.base)
+            first, *rest = [*(self.is_set(f, f"part.{f.attribute}") for f in inner.fields), "part.unknown_tags"]
+            return " or ".join([first.replace("part.", f"(part := {source}).", 1), *rest])
+        if field.type.base == "uuid" and not field.type.is_array:
+            return f"{source} is not Uuid.ZERO"
+        return is_set(field).replace(f"self.{field.attribute}", source)
+
+    def flush_write(self, pending: list[Piece]) -> None:
+        if pending:
+            name = self.layout("".join(p.letter for p in pending))
+            self.out.call(f"put(pack_{name}(", [p.name for p in pending], "))")
+            pending.clear()
+
+    def write_variable(self, field: FieldSpec, source: str) -> None:
+        out, base = self.out, field.type.base
+        nullable = "nullable_" if self.version in field.nullable else ""
+        compact = "compact_" if self.flexible and field.flexible is None else ""
+        if field.type.is_array:
+            self.write_array(field, source, f"{compact}{nullable}count")
+        elif field.type.is_struct:
+            if nullable:
+                with out.block(f"if {source} is None:"):
+                    out.line('put(b"\\xff")')
+                with out.block("else:"):
+                    out.line('put(b"\\x01")')
+                    out.line(f"{source}._write(put, version)")
+            else:
+                out.line(f"{source}._write(put, version)")
+        elif base == "uuid":
+            out.line(f"put(wire.uuid({source}))")
+        elif base == "string":
+            out.line(f"put(wire.{compact}{nullable}string({source}))")
+        elif compact:
+            with out.block(f"if {source} is None:"):
+                out.line('put(b"\\0")' if nullable else "raise wire.Unwritable")
+            with out.block("else:"):
+                out.line(f"put(wire.uvarint(len({source}) + 1))")
+                out.line(f"put({source})")
+        else:
+            out.line(f"wire.put_{compact}{nullable}bytes(put, {source})")
+
+    def write_array(self, field: FieldSpec, source: str, counter: str) -> None:
+        out = self.out
+        items = source
+        if self.version in field.nullable and self.flexible:
+            with out.block(f"if {source} is None:"):
+                out.line('put(b"\\0")')
+            with out.block("else:"):
+                self.write_items(field, source, items)
+            return
+        if self.version in field.nullable:
+            out.line(f"put(wire.{counter}({source}))")
+            items = f"{source} or ()"
+        self.write_items(field, source, items)
+
+    def write_items(self, field: FieldSpec, source: str, items: str) -> None:
+        out, base = self.out, field.type.base
+        if items == source:
+            out.line(f"put(wire.uvarint(len({source}) + 1))" if self.flexible else f"put(wire.count({source}))")
+        if base in LETTERS:
+            out.line(f'put(wire.numbers({items}, "{LETTERS[base]}"))')
+            return
+        if field.type.is_struct and shape_of(self.message, self.message.struct(base), self.version) == "flat":
+            self.write_flat(self.message.struct(base), items)
+            return
+        self.depth += 1
+        item = f"item_{self.depth}"
+        with out.block(f"for {item} in {items}:"):
+            if field.type.is_struct:
+                self.write_struct(self.message.struct(base), item)
+            elif base == "uuid":
+                out.line(f"put(wire.uuid({item}))")
+            else:
+                word = "compact_" if self.flexible else ""
+                out.line(f"put(wire.{word}string({item}))" if base == "string" else f"wire.put_{word}bytes(put, {item})")
+        self.depth -= 1
+
+    def write_flat(self, struct: StructSpec, items: str) -> None:
+        """One `struct` call for the whole array; the byte for no tags is padding."""
+        out = self.out
+        fields = list(struct.ordinary(self.version))
+        letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
+        rows = f"{snake_case(struct.name)}_rows"
+        self.shapes[rows] = f'wire.Repeated("{letters}")'
+        values = ", ".join(f"item.{f.attribute}" for f in fields)
+        values += "," if len(fields) == 1 else ""
+        with out.block(f"if [item for item in {items} if {self.is_extraordinary(struct, 'item')}]:"):
+            with out.block(f"for item in {items}:"):
+                out.line("item._write(put, version)")
+        with out.block("else:"):
+            out.line(f"put({rows}.pack([({values}) for item in {items}]))")
+
+    def write_shaped(self, struct: StructSpec, var: str) -> None:
+        """One `struct` call for all of it, with a layout that knows the lengths of its arrays."""
+        fields = list(struct.ordinary(self.version))
+        arrays = [f for f in fields if f.type.is_array]
+        for field in arrays:
+            self.out.line(f"{field.attribute} = {var}.{field.attribute}")
+        arguments = []
+        for field in fields:
+            if field.type.is_array:
+                arguments += [f"len({field.attribute}) + 1", f"*{field.attribute}"]
+            else:
+                arguments.append(f"{var}.{field.attribute}")
+        lengths = ", ".join(f"len({f.attribute})" for f in arrays)
+        shape = self.shape(struct)
+        self.shapes[f"{shape}_pack"] = f"{shape}.known_packs.get"
+        self.out.line(f"pack = {shape}_pack(({lengths})) or {shape}.pack({lengths})")
+        self.out.call("put(pack(", arguments, "))")
+
+
+def _width(letter: str) -> int:
+    return {"?": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "16s": 16}[letter]
+
+
+__all__ = ["HOT", "decodes_to_tuples", "generate_hot", "is_hot"]

@@ -1,0 +1,553 @@
+"""MetadataResponse in straight lines, version by version; the plain form stands beside it.
+
+Generated from schemas/kafka/MetadataResponse.json.
+Change schemas/ or codegen/, then run python -m codegen.
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+from kmirror.protocol import wire
+from kmirror.protocol.gen.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kmirror.protocol.uuid import Uuid
+
+new = object.__new__
+new_uuid = bytes.__new__
+pack_h = wire.fused("h")[1]
+unpack_hB, pack_hB = wire.fused("hB")
+unpack_hiiiB = wire.fused("hiiiB")[0]
+pack_i = wire.fused("i")[1]
+unpack_iB, pack_iB = wire.fused("iB")
+pack_o = wire.fused("?")[1]
+unpack_uoB = wire.fused("16s?B")[0]
+metadata_response_partition_shape = wire.Shape("h", "i", "i", "i", "i*", "i*", "i*")
+metadata_response_partition_shape_pack = metadata_response_partition_shape.known_packs.get
+
+
+def load_metadata_response_partition_shape(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[MetadataResponsePartition]:
+    cut, pick = rows
+    items = list(map(new, repeat(MetadataResponsePartition, n)))
+    for (
+        item,
+        (
+            item.error_code,
+            item.partition_index,
+            item.leader_id,
+            item.leader_epoch,
+            item.replica_nodes,
+            item.isr_nodes,
+            item.offline_replicas,
+        ),
+    ) in zip(items, map(pick, cut(buf[pos:end]))):
+        item.unknown_tags = ()
+    return items
+
+
+def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataResponse, int]:
+    size = len(buf)
+    self = new(MetadataResponse)
+    self.unknown_tags = ()
+    self.cluster_authorized_operations = -2147483648
+    self.error_code = 0
+    self.throttle_time_ms, n = unpack_iB(buf, pos)
+    pos += 5
+    if n > 127:
+        n, pos = wire.read_compact_length(buf, pos - 1)
+    else:
+        n -= 1
+    if not 0 <= n * 10 <= size - pos:
+        raise wire.Malformed
+    self.brokers = items_1 = []
+    for _ in range(n):
+        item_1 = new(MetadataResponseBroker)
+        item_1.unknown_tags = ()
+        item_1.node_id, n = unpack_iB(buf, pos)
+        pos += 5
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+            if n > wire.STRING_BYTES_MAX:
+                raise wire.Malformed
+        else:
+            n -= 1
+        if n < 0:
+            raise wire.Malformed
+        else:
+            end = pos + n
+            item_1.host = buf[pos:end].decode()
+            pos = end
+        item_1.port, n = unpack_iB(buf, pos)
+        pos += 5
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+            if n > wire.STRING_BYTES_MAX:
+                raise wire.Malformed
+        else:
+            n -= 1
+        if n < 0:
+            item_1.rack = None
+        else:
+            end = pos + n
+            item_1.rack = buf[pos:end].decode()
+            pos = end
+        if buf[pos]:
+            pos = item_1._read_tags(buf, pos, version)
+        else:
+            pos += 1
+        items_1.append(item_1)
+    n = buf[pos]
+    pos += 1
+    if n > 127:
+        n, pos = wire.read_compact_length(buf, pos - 1)
+        if n > wire.STRING_BYTES_MAX:
+            raise wire.Malformed
+    else:
+        n -= 1
+    if n < 0:
+        self.cluster_id = None
+    else:
+        end = pos + n
+        self.cluster_id = buf[pos:end].decode()
+        pos = end
+    self.controller_id, n = unpack_iB(buf, pos)
+    pos += 5
+    if n > 127:
+        n, pos = wire.read_compact_length(buf, pos - 1)
+    else:
+        n -= 1
+    if not 0 <= n * 8 <= size - pos:
+        raise wire.Malformed
+    self.topics = items_1 = []
+    for _ in range(n):
+        item_1 = new(MetadataResponseTopic)
+        item_1.unknown_tags = ()
+        item_1.error_code, n = unpack_hB(buf, pos)
+        pos += 3
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+            if n > wire.STRING_BYTES_MAX:
+                raise wire.Malformed
+        else:
+            n -= 1
+        if n < 0:
+            item_1.name = None
+        else:
+            end = pos + n
+            item_1.name = buf[pos:end].decode()
+            pos = end
+        item_1.topic_id, item_1.is_internal, n = unpack_uoB(buf, pos)
+        pos += 18
+        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 18 <= size - pos:
+            raise wire.Malformed
+        end = 0
+        try:
+            spot_replica_nodes = pos + 14
+            length_replica_nodes = buf[spot_replica_nodes]
+            spot_isr_nodes = spot_replica_nodes + 4 * length_replica_nodes + -3
+            length_isr_nodes = buf[spot_isr_nodes]
+            spot_offline_replicas = spot_isr_nodes + 4 * length_isr_nodes + -3
+            length_offline_replicas = buf[spot_offline_replicas]
+            last = spot_offline_replicas + 4 * length_offline_replicas - 3
+            stride = last + 1 - pos
+            end = pos + stride * n
+        except IndexError:
+            pass  # A length of two bytes, taken for one, may point anywhere.
+        if (
+            0 < end <= size
+            and 0 < length_replica_nodes < 128
+            and buf[spot_replica_nodes:end:stride].count(length_replica_nodes) == n
+            and 0 < length_isr_nodes < 128
+            and buf[spot_isr_nodes:end:stride].count(length_isr_nodes) == n
+            and 0 < length_offline_replicas < 128
+            and buf[spot_offline_replicas:end:stride].count(length_offline_replicas) == n
+            and buf[last:end:stride].count(0) == n
+        ):
+            rows = metadata_response_partition_shape.known_rows.get((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
+            if lazy:
+                item_1._pending = ("partitions", load_metadata_response_partition_shape, buf, pos, end, n, rows)
+            else:
+                item_1.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
+            pos = end
+        else:
+            item_1.partitions = items_2 = []
+            for _ in range(n):
+                item_2 = new(MetadataResponsePartition)
+                item_2.unknown_tags = ()
+                (
+                    item_2.error_code,
+                    item_2.partition_index,
+                    item_2.leader_id,
+                    item_2.leader_epoch,
+                    n,
+                ) = unpack_hiiiB(buf, pos)
+                pos += 15
+                if 0 < n < 33:
+                    item_2.replica_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    pos += 4 * n - 4
+                else:
+                    n, pos = wire.read_compact_length(buf, pos - 1)
+                    if n < 0:
+                        raise wire.Malformed
+                    elif 4 * n > size - pos:
+                        raise wire.Malformed
+                    else:
+                        item_2.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                n = buf[pos]
+                pos += 1
+                if 0 < n < 33:
+                    item_2.isr_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    pos += 4 * n - 4
+                else:
+                    n, pos = wire.read_compact_length(buf, pos - 1)
+                    if n < 0:
+                        raise wire.Malformed
+                    elif 4 * n > size - pos:
+                        raise wire.Malformed
+                    else:
+                        item_2.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                n = buf[pos]
+                pos += 1
+                if 0 < n < 33:
+                    item_2.offline_replicas = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    pos += 4 * n - 4
+                else:
+                    n, pos = wire.read_compact_length(buf, pos - 1)
+                    if n < 0:
+                        raise wire.Malformed
+                    elif 4 * n > size - pos:
+                        raise wire.Malformed
+                    else:
+                        item_2.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                if buf[pos]:
+                    pos = item_2._read_tags(buf, pos, version)
+                else:
+                    pos += 1
+                items_2.append(item_2)
+        item_1.topic_authorized_operations, n = unpack_iB(buf, pos)
+        pos += 5
+        if n:
+            pos = item_1._read_tags(buf, pos - 1, version)
+        items_1.append(item_1)
+    if buf[pos]:
+        pos = self._read_tags(buf, pos, version)
+    else:
+        pos += 1
+    return self, pos
+
+
+def write_12(self: MetadataResponse, put: wire.Put, version: int) -> None:
+    if self.unknown_tags or self.cluster_authorized_operations != -2147483648:
+        self._write(put, version)
+        return
+    put(pack_i(self.throttle_time_ms))
+    put(wire.uvarint(len(self.brokers) + 1))
+    for item_1 in self.brokers:
+        if item_1.unknown_tags:
+            item_1._write(put, version)
+            continue
+        put(pack_i(item_1.node_id))
+        put(wire.compact_string(item_1.host))
+        put(pack_i(item_1.port))
+        put(wire.compact_nullable_string(item_1.rack))
+        put(b"\0")
+    put(wire.compact_nullable_string(self.cluster_id))
+    put(pack_i(self.controller_id))
+    put(wire.uvarint(len(self.topics) + 1))
+    for item_1 in self.topics:
+        if item_1.unknown_tags:
+            item_1._write(put, version)
+            continue
+        put(pack_h(item_1.error_code))
+        put(wire.compact_nullable_string(item_1.name))
+        put(wire.uuid(item_1.topic_id))
+        put(pack_o(item_1.is_internal))
+        put(wire.uvarint(len(item_1.partitions) + 1))
+        for item_2 in item_1.partitions:
+            if item_2.unknown_tags:
+                item_2._write(put, version)
+                continue
+            replica_nodes = item_2.replica_nodes
+            isr_nodes = item_2.isr_nodes
+            offline_replicas = item_2.offline_replicas
+            pack = metadata_response_partition_shape_pack((len(replica_nodes), len(isr_nodes), len(offline_replicas))) or metadata_response_partition_shape.pack(len(replica_nodes), len(isr_nodes), len(offline_replicas))
+            put(pack(
+                item_2.error_code,
+                item_2.partition_index,
+                item_2.leader_id,
+                item_2.leader_epoch,
+                len(replica_nodes) + 1,
+                *replica_nodes,
+                len(isr_nodes) + 1,
+                *isr_nodes,
+                len(offline_replicas) + 1,
+                *offline_replicas,
+            ))
+        put(pack_iB(item_1.topic_authorized_operations, 0))
+    put(b"\0")
+
+
+def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataResponse, int]:
+    size = len(buf)
+    self = new(MetadataResponse)
+    self.unknown_tags = ()
+    self.cluster_authorized_operations = -2147483648
+    self.throttle_time_ms, n = unpack_iB(buf, pos)
+    pos += 5
+    if n > 127:
+        n, pos = wire.read_compact_length(buf, pos - 1)
+    else:
+        n -= 1
+    if not 0 <= n * 10 <= size - pos:
+        raise wire.Malformed
+    self.brokers = items_1 = []
+    for _ in range(n):
+        item_1 = new(MetadataResponseBroker)
+        item_1.unknown_tags = ()
+        item_1.node_id, n = unpack_iB(buf, pos)
+        pos += 5
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+            if n > wire.STRING_BYTES_MAX:
+                raise wire.Malformed
+        else:
+            n -= 1
+        if n < 0:
+            raise wire.Malformed
+        else:
+            end = pos + n
+            item_1.host = buf[pos:end].decode()
+            pos = end
+        item_1.port, n = unpack_iB(buf, pos)
+        pos += 5
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+            if n > wire.STRING_BYTES_MAX:
+                raise wire.Malformed
+        else:
+            n -= 1
+        if n < 0:
+            item_1.rack = None
+        else:
+            end = pos + n
+            item_1.rack = buf[pos:end].decode()
+            pos = end
+        if buf[pos]:
+            pos = item_1._read_tags(buf, pos, version)
+        else:
+            pos += 1
+        items_1.append(item_1)
+    n = buf[pos]
+    pos += 1
+    if n > 127:
+        n, pos = wire.read_compact_length(buf, pos - 1)
+        if n > wire.STRING_BYTES_MAX:
+            raise wire.Malformed
+    else:
+        n -= 1
+    if n < 0:
+        self.cluster_id = None
+    else:
+        end = pos + n
+        self.cluster_id = buf[pos:end].decode()
+        pos = end
+    self.controller_id, n = unpack_iB(buf, pos)
+    pos += 5
+    if n > 127:
+        n, pos = wire.read_compact_length(buf, pos - 1)
+    else:
+        n -= 1
+    if not 0 <= n * 8 <= size - pos:
+        raise wire.Malformed
+    self.topics = items_1 = []
+    for _ in range(n):
+        item_1 = new(MetadataResponseTopic)
+        item_1.unknown_tags = ()
+        item_1.error_code, n = unpack_hB(buf, pos)
+        pos += 3
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+            if n > wire.STRING_BYTES_MAX:
+                raise wire.Malformed
+        else:
+            n -= 1
+        if n < 0:
+            item_1.name = None
+        else:
+            end = pos + n
+            item_1.name = buf[pos:end].decode()
+            pos = end
+        item_1.topic_id, item_1.is_internal, n = unpack_uoB(buf, pos)
+        pos += 18
+        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        if n > 127:
+            n, pos = wire.read_compact_length(buf, pos - 1)
+        else:
+            n -= 1
+        if not 0 <= n * 18 <= size - pos:
+            raise wire.Malformed
+        end = 0
+        try:
+            spot_replica_nodes = pos + 14
+            length_replica_nodes = buf[spot_replica_nodes]
+            spot_isr_nodes = spot_replica_nodes + 4 * length_replica_nodes + -3
+            length_isr_nodes = buf[spot_isr_nodes]
+            spot_offline_replicas = spot_isr_nodes + 4 * length_isr_nodes + -3
+            length_offline_replicas = buf[spot_offline_replicas]
+            last = spot_offline_replicas + 4 * length_offline_replicas - 3
+            stride = last + 1 - pos
+            end = pos + stride * n
+        except IndexError:
+            pass  # A length of two bytes, taken for one, may point anywhere.
+        if (
+            0 < end <= size
+            and 0 < length_replica_nodes < 128
+            and buf[spot_replica_nodes:end:stride].count(length_replica_nodes) == n
+            and 0 < length_isr_nodes < 128
+            and buf[spot_isr_nodes:end:stride].count(length_isr_nodes) == n
+            and 0 < length_offline_replicas < 128
+            and buf[spot_offline_replicas:end:stride].count(length_offline_replicas) == n
+            and buf[last:end:stride].count(0) == n
+        ):
+            rows = metadata_response_partition_shape.known_rows.get((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
+            if lazy:
+                item_1._pending = ("partitions", load_metadata_response_partition_shape, buf, pos, end, n, rows)
+            else:
+                item_1.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
+            pos = end
+        else:
+            item_1.partitions = items_2 = []
+            for _ in range(n):
+                item_2 = new(MetadataResponsePartition)
+                item_2.unknown_tags = ()
+                (
+                    item_2.error_code,
+                    item_2.partition_index,
+                    item_2.leader_id,
+                    item_2.leader_epoch,
+                    n,
+                ) = unpack_hiiiB(buf, pos)
+                pos += 15
+                if 0 < n < 33:
+                    item_2.replica_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    pos += 4 * n - 4
+                else:
+                    n, pos = wire.read_compact_length(buf, pos - 1)
+                    if n < 0:
+                        raise wire.Malformed
+                    elif 4 * n > size - pos:
+                        raise wire.Malformed
+                    else:
+                        item_2.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                n = buf[pos]
+                pos += 1
+                if 0 < n < 33:
+                    item_2.isr_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    pos += 4 * n - 4
+                else:
+                    n, pos = wire.read_compact_length(buf, pos - 1)
+                    if n < 0:
+                        raise wire.Malformed
+                    elif 4 * n > size - pos:
+                        raise wire.Malformed
+                    else:
+                        item_2.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                n = buf[pos]
+                pos += 1
+                if 0 < n < 33:
+                    item_2.offline_replicas = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    pos += 4 * n - 4
+                else:
+                    n, pos = wire.read_compact_length(buf, pos - 1)
+                    if n < 0:
+                        raise wire.Malformed
+                    elif 4 * n > size - pos:
+                        raise wire.Malformed
+                    else:
+                        item_2.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                if buf[pos]:
+                    pos = item_2._read_tags(buf, pos, version)
+                else:
+                    pos += 1
+                items_2.append(item_2)
+        item_1.topic_authorized_operations, n = unpack_iB(buf, pos)
+        pos += 5
+        if n:
+            pos = item_1._read_tags(buf, pos - 1, version)
+        items_1.append(item_1)
+    self.error_code, n = unpack_hB(buf, pos)
+    pos += 3
+    if n:
+        pos = self._read_tags(buf, pos - 1, version)
+    return self, pos
+
+
+def write_13(self: MetadataResponse, put: wire.Put, version: int) -> None:
+    if self.unknown_tags or self.cluster_authorized_operations != -2147483648:
+        self._write(put, version)
+        return
+    put(pack_i(self.throttle_time_ms))
+    put(wire.uvarint(len(self.brokers) + 1))
+    for item_1 in self.brokers:
+        if item_1.unknown_tags:
+            item_1._write(put, version)
+            continue
+        put(pack_i(item_1.node_id))
+        put(wire.compact_string(item_1.host))
+        put(pack_i(item_1.port))
+        put(wire.compact_nullable_string(item_1.rack))
+        put(b"\0")
+    put(wire.compact_nullable_string(self.cluster_id))
+    put(pack_i(self.controller_id))
+    put(wire.uvarint(len(self.topics) + 1))
+    for item_1 in self.topics:
+        if item_1.unknown_tags:
+            item_1._write(put, version)
+            continue
+        put(pack_h(item_1.error_code))
+        put(wire.compact_nullable_string(item_1.name))
+        put(wire.uuid(item_1.topic_id))
+        put(pack_o(item_1.is_internal))
+        put(wire.uvarint(len(item_1.partitions) + 1))
+        for item_2 in item_1.partitions:
+            if item_2.unknown_tags:
+                item_2._write(put, version)
+                continue
+            replica_nodes = item_2.replica_nodes
+            isr_nodes = item_2.isr_nodes
+            offline_replicas = item_2.offline_replicas
+            pack = metadata_response_partition_shape_pack((len(replica_nodes), len(isr_nodes), len(offline_replicas))) or metadata_response_partition_shape.pack(len(replica_nodes), len(isr_nodes), len(offline_replicas))
+            put(pack(
+                item_2.error_code,
+                item_2.partition_index,
+                item_2.leader_id,
+                item_2.leader_epoch,
+                len(replica_nodes) + 1,
+                *replica_nodes,
+                len(isr_nodes) + 1,
+                *isr_nodes,
+                len(offline_replicas) + 1,
+                *offline_replicas,
+            ))
+        put(pack_iB(item_1.topic_authorized_operations, 0))
+    put(pack_hB(self.error_code, 0))
+
+
+MetadataResponse.READERS = {
+    12: read_12,
+    13: read_13,
+}
+MetadataResponse.WRITERS = {
+    12: write_12,
+    13: write_13,
+}
