@@ -103,7 +103,10 @@ def mirror_table(rows: Sequence[MirrorRow], most: int) -> RenderableType:
             _known(row.lag), row.state,
         )
     left = len(rows) - len(shown)
-    return Group(table, f"… and {left} more, lag {sum(max(0, r.lag) for r in rows)} in all") if left else table
+    if not left:
+        return table
+    known = [row.lag for row in rows if row.lag >= 0]
+    return Group(table, f"… and {left} more" + (f", lag {sum(known)} in all" if len(known) == len(rows) else ""))
 
 
 def failover_table(rows: Sequence[Failover]) -> Table:
