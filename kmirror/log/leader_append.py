@@ -121,9 +121,7 @@ def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
     raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {reason}")
 
 
-def _check_records(
-    records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int
-) -> None:
+def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int) -> None:
     if config.compact:
         for index, record in enumerate(records):
             if record.key is None:

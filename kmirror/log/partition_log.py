@@ -227,9 +227,7 @@ class PartitionLog:
         if now_ms is not None:
             self._now_ms = now_ms
         view = memoryview(data)
-        scan = scan_batches(
-            view, self.segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch()
-        )
+        scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch())
         if scan.fault is not None:
             raise scan.fault
         if not scan.batches:
@@ -475,6 +473,7 @@ class PartitionLog:
             self._drop_last_segment()
         self.segments[-1].truncate_to(offset, now_ms=self._now_ms)
         self.log_end_offset = offset
+        decided = self.producers.unreplicated
         self.producers = rebuild(
             self.store,
             self.segments,
@@ -482,6 +481,8 @@ class PartitionLog:
             end_offset=offset,
             expired=recovery.expiry(self.config, self._now_ms),
         )
+        # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
+        self.producers.unreplicated.update((first, last) for first, last in decided.items() if last < offset)
         self.update_high_watermark(min(self.high_watermark, offset))
         return True
 
@@ -492,7 +493,6 @@ class PartitionLog:
         """
         self.epochs.clear()
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
-        delete_snapshots(self.store, above=-1)
         while self.segments:
             self._drop_last_segment()
         self._add_segment(offset)

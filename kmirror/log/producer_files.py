@@ -82,9 +82,7 @@ def delete_snapshots(store: PartitionStore, *, above: int) -> None:
             store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
 
 
-def _load_newest(
-    store: PartitionStore, log_start_offset: int, end_offset: int, expired: Expired
-) -> ProducerStates:
+def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, expired: Expired) -> ProducerStates:
     producers = ProducerStates()
     producers.map_end_offset = producers.snapshot_offset = log_start_offset
     for offset in reversed(snapshot_offsets(store)):

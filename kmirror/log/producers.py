@@ -311,9 +311,7 @@ class ProducerStates:
         entry = self.entries.get(batch.producer_id)
         return None if entry is None else entry.find_duplicate(batch)
 
-    def apply(
-        self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]
-    ) -> None:
+    def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
         started: list[tuple[int, int]] = []
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)

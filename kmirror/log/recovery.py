@@ -176,6 +176,8 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired) -
             end_offset=end_offset,
             expired=expired,
         )
+        # What was decided, but perhaps not replicated, stands in no snapshot; the batches that were read told.
+        loaded.producers.unreplicated.update(producers.unreplicated)
     else:
         take_snapshot(producers, store)
     loaded.producers.on_high_watermark(loaded.high_watermark)
@@ -202,9 +204,7 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     return Repair(segment.base_offset, segment.size, fault.reason, lost, tuple(later))
 
 
-def _start_empty(
-    loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int
-) -> None:
+def _start_empty(loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int) -> None:
     """Begin a log without records at its start offset, above which nothing is left."""
     for segment in loaded.segments:
         delete_segment(store, segment.base_offset)

@@ -64,9 +64,7 @@ class Segment:
         "times",
     )
 
-    def __init__(
-        self, store: PartitionStore, base_offset: int, config: LogConfig, *, created_ms: int
-    ) -> None:
+    def __init__(self, store: PartitionStore, base_offset: int, config: LogConfig, *, created_ms: int) -> None:
         self.store = store
         self.base_offset = base_offset
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
@@ -106,9 +104,7 @@ class Segment:
         """Must a new segment take the append? Time is the records' own, where they have one."""
         if self.size > config.segment_bytes - extra_bytes:
             return True
-        waited = (
-            max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
-        )
+        waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
         rows_max = config.segment_index_bytes // 8

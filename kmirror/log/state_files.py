@@ -80,14 +80,10 @@ def _in_hash_order(entries: list[ProducerEntry]) -> list[ProducerEntry]:
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
     """The producers in a `.snapshot` file; raises CorruptBatch for what is none."""
     if len(data) < _SNAPSHOT_HEAD.size:
-        raise CorruptBatch(
-            f"a producer snapshot has {len(data)} bytes, expected at least {_SNAPSHOT_HEAD.size}"
-        )
+        raise CorruptBatch(f"a producer snapshot has {len(data)} bytes, expected at least {_SNAPSHOT_HEAD.size}")
     version, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
     if version != _SNAPSHOT_VERSION:
-        raise CorruptBatch(
-            f"a producer snapshot has version {version}, expected {_SNAPSHOT_VERSION}", position=0
-        )
+        raise CorruptBatch(f"a producer snapshot has version {version}, expected {_SNAPSHOT_VERSION}", position=0)
     computed = crc32c(memoryview(data)[_CHECKED_AT:])
     if checksum != computed:
         reason = f"a producer snapshot says its checksum is {checksum:#010x} and it is {computed:#010x}"
@@ -128,16 +124,12 @@ def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
         position = number * _ABORTED.size
         row = AbortedTxn(*fields)
         if version != 0:
-            raise CorruptBatch(
-                f"row {number} of a transaction index has version {version}", position=position
-            )
+            raise CorruptBatch(f"row {number} of a transaction index has version {version}", position=position)
         if row.last_offset < base_offset:
             reason = f"row {number} of a transaction index ends at {row.last_offset}, below {base_offset}"
             raise CorruptBatch(reason, position=position)
         if rows and row.last_offset <= rows[-1].last_offset:
-            reason = (
-                f"row {number} of a transaction index ends at {row.last_offset}, expected ascending offsets"
-            )
+            reason = f"row {number} of a transaction index ends at {row.last_offset}, expected ascending offsets"
             raise CorruptBatch(reason, position=position)
         rows.append(row)
     return rows

@@ -18,9 +18,16 @@ TP = TopicPartition("t", 0)
 NOW_MS = 1_700_000_000_000
 
 
-def open_log(store: PartitionStore | None = None, *, repair: bool = False, **config: Any) -> PartitionLog:
+def open_log(
+    store: PartitionStore | None = None, *, repair: bool = False, recovery_point: int = 0, **config: Any
+) -> PartitionLog:
     return PartitionLog.open(
-        TP, MemoryStore() if store is None else store, LogConfig(**config), now_ms=NOW_MS, repair=repair
+        TP,
+        MemoryStore() if store is None else store,
+        LogConfig(**config),
+        now_ms=NOW_MS,
+        repair=repair,
+        recovery_point=recovery_point,
     )
 
 
@@ -65,9 +72,7 @@ def marker(
 
 
 def reset(*, offset: int = 0, epoch: int = 0) -> bytes:
-    return mirror_pid_reset(
-        base_offset=offset, leader_epoch=epoch, timestamp_ms=NOW_MS, source_cluster_id="source"
-    )
+    return mirror_pid_reset(base_offset=offset, leader_epoch=epoch, timestamp_ms=NOW_MS, source_cluster_id="source")
 
 
 def lead(log: PartitionLog, data: bytes, *, epoch: int = 0, coordinator: bool = False) -> AppendInfo:

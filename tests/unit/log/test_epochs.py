@@ -55,9 +55,7 @@ def test_an_epoch_keeps_its_first_start() -> None:
         (4, 90, [(2, 10), (4, 90)]),
     ],
 )
-def test_what_conflicts_with_a_new_entry_is_removed(
-    epoch: int, start: int, expected: list[tuple[int, int]]
-) -> None:
+def test_what_conflicts_with_a_new_entry_is_removed(epoch: int, start: int, expected: list[tuple[int, int]]) -> None:
     cache = LeaderEpochCache(ENTRIES)
     assert cache.assign(epoch, start)
     assert cache.entries == expected
@@ -97,16 +95,12 @@ def test_truncate_from_start(offset: int, expected: list[tuple[int, int]]) -> No
     assert cache.entries == expected
 
 
-@pytest.mark.parametrize(
-    ("offset", "epoch"), [(9, -1), (10, 2), (29, 2), (30, 4), (49, 4), (50, 7), (1000, 7)]
-)
+@pytest.mark.parametrize(("offset", "epoch"), [(9, -1), (10, 2), (29, 2), (30, 4), (49, 4), (50, 7), (1000, 7)])
 def test_epoch_for_offset(offset: int, epoch: int) -> None:
     assert LeaderEpochCache(ENTRIES).epoch_for_offset(offset) == epoch
 
 
-@pytest.mark.parametrize(
-    ("epoch", "above"), [(-1, (2, 10)), (2, (4, 30)), (3, (4, 30)), (6, (7, 50)), (7, None)]
-)
+@pytest.mark.parametrize(("epoch", "above"), [(-1, (2, 10)), (2, (4, 30)), (3, (4, 30)), (6, (7, 50)), (7, None)])
 def test_first_entry_above_an_epoch(epoch: int, above: tuple[int, int] | None) -> None:
     assert LeaderEpochCache(ENTRIES).first_after(epoch) == above
 

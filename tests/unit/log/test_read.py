@@ -22,9 +22,7 @@ def log(request: pytest.FixtureRequest) -> PartitionLog:
     return log
 
 
-def read(
-    log: PartitionLog, offset: int, *, batches: int = 1000, end: int = 1000, min_one: bool = True
-) -> list[int]:
+def read(log: PartitionLog, offset: int, *, batches: int = 1000, end: int = 1000, min_one: bool = True) -> list[int]:
     """The base offsets of the batches that are read."""
     result = log.read(offset, max_bytes=batches * ONE, end_offset=end, min_one=min_one)
     found = list(iter_batches(result.records, check_crc=True))

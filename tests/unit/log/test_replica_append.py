@@ -11,9 +11,7 @@ from kmirror.records.codecs import Compression
 from tests.unit.log.partitions import NOW_MS, batch, content, follow, lead, open_log, run, spans
 
 
-def unchanged_after(
-    log: PartitionLog, error: type[Exception], data: bytes, **kwargs: int
-) -> pytest.ExceptionInfo:  # type: ignore[type-arg]
+def unchanged_after(log: PartitionLog, error: type[Exception], data: bytes, **kwargs: int) -> pytest.ExceptionInfo:  # type: ignore[type-arg]
     before = repr(log), content(log), log.epochs.entries
     with pytest.raises(error) as caught:
         log.append_as_follower(data, max_epoch=kwargs.get("max_epoch", 99))

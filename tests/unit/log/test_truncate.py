@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.log.partition_log import OffsetOutOfRange, PartitionLog
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetOutOfRange, PartitionLog
+from kmirror.log.state_files import file_name
 from tests.unit.log.partitions import (
+    NOW_MS,
     batch,
     content,
     follow,
@@ -178,3 +180,46 @@ def test_the_high_watermark_lies_between_start_and_end(asked: int, got: int) -> 
     log.advance_log_start(4)
     assert log.update_high_watermark(asked) == got
     assert log.high_watermark == got
+
+
+def test_a_segment_that_begins_at_the_cut_stays_and_is_empty() -> None:
+    log = filled(segment_bytes=300)
+    base = log.segment_base_offsets[1]
+    log.truncate_to(base)
+    assert log.segment_base_offsets == [0, base]
+    assert log.store.size(base) == 0
+
+
+def test_index_files_of_a_cut_segment_are_those_of_a_log_that_never_had_more() -> None:
+    names = [file_name(0, suffix) for suffix in (".index", ".timeindex", ".txnindex")]
+    cut, short = (open_log(index_interval_bytes=0, segment_bytes=1200) for _ in range(2))
+    for number in range(12):
+        for log in (cut, short) if number < 4 else (cut,):
+            at = NOW_MS + number
+            follow(log, idempotent(number, txn=True, offset=2 * number, timestamp=at))
+            follow(log, marker(commit=number < 4, offset=2 * number + 1))
+    assert len(cut.segment_base_offsets) > 1
+    cut.truncate_to(8)
+    for log in (cut, short):
+        log.close()
+    assert [cut.store.read_file(name) for name in names] == [short.store.read_file(name) for name in names]
+    assert open_log(cut.store, recovery_point=CLEAN_SHUTDOWN).aborted_transactions(0, 99) == []
+
+
+def test_a_snapshot_of_what_was_cut_is_not_believed_of_what_came_after() -> None:
+    for cut_everything in (True, False):
+        log = open_log()
+        for sequence in range(9):
+            lead(log, idempotent(sequence))
+        log.close()  # Leaves a snapshot at 9.
+        log = open_log(log.store)
+        if cut_everything:
+            log.truncate_fully_and_start_at(2)
+        else:
+            log.truncate_to(2)
+        for sequence in range(20):
+            lead(log, idempotent(sequence, pid=7))
+        again = open_log(log.store)
+        assert again.producers.entries[7].last_sequence == 19
+        assert sorted(again.producers.entries) == ([7] if cut_everything else [1, 7])
+        assert cut_everything or again.producers.entries[1].last_sequence == 1
