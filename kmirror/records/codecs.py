@@ -281,6 +281,8 @@ def _lz4_frame_library() -> Any:
 
 
 def _unlz4(data: memoryview, limit: int) -> bytes:
+    if len(data) > 4 and not data[4] & 0x20:
+        raise _broken(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
     inflate = _lz4_frame_library().LZ4FrameDecompressor()
     chunks: list[bytes] = []
     total = 0
