@@ -11,11 +11,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.harness import Case, Run
 from kmirror.records import RecordData, build_batch, iter_batches
-from kmirror.records.columns import read_columns
 
 PEERS = {"kafka-python": "kafka.record", "aiokafka": "aiokafka.record"}
 START_MS = 1_700_000_000_000
@@ -39,6 +39,8 @@ def read_objects(data: bytes) -> Run:
 
 
 def read_arrow(data: bytes) -> Run:
+    from kmirror.records.columns import read_columns
+
     def run() -> object:
         return read_columns(iter_batches(data, check_crc=True)).to_arrow()
 
@@ -135,7 +137,8 @@ def cases() -> list[Case]:
     found: list[Case] = []
     for headers in (1, 0):
         found += reading("R1", "iterate", read_objects, (100, 100, headers), iteration)
-        found += reading("R2", "to Arrow", read_arrow, (5000, 100, headers), arrow)
+        if find_spec("pyarrow") and find_spec("numpy"):
+            found += reading("R2", "to Arrow", read_arrow, (5000, 100, headers), arrow)
         found += reading("R4", "framing check", check_framing, (100, 100, headers), framing)
     found += encoding((100, 100, 0), {"kafka-python": (3.5, 4.5), "aiokafka": (0.4, 0.55)})
     found += encoding((100, 1024, 0), {"kafka-python": (3.0, 4.0), "aiokafka": (1.0, 1.3)})
