@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.images import Delta, PartitionImage
+from kmirror.cluster.images import RESOURCE_TOPIC, Delta, PartitionImage
 from kmirror.cluster.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import CancelTimer, SetTimer
@@ -85,6 +85,12 @@ class ReplicaManager:
             if self._apply_partition(now, tp, image) or led_before != self.partitions[tp].is_leader:
                 changed[tp] = self.partitions[tp].is_leader
             self.touch(tp)
+        for kind, topic in delta.configs:
+            if kind == RESOURCE_TOPIC:
+                config = self.log_config(topic)
+                for tp, partition in self.partitions.items():
+                    if tp.topic == topic:
+                        partition.log.config = config
         return changed
 
     def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
@@ -96,13 +102,12 @@ class ReplicaManager:
         if partition is None:
             log = self._open_log(now, tp, topic_id)
             partition = self.partitions[tp] = Partition(self._broker.node_id, tp, topic_id, log)
-        if not partition.apply(now, image):
-            return False
+        changed = partition.apply(now, image)
         if partition.is_leader:
-            if not self._broker.foreign_epochs(partition):
+            if changed and not self._broker.foreign_epochs(partition):
                 partition.log.assign_epoch_start(image.leader_epoch)
-            partition.advance_high_watermark()
-        return True
+            partition.advance_high_watermark()  # A member that held it back may have left the ISR.
+        return changed
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
         disk = self._broker.disk

@@ -1,0 +1,46 @@
+"""Replication inside one cluster: what a producer and a follower may rely on."""
+
+from __future__ import annotations
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+
+TP = TopicPartition("t", 0)
+
+
+def cluster_of(brokers: int) -> Cluster:
+    cluster = Cluster(Simulation(1), "a", brokers=brokers)
+    cluster.start()
+    cluster.create_topic("t")
+    return cluster
+
+
+def test_a_write_is_acknowledged_when_the_last_lagging_follower_leaves_the_isr() -> None:
+    cluster = cluster_of(2)
+    leader = cluster.leader(TP)
+    assert leader is not None
+    follower = next(b for b in cluster.broker_ids if b != leader.broker_id)
+    cluster.kill(follower)
+    before = cluster.simulation.now_ms
+    cluster.produce("t", 0, [b"alone"])
+    # The controller fences the dead follower after broker.session.timeout.ms; nobody else fetches or writes here.
+    assert cluster.simulation.now_ms - before < 10_000
+    assert leader.log.high_watermark == leader.log.log_end_offset == 1
+
+
+def test_an_altered_topic_config_reaches_the_open_log() -> None:
+    cluster = cluster_of(1)
+    config = AlterableConfig(name="segment.bytes", config_operation=0, value="1234")
+    request = IncrementalAlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[config])]
+    )
+    cluster.client.call(cluster.endpoint(1), request, 1)
+    cluster.simulation.run_for(1)
+    leader = cluster.leader(TP)
+    assert leader is not None and leader.log.config.segment_bytes == 1234
