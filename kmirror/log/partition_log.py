@@ -27,6 +27,7 @@ from kmirror.log.leader_append import prepare
 from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
 from kmirror.log.recovery import CLEAN_SHUTDOWN
+from kmirror.log.retention import delete_old_segments
 from kmirror.log.scan import Scan, scan_batches
 from kmirror.log.segment import BatchPlace, Segment, delete_segment
 from kmirror.log.store import (
@@ -37,6 +38,7 @@ from kmirror.log.store import (
     Chunk,
     PartitionStore,
 )
+from kmirror.log.timestamps import OffsetAndTimestamp, offset_for_timestamp
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import NO_TIMESTAMP
 
@@ -47,6 +49,7 @@ __all__ = [
     "CLEAN_SHUTDOWN",
     "LogAppendError",
     "LogConfig",
+    "OffsetAndTimestamp",
     "OffsetOutOfRange",
     "OffsetsOutOfOrder",
     "PartitionLog",
@@ -304,6 +307,7 @@ class PartitionLog:
             self._assign_epochs(scan.epochs)
         self.store.append(segment.base_offset, view)
         segment.add(scan)
+        segment.modified_ms = self._now_ms
         self.log_end_offset = scan.last_offset + 1
         if staging is not None:
             segment.aborted.extend(staging.commit())
@@ -393,6 +397,10 @@ class PartitionLog:
     def _segment_number(self, offset: int) -> int:
         """Which segment would hold `offset`: the last one that begins at or below it."""
         return max(bisect_right(self.bases, offset) - 1, 0)
+
+    def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
+        """The first record at or above the log start that is not older, or what the negative timestamps name."""
+        return offset_for_timestamp(self, timestamp)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
         """The aborted transactions that have records in `start` up to, not including, `end`."""
@@ -513,6 +521,20 @@ class PartitionLog:
         self._write_offset(LOG_START_OFFSET, log_start_offset)
         self._write_offset(RECOVERY_POINT, self.recovery_point)
         delete_snapshots(self.store, above=end_offset)
+
+    def drop_first_segments(self, count: int) -> None:
+        """Delete the `count` oldest segments; the log start rises to what is left. Retention says which."""
+        if count == len(self.segments):
+            self._roll(self.log_end_offset)
+        self.advance_log_start(self.segments[count].base_offset)
+        for segment in self.segments[:count]:
+            delete_segment(self.store, segment.base_offset)
+        del self.segments[:count], self.bases[:count]
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Delete what retention and the log start let go; returns how many segments went."""
+        self._now_ms = now_ms
+        return delete_old_segments(self, now_ms)
 
     def _drop_last_segment(self) -> None:
         self.segments.pop()

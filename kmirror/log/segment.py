@@ -57,6 +57,7 @@ class Segment:
         "index_interval_bytes",
         "max_timestamp",
         "max_timestamp_offset",
+        "modified_ms",
         "offsets",
         "since_row",
         "size",
@@ -69,7 +70,7 @@ class Segment:
         self.base_offset = base_offset
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
         self.index_interval_bytes = config.index_interval_bytes
-        self.created_ms = created_ms
+        self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
         self.aborted: list[AbortedTxn] = []
@@ -77,6 +78,11 @@ class Segment:
         self.max_timestamp_offset = base_offset
         self.first_timestamp = NO_TIMESTAMP  # The greatest timestamp of the first batch; rolling goes by it.
         self.since_row = 0
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The greatest timestamp, or the time of the last append when no record has one."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
 
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
         return self.store.view(self.base_offset, start, self.size if end is None else end)

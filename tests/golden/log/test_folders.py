@@ -141,3 +141,29 @@ def consume(log: PartitionLog, bound: int, *, committed: bool) -> list[int]:
             elif not (committed and batch.is_transactional and batch.producer_id in inside):
                 delivered += [record.offset for record in batch.records() if record.offset >= offset]
         offset = result.end_offset
+
+
+NAMES = {"earliest": -2, "latest": -1, "max_timestamp": -3, "earliest_local": -4}
+TIMES = {"at_T0_plus_1000": 1_700_000_001_000, "at_1712345700000": 1_712_345_700_000}
+ASKED = [folder for folder in V2 if folder.told is not None and folder.tp.topic not in INTERNAL]
+
+
+@pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
+@pytest.mark.parametrize("folder", ASKED, ids=map(name_of, ASKED))
+def test_list_offsets_answers_what_the_broker_answered(folder: Folder, recovery_point: int) -> None:
+    log = folder.open(recovery_point=recovery_point)
+    log.update_high_watermark(log.log_end_offset)
+    for entry in decode_checkpoint(folder.files().get(LEADER_EPOCH_CHECKPOINT, b"")):
+        if entry.start_offset >= log.log_end_offset:
+            log.assign_epoch_start(entry.epoch)  # The live broker leads and has written nothing yet.
+    for name, timestamp in (NAMES | TIMES).items():
+        told = folder.told[name] if folder.told else None
+        if not isinstance(told, dict):
+            continue  # Kafka 2.1 refused.
+        found = log.offset_for_timestamp(timestamp)
+        if found is None:
+            assert told["offset"] == -1, name
+            continue
+        assert (found.timestamp, found.offset) == (told["timestamp"], told["offset"]), name
+        if told["leader_epoch"] is not None:
+            assert found.leader_epoch == told["leader_epoch"], name

@@ -1,0 +1,82 @@
+"""Which offset has this timestamp? What ListOffsets asks of a partition log.
+
+The answer to a real timestamp is the first record at or above the log start whose timestamp is not smaller;
+timestamps need not ascend with offsets, so later records may well be older. The negative ones are names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from kmirror.log.segment import Segment
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.layout import NO_TIMESTAMP
+
+if TYPE_CHECKING:
+    from kmirror.log.partition_log import PartitionLog
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+
+class OffsetAndTimestamp(NamedTuple):
+    """`timestamp` is -1 where a position was asked for; `leader_epoch` is -1 where none is known."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+def offset_for_timestamp(log: PartitionLog, timestamp: int) -> OffsetAndTimestamp | None:
+    """The answer to one of the names above or to a real timestamp; None if no record qualifies.
+
+    LATEST is the log end: to bound it by what the asker may read is the broker's business.
+    """
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        first = next(iter(log.epochs.entries), None)
+        known = first is not None and first.start_offset <= log.log_start_offset
+        return OffsetAndTimestamp(
+            NO_TIMESTAMP, log.log_start_offset, first.epoch if first is not None and known else -1
+        )
+    if timestamp == LATEST:
+        return OffsetAndTimestamp(NO_TIMESTAMP, log.log_end_offset, log.latest_epoch)
+    if timestamp == MAX_TIMESTAMP:
+        return _max_timestamp(log)
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return OffsetAndTimestamp(NO_TIMESTAMP, -1, -1)  # There is no remote storage here.
+    for segment in log.segments:
+        if segment.largest_timestamp >= timestamp:
+            return _first_in_segment(segment, timestamp, log.log_start_offset)
+    return None
+
+
+def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
+    """The first record with the greatest timestamp of the log, which may lie below the log start."""
+    segment = max(log.segments, key=lambda candidate: candidate.max_timestamp)
+    position = segment.offsets.position_for(segment.max_timestamp_offset)
+    for batch in iter_batches(segment.view(position)):
+        if batch.max_timestamp == segment.max_timestamp:
+            for record in batch.records():
+                if record.timestamp == batch.max_timestamp:
+                    return _answer(batch, record.timestamp, record.offset)
+            return None
+    return None
+
+
+def _first_in_segment(segment: Segment, timestamp: int, start_offset: int) -> OffsetAndTimestamp | None:
+    row = segment.times.lookup(timestamp)
+    position = segment.offsets.position_for(max(row.offset, start_offset))
+    for batch in iter_batches(segment.view(position)):
+        if batch.max_timestamp >= timestamp:
+            for record in batch.records():
+                if record.timestamp >= timestamp and record.offset >= start_offset:
+                    return _answer(batch, record.timestamp, record.offset)
+    return None
+
+
+def _answer(batch: Batch, timestamp: int, offset: int) -> OffsetAndTimestamp:
+    return OffsetAndTimestamp(timestamp, offset, max(batch.partition_leader_epoch, -1))

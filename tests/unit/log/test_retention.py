@@ -1,0 +1,110 @@
+"""Old segments go by log start, size and time, from the oldest on, never past the high watermark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kmirror.log.partition_log import PartitionLog
+from tests.unit.log.partitions import NOW_MS, batch, follow, idempotent, open_log, spans
+
+ONE = len(batch(1))
+DAY = 86_400_000
+
+
+def filled(count: int = 10, *, high_watermark: int | None = None, **config: Any) -> PartitionLog:
+    """Segments of two batches; the batch at offset N is N seconds younger than `NOW_MS`."""
+    log = open_log(segment_bytes=2 * ONE, segment_ms=DAY, **config)
+    for offset in range(count):
+        follow(log, batch(1, offset=offset, timestamp=NOW_MS + 1_000 * offset))
+    log.update_high_watermark(count if high_watermark is None else high_watermark)
+    return log
+
+
+def test_nothing_goes_without_a_reason() -> None:
+    log = filled()
+    assert log.delete_old_segments(NOW_MS) == 0
+    assert log.segment_base_offsets == [0, 2, 4, 6, 8]
+
+
+@pytest.mark.parametrize(("start", "bases"), [(1, [0, 2, 4, 6, 8]), (2, [2, 4, 6, 8]), (7, [6, 8]), (10, [8])])
+def test_segments_below_the_log_start_go(start: int, bases: list[int]) -> None:
+    log = filled(delete=False, compact=True)
+    log.advance_log_start(start)
+    log.delete_old_segments(NOW_MS)
+    assert log.segment_base_offsets == bases == log.store.segments()
+    assert log.log_start_offset == start
+    assert open_log(log.store).log_start_offset == bases[0], "the log start above it is the checkpoint's to tell"
+    log.checkpoint()
+    assert open_log(log.store).log_start_offset == start
+
+
+@pytest.mark.parametrize(("keep", "bases"), [(10, 5), (9, 5), (8, 4), (3, 2), (2, 1), (1, 1), (0, 0)])
+def test_size(keep: int, bases: int) -> None:
+    log = filled(retention_bytes=keep * ONE)
+    log.delete_old_segments(NOW_MS)
+    assert len(log.segment_base_offsets) == max(bases, 1)
+    assert log.size_in_bytes == 2 * bases * ONE
+    assert log.log_start_offset == 10 - 2 * bases
+
+
+@pytest.mark.parametrize(("age", "left"), [(1, 5), (2, 4), (9, 1), (10, 0)])
+def test_time_is_that_of_the_youngest_record(age: int, left: int) -> None:
+    log = filled(retention_ms=5_000)
+    log.delete_old_segments(NOW_MS + 5_000 + 1_000 * age)
+    assert log.log_start_offset == 10 - 2 * left
+    assert log.log_end_offset == 10
+
+
+def test_a_log_that_is_deleted_as_a_whole_goes_on_at_its_end() -> None:
+    log = filled(retention_ms=5_000)
+    log.assign_epoch_start(3)
+    assert log.delete_old_segments(NOW_MS + DAY) == 5
+    assert (log.segment_base_offsets, log.log_start_offset, log.log_end_offset) == ([10], 10, 10)
+    assert log.delete_old_segments(NOW_MS + 2 * DAY) == 0
+    assert log.epochs.entries == [(3, 10)]
+    follow(log, batch(1, offset=10, epoch=3))
+    assert spans(log) == [(10, 10)]
+    assert open_log(log.store).log_start_offset == 10
+
+
+@pytest.mark.parametrize(("high_watermark", "bases"), [(3, 4), (4, 3), (9, 1), (10, 0)])
+def test_what_is_not_replicated_stays(high_watermark: int, bases: int) -> None:
+    log = filled(retention_ms=5_000, high_watermark=high_watermark)
+    log.delete_old_segments(NOW_MS + DAY)
+    assert log.size_in_bytes == 2 * bases * ONE
+    assert log.log_start_offset <= high_watermark
+
+
+def test_without_timestamps_the_last_append_counts() -> None:
+    log = open_log(retention_ms=5_000, segment_bytes=ONE)
+    for offset in range(3):
+        log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 1_000 * offset)
+    log.update_high_watermark(3)
+    log.delete_old_segments(NOW_MS + 6_001)
+    assert log.segment_base_offsets == [2]
+
+
+def test_a_compacted_topic_without_delete_keeps_what_is_old() -> None:
+    log = filled(retention_ms=5_000, retention_bytes=0, delete=False, compact=True)
+    assert log.delete_old_segments(NOW_MS + DAY) == 0
+
+
+def test_producers_outlive_their_segments_until_the_log_is_opened_again() -> None:
+    log = open_log(segment_bytes=1, retention_ms=5_000)
+    follow(log, idempotent(0))
+    follow(log, idempotent(1, offset=1, timestamp=NOW_MS + DAY))
+    follow(log, idempotent(0, pid=2, offset=2, timestamp=NOW_MS + DAY))
+    log.update_high_watermark(3)
+    log.delete_old_segments(NOW_MS + DAY)
+    assert (log.log_start_offset, sorted(log.producers.entries)) == (1, [1, 2])
+
+
+def test_the_files_of_deleted_segments_go_too() -> None:
+    log = filled(retention_ms=5_000)
+    log.delete_old_segments(NOW_MS + 13_500)
+    bases = log.segment_base_offsets
+    assert bases == [8]
+    suffixes = (".index", ".timeindex", ".txnindex", ".snapshot")
+    assert {int(name[:20]) for name in log.store.files() if name.endswith(suffixes)} <= set(bases)
