@@ -180,6 +180,7 @@ def command(seed: int, data: Path | None, topics: tuple[str, ...], faults: bool,
     console = Console(stderr=output == "json")
     if not console.is_terminal:
         console.width = PIPED_WIDTH
+        console.quiet = output == "json"  # A program reads: it wants the object, and nothing beside it.
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:

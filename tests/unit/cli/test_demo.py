@@ -38,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
 def test_json_is_alone_on_stdout_and_has_the_promised_keys() -> None:
     result = demo("--topic", "txn", "--topic", "retention", "--seed", "3", "-o", "json")
     assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
     report = json.loads(result.stdout)
     assert set(report) == {
         "seed", "digest", "mirrored", "equal_after_mirror", "failover", "failback", "equal_after_failback",
