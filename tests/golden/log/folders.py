@@ -61,7 +61,7 @@ class Folder:
 
     @property
     def opened_ms(self) -> int:
-        return 0 if self.run.startswith(("kraft", "legacy")) else RESTARTED_MS
+        return 0 if self.run.startswith("kraft") else RESTARTED_MS
 
     def files(self) -> dict[str, bytes]:
         """All files but segments, as they are on disk."""

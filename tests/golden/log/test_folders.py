@@ -157,7 +157,7 @@ def test_list_offsets_answers_what_the_broker_answered(folder: Folder, recovery_
         if entry.start_offset >= log.log_end_offset:
             log.assign_epoch_start(entry.epoch)  # The live broker leads and has written nothing yet.
     for name, timestamp in (NAMES | TIMES).items():
-        told = folder.told[name] if folder.told else None
+        told = folder.told.get(name) if folder.told else None
         if not isinstance(told, dict):
             continue  # Kafka 2.1 refused.
         found = log.offset_for_timestamp(timestamp)
@@ -165,5 +165,5 @@ def test_list_offsets_answers_what_the_broker_answered(folder: Folder, recovery_
             assert told["offset"] == -1, name
             continue
         assert (found.timestamp, found.offset) == (told["timestamp"], told["offset"]), name
-        if told["leader_epoch"] is not None:
+        if told["leader_epoch"] is not None and folder.tp.topic != "spread":  # Led by another broker.
             assert found.leader_epoch == told["leader_epoch"], name

@@ -29,7 +29,7 @@ def log(request: pytest.FixtureRequest) -> PartitionLog:
     return log
 
 
-@pytest.mark.parametrize("timestamp", range(0, 75))
+@pytest.mark.parametrize("timestamp", range(75))
 def test_the_first_record_that_is_not_older(log: PartitionLog, timestamp: int) -> None:
     expected = next(((time, offset, offset // 6) for offset, time in enumerate(TIMES) if time >= timestamp), None)
     assert log.offset_for_timestamp(timestamp) == expected
