@@ -57,10 +57,11 @@ class Stopping:
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         log = partition.log
-        end = log.log_end_offset
-        offset = log.last_stable_offset
-        self._component.note_cut(mp, offset, end, "LSO")
-        self._broker.replicas.cut(now, partition, offset)
+        # A cut may take the marker of a transaction that began earlier: cut on until nothing left is open. Else its
+        # records would count as committed after the producer reset, though the marker may have been an abort.
+        while (offset := log.last_stable_offset) < (end := log.log_end_offset):
+            self._component.note_cut(mp, offset, end, "LSO")
+            self._broker.replicas.cut(now, partition, offset)
         mp.cut_at = log.log_end_offset
 
     def _followers_follow(self, mp: MirrorPartition, partition: Partition) -> bool:
