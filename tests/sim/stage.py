@@ -84,10 +84,10 @@ def transactional(
     )
 
 
-def marker(offset: int, epoch: int, producer_id: int, *, commit: bool) -> bytes:
+def marker(offset: int, epoch: int, producer_id: int, *, commit: bool, producer_epoch: int = 0) -> bytes:
     return end_txn_marker(
         base_offset=offset, leader_epoch=epoch, timestamp_ms=T0_MS + offset, producer_id=producer_id,
-        producer_epoch=0, commit=commit, coordinator_epoch=0,
+        producer_epoch=producer_epoch, commit=commit, coordinator_epoch=0,
     )
 
 

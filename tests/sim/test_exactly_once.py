@@ -1,0 +1,186 @@
+"""KIP-1279, Exactly-Once Semantics: what a stop keeps of transactions, at every point where replication may end."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.records.batch import iter_batches
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.producer import Producer
+from tests.sim.stage import (
+    TOPIC,
+    TP,
+    Pair,
+    WrittenLogs,
+    assert_equal,
+    create_topic,
+    leader,
+    log_of,
+    marker,
+    pair,
+    plain,
+    records,
+    resets,
+    run_until,
+    transactional,
+    values,
+    write,
+)
+
+COMMITTED_AND_ABORTED = [
+    transactional(0, 0, 4001, "A=1"),
+    transactional(1, 0, 4001, "B=2", sequence=1),
+    transactional(2, 0, 4002, "X=9"),
+    marker(3, 0, 4001, commit=True),
+    marker(4, 0, 4002, commit=False),
+    plain(5, 0, "Z=10"),
+]
+"""The table of the KIP."""
+ABORTED_AND_COMMITTED = [
+    *COMMITTED_AND_ABORTED[:3],
+    marker(3, 0, 4001, commit=False),
+    marker(4, 0, 4002, commit=True),
+    COMMITTED_AND_ABORTED[5],
+]
+"""The same with the outcomes exchanged: now the first transaction may not become visible."""
+
+# Offsets 0 to n-1 have arrived: where the log ends once every transaction left in it is decided *in it*.
+# At 4 the marker of 4001 is there, at offset 3, but it lies above the first record of 4002, which is open.
+KEPT = {0: 0, 1: 0, 2: 0, 3: 0, 4: 0, 5: 5, 6: 6}
+
+
+def read_committed(cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int, str]]:
+    """Return what a read_committed consumer gets, by Fetch, as a client's fetcher sorts it out."""
+    partition = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
+    topic_id = cluster.image.topics[tp.topic].topic_id
+    request = FetchRequest(
+        max_bytes=1 << 20, isolation_level=1, session_epoch=-1,
+        topics=[FetchTopic(topic_id=topic_id, partitions=[partition])],
+    )
+    reply = cluster.client.call(cluster.endpoint(leader(cluster, tp).broker_id), request, 17)
+    assert isinstance(reply, FetchResponse)
+    data = reply.responses[0].partitions[0]
+    assert data.error_code == 0
+    starts = sorted((row.first_offset, row.producer_id) for row in data.aborted_transactions or ())
+    aborting: set[int] = set()
+    found: list[tuple[int, str]] = []
+    for batch in iter_batches(data.records or b""):
+        while starts and starts[0][0] <= batch.base_offset:
+            aborting.add(starts.pop(0)[1])
+        if batch.is_control:
+            if batch.is_transactional:
+                aborting.discard(batch.producer_id)
+        elif not (batch.is_transactional and batch.producer_id in aborting):
+            found += [(record.offset, (record.value or b"").decode()) for record in batch.records()]
+    return found
+
+
+def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
+    """Cut the clusters apart when `count` batches of the table have come across, and fail over."""
+    # One batch to a fetch: the source serves all of it, for there every transaction is decided.
+    p = pair(seed, logs=WrittenLogs({TOPIC: table}), b_configs={"replica.fetch.max.bytes": "1"})
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    run_until(
+        p, lambda: (found := p.b.leader(TP)) is not None and found.log.log_end_offset == count, f"{count} batches"
+    )
+    if count:
+        p.simulation.cut(p.a, p.b)
+    else:
+        p.there.wait_for_state("PREPARING", [TP])
+        p.simulation.cut(p.a, p.b)
+    run_until(p, lambda: log_of(p.b).high_watermark == count, "the followers")
+    assert log_of(p.b).log_end_offset == count
+    p.fail_over()
+    return p
+
+
+@pytest.mark.kip("1279", "Exactly-Once Semantics")
+@pytest.mark.decision("D15")
+@pytest.mark.parametrize("count", range(7))
+def test_stop_keeps_only_decided_transactions(count: int) -> None:
+    p = stop_after(count, COMMITTED_AND_ABORTED)
+    log = log_of(p.b)
+    assert resets(log)[0].base_offset == KEPT[count]
+    kept = [(offset, value) for offset, value in [(0, "A=1"), (1, "B=2"), (5, "Z=10")] if offset < KEPT[count]]
+    assert read_committed(p.b) == kept
+    assert log.last_stable_offset == log.log_end_offset == KEPT[count] + 1
+
+
+@pytest.mark.kip("1279", "Exactly-Once Semantics")
+@pytest.mark.decision("D15")
+@pytest.mark.parametrize("count", range(7))
+def test_stop_never_shows_an_aborted_record(count: int) -> None:
+    """A cut that takes an abort marker and leaves its records would make them visible: nothing is open any more."""
+    p = stop_after(count, ABORTED_AND_COMMITTED)
+    kept = [(offset, value) for offset, value in [(2, "X=9"), (5, "Z=10")] if offset < KEPT[count]]
+    assert read_committed(p.b) == kept
+    assert resets(log_of(p.b))[0].base_offset == KEPT[count]
+
+
+@pytest.mark.kip("1279", "Exactly-Once Semantics")
+@pytest.mark.decision("D12")
+def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None:
+    """The source serves up to its LSO, the first record of 4002: 4001's marker stays behind, so 4001 goes too."""
+    p = pair(logs=WrittenLogs({TOPIC: COMMITTED_AND_ABORTED[:4]}))
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark == 2, "offset 2")
+    rows = p.there.wait_for_state("MIRRORING", [TP], zero_lag=True)
+    assert [(row.source_offset, row.destination_offset, row.lag) for row in rows] == [(2, 2, 0)]
+    p.simulation.cut(p.a, p.b)
+    p.fail_over()
+    assert p.cuts_of(p.b) == [(0, 2)]
+    assert read_committed(p.b) == []
+
+
+@pytest.mark.kip("1279", "Exactly-Once Semantics")
+@pytest.mark.decision("D15")
+def test_after_a_stop_with_two_open_transactions_the_same_transactional_ids_commit() -> None:
+    p = pair()
+    create_topic(p.a)
+    write(p.a, "before")
+    open_one = Producer(p.a, transactional_id="t1")
+    open_two = Producer(p.a, transactional_id="t2")
+    for producer, text in ((open_one, "open 1"), (open_two, "open 2")):
+        producer.add_partitions(records(text))
+        producer.send(records(text))
+    p.begin()
+    assert log_of(p.b).log_end_offset == 1, "open transactions are above the source's LSO"
+    p.simulation.cut(p.a, p.b)
+    p.fail_over()
+    for name in ("t1", "t2"):
+        Producer(p.b, transactional_id=name).transaction(records(f"{name} on b"))
+    run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the markers")
+    assert [value for _, value in read_committed(p.b)] == ["before", "t1 on b", "t2 on b"]
+
+
+@pytest.mark.decision("D15")
+@pytest.mark.kip("1279", "MIRROR_PID_RESET")
+def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> None:
+    """B hands out ids from 0 again; the mirrored log holds the same ids with higher sequences and epochs."""
+    log = [
+        transactional(0, 0, 0, "a0", "a1", "a2", producer_epoch=7),
+        marker(3, 0, 0, commit=True, producer_epoch=7),
+        transactional(4, 0, 1, "b0", "b1", producer_epoch=9),
+        marker(6, 0, 1, commit=True, producer_epoch=9),
+    ]
+    p = pair(logs=WrittenLogs({TOPIC: log}))
+    p.begin()
+    assert sorted(log_of(p.b).producers.entries) == [0, 1]
+    p.fail_over()
+    assert all(not replica.log.producers.entries for replica in p.b.replicas(TP).values()), "on every replica"
+    idempotent = Producer(p.b, idempotent=True)
+    second = Producer(p.b, transactional_id="t")
+    given = {idempotent.producer_id, second.producer_id}
+    assert given & {0, 1}, f"the ids do repeat, but B gave out {given}"
+    idempotent.send(records("from b"))
+    second.transaction(records("in a transaction on b"))
+    run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
+    assert [value for _, value in values(log_of(p.b))][-2:] == ["from b", "in a transaction on b"]
+    p.fail_back()
+    assert_equal(p.back)
+
