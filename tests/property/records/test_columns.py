@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kmirror.errors import CorruptBatch
 from kmirror.records import Batch, Record, RecordData, build_batch, iter_batches
+from kmirror.records.framing import check_framing
 from kmirror.records.views import iter_views
 from tests.property.records.strategies import batches
 from tests.property.records.test_batch import sealed
@@ -62,14 +63,18 @@ def test_arrow_holds_short_and_long_values_alike(size: int, count: int, null: in
     table = read_columns([Batch(build_batch(records))]).to_arrow()
     table.validate(full=True)
     assert table.column("value").to_pylist() == [record.value for record in records]
-    assert table.column("key").null_count == count
+    keys = table.column("key")
+    assert keys.null_count == count
+    assert keys.buffers()[1].to_pybytes()[:4] == bytes(4)  # The size of a null is 0.
 
 
 @given(body=st.binary(max_size=60), count=st.integers(min_value=-2, max_value=2**31 - 1))
 @example(body=b"\xfe\xff\xff\xff\x0f" + bytes(20), count=1)
 @example(body=b"\x0e\x00\x00\x00\x01\x01\xfe\xff\xff\xff\x0f", count=1)
 @example(body=b"\x14\x00\x00\x00\xfe\xff\xff\xff\x0f\x01\x00", count=1)
-@example(body=b"\x0d\x00\x00\x00\x01\x01\x00\x00", count=1)  # A length of -7.
+@example(body=b"\x0d\x00\x00\x00\x01\x01\x00", count=1)  # A length of -7.
+@example(body=b"\x0e\x00\x00\x00\x01\x01\x00\x00", count=1)  # A byte too many in the record.
+@example(body=b"\x1a\x00\x00\x00\x01\x01\x00" + b"\x0c\x00\x00\x00\x01\x01\x00", count=2)
 @example(body=b"\x80\x80\x80\x80\x80\x00", count=1)
 @example(body=b"\x0c\x00\x00\x00\x01\x01\x00" * 2, count=2)
 @example(body=b"\x14\x00\x00\x00\x01\x01\x02\x01\x00\x00\x00", count=1)  # A header with a null name.
@@ -107,6 +112,25 @@ def test_views_are_decoded_on_demand(data: bytes) -> None:
         assert (view.offset, view.timestamp) == (record.offset, record.timestamp)
         assert (view.key, view.value, view.headers) == (record.key, record.value, record.headers)
         assert view.decode() is view.decode()
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (b"\x0d" + bytes(6), 1),  # A negative length.
+        (b"\x0c" + bytes(5), 1),
+        (b"\x0c" + bytes(7), 1),
+        (b"\xff\xff\xff\xff\x0f", 1),
+        (b"\x80", 1),
+        (b"\x00", -1),
+        (b"\x00", 2**31 - 1),
+    ],
+)
+def test_lengths_that_do_not_fill_the_batch_are_refused(data: bytes, count: int) -> None:
+    with pytest.raises(CorruptBatch):
+        check_framing(data, count)
+    with pytest.raises(CorruptBatch):
+        sealed(data, count).check_framing()
 
 
 def test_nothing_gives_no_rows() -> None:

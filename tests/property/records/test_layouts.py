@@ -97,6 +97,7 @@ def test_a_batch_is_read_and_written_alike(data: bytes) -> None:
 @example(body=b"\x0d\x00\x00\x00\x01\x01\x00\x00", count=1)
 @example(body=b"\x0c\x00\x00\x00\x01\x01\x00", count=1)
 @example(body=b"\x0e\x00\x00\x00\x01\x01\x00\x00", count=1)
+@example(body=b"\x1a\x00\x00\x00\x01\x01\x00" + b"\x0c\x00\x00\x00\x01\x01\x00", count=2)
 @example(body=b"\x1c\x00\x80\x80\x80\x80\x80\x00\x00\x01\x01\x00\x00\x00\x00", count=1)
 @example(body=b"\x14\x00\x00\x00\x01\x01\x02\x01\x00\x00\x00", count=1)
 def test_records_are_accepted_by_both_or_by_neither(body: bytes, count: int) -> None:
@@ -195,6 +196,7 @@ def test_an_offset_index_is_read_and_written_alike(steps: list[tuple[int, int]])
 @given(stamp=st.datetimes().map(lambda moment: int((moment - datetime(1970, 1, 1)) / timedelta(milliseconds=1))))
 @example(stamp=0)
 @example(stamp=951_782_400_000)  # 2000-02-29.
+@example(stamp=4_107_542_400_000)  # 2100-03-01.
 @example(stamp=253_402_300_799_999)
 @example(stamp=-62_135_596_800_000)
 def test_a_time_is_written_as_the_standard_library_does(stamp: int) -> None:

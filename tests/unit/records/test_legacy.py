@@ -9,6 +9,7 @@ import pytest
 from kmirror.errors import CorruptBatch, LocalProtocolError
 from kmirror.records import Batch, Compression, RecordData, TimestampType, TornBatch, build_batch
 from kmirror.records.codecs import compress
+from kmirror.records.layout import LOG_APPEND_TIME_FLAG
 from kmirror.records.legacy import LegacyBatch, build_message, build_message_set, iter_any_batches
 
 THREE = [RecordData(b"a", b"1", (), 30), RecordData(None, b"2", (), 50), RecordData(b"c", None, (), 40)]
@@ -77,6 +78,14 @@ def test_under_log_append_time_the_wrappers_timestamp_is_everybodys() -> None:
     assert batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     for record in batch.records():
         assert (record.timestamp, record.timestamp_type) == (77, TimestampType.LOG_APPEND_TIME)
+
+
+def test_a_broker_sets_the_append_time_in_the_wrapper_alone() -> None:
+    inside = build_message_set(THREE, magic=1)
+    attributes = Compression.GZIP | LOG_APPEND_TIME_FLAG
+    packed = RecordData(None, compress(Compression.GZIP, inside), (), 77)
+    batch = LegacyBatch(build_message(packed, magic=1, offset=2, attributes=attributes))
+    assert {(record.timestamp, record.timestamp_type) for record in batch.records()} == {(77, 1)}
 
 
 def test_format_0_has_no_time() -> None:
