@@ -58,9 +58,7 @@ def _metadata(replicas_of: Callable[[int], list[int]]) -> MetadataResponse:
                 error_code=0, name=f"topic-{number:04}", topic_id=TOPIC_ID, is_internal=False, partitions=partitions
             )
         )
-    return MetadataResponse(
-        throttle_time_ms=0, brokers=brokers, cluster_id="cluster", controller_id=1, topics=topics
-    )
+    return MetadataResponse(throttle_time_ms=0, brokers=brokers, cluster_id="cluster", controller_id=1, topics=topics)
 
 
 def metadata_uniform() -> MetadataResponse:
@@ -74,12 +72,10 @@ def metadata_mixed() -> MetadataResponse:
 
 def fetch_request() -> FetchRequest:
     partitions = [
-        FetchPartition(
-            partition=i, current_leader_epoch=5, fetch_offset=1_000_000 + i, last_fetched_epoch=5, log_start_offset=-1,
-            partition_max_bytes=1_048_576,
-        )
+        # By position, as a hot loop does: CPython calls a class with keywords at half the speed.
+        FetchPartition(i, 5, 1_000_000 + i, 5, -1, 1_048_576)
         for i in range(100)
-    ]  # fmt: skip
+    ]
     return FetchRequest(
         max_wait_ms=500, min_bytes=1, max_bytes=52_428_800, isolation_level=1, session_id=1234, session_epoch=5,
         topics=[FetchTopic(topic_id=TOPIC_ID, partitions=partitions)], forgotten_topics_data=[], rack_id="rack-1",

@@ -126,6 +126,8 @@ class _Maker:
         for name in names:
             out.line(f"    {name},")
         out.line(")")
+        if "Late(" in body:
+            out.line("from kmirror.protocol.message import Late")
         if "Uuid" in body:
             out.line("from kmirror.protocol.uuid import Uuid")
         out.lines("", "new = object.__new__")
@@ -149,6 +151,7 @@ class _Maker:
         self.version = version
         self.out = Emitter()
         self.depth = 0
+        self.declared: set[str] = set()
         name = self.message.name
         if kind == "read":
             with self.out.block(
@@ -181,7 +184,7 @@ class _Maker:
     def read_struct(self, struct: StructSpec, var: str) -> None:
         out = self.out
         out.line(f"{var} = new({struct.name})")
-        out.line(f"{var}.unknown_tags = ()")
+        out.line(f"{var}._tagged = 0")
         self.read_defaults(struct, var)
         pending: list[Piece] = []
         uuids: list[str] = []
@@ -205,11 +208,11 @@ class _Maker:
             self.flush_read(pending, uuids)
 
     def read_defaults(self, struct: StructSpec, var: str) -> None:
+        context = self.context(struct)
         for field in struct.fields:
             is_ordinary = self.version in field.versions and self.version not in field.tagged
             default = default_value(field)
-            # Slots of lists and structs stay empty: `Struct` fills them with a new default when they are asked for.
-            if not is_ordinary and default != "[]" and not default.endswith("()"):
+            if not is_ordinary and not context.is_tag_only(field):
                 self.out.line(f"{var}.{field.attribute} = {default}")
 
     def flush_read(self, pending: list[Piece], uuids: list[str], *, extra: Piece | None = None) -> None:
@@ -318,7 +321,9 @@ class _Maker:
         with out.block("else:"):
             out.line("end = pos + n")
             if field.type.base == "string":
-                out.line(f'{target} = str(buf[pos:end], "utf-8")' if self.is_view else f"{target} = buf[pos:end].decode()")
+                out.line(
+                    f'{target} = str(buf[pos:end], "utf-8")' if self.is_view else f"{target} = buf[pos:end].decode()"
+                )
             elif field.type.base == "records":
                 out.line(f"{target} = view[pos:end]")
             else:
@@ -374,14 +379,17 @@ class _Maker:
         if kind == "flat":
             self.read_flat(inner, target)
         elif kind == "shaped":
-            self.read_shaped(inner, field, target)
+            self.read_shaped(struct, inner, target)
         else:
             self.read_each(inner, target)
 
     def read_each(self, inner: StructSpec, target: str) -> None:
         self.depth += 1
-        items, item = f"items_{self.depth}", f"item_{self.depth}"
-        self.out.line(f"{target} = {items} = []")
+        item = snake_case(inner.name)
+        items = f"{item}_items"
+        self.out.line(f"{items}: list[{inner.name}] = []" if items not in self.declared else f"{items} = []")
+        self.declared.add(items)
+        self.out.line(f"{target} = {items}")
         with self.out.block("for _ in range(n):"):
             self.read_struct(inner, item)
             self.out.line(f"{items}.append({item})")
@@ -394,12 +402,16 @@ class _Maker:
         letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
         width = sum(f.type.width for f in fields)
         self.depth += 1
-        items, item = f"items_{self.depth}", f"item_{self.depth}"
+        item = snake_case(inner.name)
+        items = f"{item}_items"
         out.line(f"end = pos + {width + 1} * n")
         with out.block(f"if end <= size and buf[pos + {width} : end : {width + 1}].count(0) == n:"):
-            out.line(f"{target} = {items} = list(map(new, repeat({inner.name}, n)))")
-            with self.loop_into(item, fields, items, f"iterate_{self.layout(letters)}(buf[pos:end])"):
-                out.line(f"{item}.unknown_tags = ()")
+            kind = f": list[{inner.name}]" if items not in self.declared else ""
+            self.declared.add(items)
+            out.line(f"{items}{kind} = list(map(new, repeat({inner.name}, n)))")
+            out.line(f"{target} = {items}")
+            with self.loop_into(inner.name, item, fields, items, f"iterate_{self.layout(letters)}(buf[pos:end])"):
+                out.line(f"{item}._tagged = 0")
                 self.read_defaults(inner, item)
             out.line("pos = end")
         self.depth -= 1
@@ -407,9 +419,13 @@ class _Maker:
             self.read_each(inner, target)
 
     @contextmanager
-    def loop_into(self, item: str, fields: list[FieldSpec], items: str, rows: str) -> Iterator[None]:
+    def loop_into(self, struct: str, item: str, fields: list[FieldSpec], items: str, rows: str) -> Iterator[None]:
         """A loop whose head stores the values of each row into the fields of an object."""
         names = [f"{item}.{f.attribute}" for f in fields]
+        if item not in self.declared:
+            # A type checker cannot tell what is taken apart and stored into in one go.
+            self.declared.add(item)
+            self.out.line(f"{item}: {struct}")
         self.out.line("for (")
         self.out.line(f"    {item},")
         self.out.line("    (")
@@ -419,7 +435,7 @@ class _Maker:
         with self.out.block(f") in zip({items}, {rows}):"):
             yield
 
-    def read_shaped(self, inner: StructSpec, field: FieldSpec, target: str) -> None:
+    def read_shaped(self, struct: StructSpec, inner: StructSpec, target: str) -> None:
         """Every element has the width of the first if its lengths are those of the first: strided slices tell."""
         out = self.out
         shape = self.shape(inner)
@@ -458,7 +474,9 @@ class _Maker:
         owner, _, attribute = target.rpartition(".")
         loader = f"load_{shape}"
         with out.block("if lazy:"):
-            out.line(f'{owner}._pending = ("{attribute}", {loader}, buf, pos, end, n, rows)')
+            # What a type checker may not see: the slot holds who is to read, and the class knows.
+            out.line(f"{owner}.{attribute} = ({loader}, buf, pos, end, n, rows)  # type: ignore[assignment]")
+            out.line(f"{owner}.__class__ = {self.late(struct, attribute)}")
         with out.block("else:"):
             out.line(f"{target} = {loader}(buf, pos, end, n, rows)")
         out.line("pos = end")
@@ -466,6 +484,17 @@ class _Maker:
         with out.block("else:"):
             self.read_each(inner, target)
         self.loaders[loader] = self.loader_text(loader, inner)
+
+    def late(self, struct: StructSpec, attribute: str) -> str:
+        """The name of the class whose `attribute` is read when it is asked for."""
+        name = f"Late{struct.name}"
+        text = Emitter()
+        with text.block(f"class {name}({struct.name}):"):
+            text.line("__slots__ = ()")
+            text.line()
+            text.line(f'{attribute} = Late({struct.name}, "{attribute}")')
+        self.loaders[name] = text.text
+        return name
 
     def shape(self, inner: StructSpec) -> str:
         """The name of the table of layouts for such structs."""
@@ -478,15 +507,17 @@ class _Maker:
 
     def loader_text(self, loader: str, inner: StructSpec) -> str:
         outer, self.out = self.out, Emitter()
+        declared, self.declared = self.declared, set()
         fields = list(inner.ordinary(self.version))
         with self.out.block(f"def {loader}(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[{inner.name}]:"):
             self.out.line("cut, pick = rows")
             self.out.line(f"items = list(map(new, repeat({inner.name}, n)))")
-            with self.loop_into("item", fields, "items", "map(pick, cut(buf[pos:end]))"):
-                self.out.line("item.unknown_tags = ()")
+            with self.loop_into(inner.name, "item", fields, "items", "map(pick, cut(buf[pos:end]))"):
+                self.out.line("item._tagged = 0")
                 self.read_defaults(inner, "item")
             self.out.line("return items")
         text, self.out = self.out.text, outer
+        self.declared = declared
         return text
 
     # -- writing ----------------------------------------------------------
@@ -494,12 +525,12 @@ class _Maker:
     def write_struct(self, struct: StructSpec, var: str) -> None:
         """The struct in straight lines, unless something in it is out of the ordinary."""
         out = self.out
-        with out.block(f"if {self.is_extraordinary(struct, var)}:"):
-            out.line(f"{var}._write(put, version)")
-            out.line("return" if var == "self" else "continue")
-        if shape_of(self.message, struct, self.version) == "shaped" and var != "self":
+        if shape_of(self.message, struct, self.version) == "shaped" and self.is_plain(struct) and var != "self":
             self.write_shaped(struct, var)
             return
+        with out.block(f"if {' or '.join(self.extraordinary(struct, var))}:"):
+            out.line(f"{var}._write(put, version)")
+            out.line("return" if var == "self" else "continue")
         pending: list[Piece] = []
         for field in struct.ordinary(self.version):
             source = f"{var}.{field.attribute}"
@@ -518,26 +549,20 @@ class _Maker:
         else:
             self.flush_write(pending)
 
-    def is_extraordinary(self, struct: StructSpec, var: str) -> str:
-        """The test for unknown tags, set tags, and set fields that the version lacks."""
-        tests = [f"{var}.unknown_tags"]
+    def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
+        """Tests for tags, and for set fields that the version lacks."""
+        context = self.context(struct)
+        tests = [f"{var}._tagged"]
         for field in struct.fields:
-            if self.version in field.versions and self.version not in field.tagged:
-                continue
-            if self.version not in field.versions and field.ignorable:
-                continue
-            tests.append(self.is_set(field, f"{var}.{field.attribute}"))
-        return " or ".join(tests)
+            is_ordinary = self.version in field.versions and self.version not in field.tagged
+            is_dropped = self.version not in field.versions and field.ignorable
+            if not is_ordinary and not is_dropped and not context.is_tag_only(field):
+                tests.append(is_set(field).replace(f"self.{field.attribute}", f"{var}.{field.attribute}"))
+        return tests
 
-    def is_set(self, field: FieldSpec, source: str) -> str:
-        if field.type.is_struct and not field.type.is_array and not field.nullable:
-            # Comparing with a new default would cost more than writing the rest.
-            inner = self.message.struct(field.type.base)
-            first, *rest = [*(self.is_set(f, f"part.{f.attribute}") for f in inner.fields), "part.unknown_tags"]
-            return " or ".join([first.replace("part.", f"(part := {source}).", 1), *rest])
-        if field.type.base == "uuid" and not field.type.is_array:
-            return f"{source} is not Uuid.ZERO"
-        return is_set(field).replace(f"self.{field.attribute}", source)
+    def is_plain(self, struct: StructSpec) -> bool:
+        """Whether tags are all that can be out of the ordinary."""
+        return len(self.extraordinary(struct, "item")) == 1
 
     def flush_write(self, pending: list[Piece]) -> None:
         if pending:
@@ -594,11 +619,12 @@ class _Maker:
         if base in LETTERS:
             out.line(f'put(wire.numbers({items}, "{LETTERS[base]}"))')
             return
-        if field.type.is_struct and shape_of(self.message, self.message.struct(base), self.version) == "flat":
-            self.write_flat(self.message.struct(base), items)
+        inner = self.message.struct(base) if field.type.is_struct else None
+        if inner and shape_of(self.message, inner, self.version) == "flat" and self.is_plain(inner):
+            self.write_flat(inner, items)
             return
         self.depth += 1
-        item = f"item_{self.depth}"
+        item = snake_case(base)
         with out.block(f"for {item} in {items}:"):
             if field.type.is_struct:
                 self.write_struct(self.message.struct(base), item)
@@ -606,30 +632,36 @@ class _Maker:
                 out.line(f"put(wire.uuid({item}))")
             else:
                 word = "compact_" if self.flexible else ""
-                out.line(f"put(wire.{word}string({item}))" if base == "string" else f"wire.put_{word}bytes(put, {item})")
+                out.line(
+                    f"put(wire.{word}string({item}))" if base == "string" else f"wire.put_{word}bytes(put, {item})"
+                )
         self.depth -= 1
 
     def write_flat(self, struct: StructSpec, items: str) -> None:
-        """One `struct` call for the whole array; the byte for no tags is padding."""
+        """One `struct` call for each element, all in one list.
+
+        The last value of each row is `_tagged`: 0, which is the byte for no tags, or a dict, which `struct` refuses.
+        """
         out = self.out
         fields = list(struct.ordinary(self.version))
-        letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
-        rows = f"{snake_case(struct.name)}_rows"
-        self.shapes[rows] = f'wire.Repeated("{letters}")'
-        values = ", ".join(f"item.{f.attribute}" for f in fields)
-        values += "," if len(fields) == 1 else ""
-        with out.block(f"if [item for item in {items} if {self.is_extraordinary(struct, 'item')}]:"):
-            with out.block(f"for item in {items}:"):
-                out.line("item._write(put, version)")
-        with out.block("else:"):
-            out.line(f"put({rows}.pack([({values}) for item in {items}]))")
+        pack = f"pack_{self.layout(''.join(LETTERS[f.type.base] for f in fields) + 'B')}"
+        values = [*(f"item.{f.attribute}" for f in fields), "item._tagged"]
+        with out.block("try:"):
+            with out.block("rows = ["):
+                out.call(f"{pack}(", values)
+                out.line(f"for item in {items}")
+            out.line("]")
+            out.line('put(b"".join(rows))')
+        with out.block("except wire.PACK_ERRORS:"), out.block(f"for {snake_case(struct.name)} in {items}:"):
+            out.line(f"{snake_case(struct.name)}._write(put, version)")
 
     def write_shaped(self, struct: StructSpec, var: str) -> None:
-        """One `struct` call for all of it, with a layout that knows the lengths of its arrays."""
+        """One `struct` call for all of it, with a layout that knows the lengths of its arrays; tags as above."""
+        out = self.out
         fields = list(struct.ordinary(self.version))
         arrays = [f for f in fields if f.type.is_array]
         for field in arrays:
-            self.out.line(f"{field.attribute} = {var}.{field.attribute}")
+            out.line(f"{field.attribute} = {var}.{field.attribute}")
         arguments = []
         for field in fields:
             if field.type.is_array:
@@ -639,8 +671,11 @@ class _Maker:
         lengths = ", ".join(f"len({f.attribute})" for f in arrays)
         shape = self.shape(struct)
         self.shapes[f"{shape}_pack"] = f"{shape}.known_packs.get"
-        self.out.line(f"pack = {shape}_pack(({lengths})) or {shape}.pack({lengths})")
-        self.out.call("put(pack(", arguments, "))")
+        with out.block("try:"):
+            out.line(f"pack = {shape}_pack(({lengths})) or {shape}.pack({lengths})")
+            out.call("put(pack(", [*arguments, f"{var}._tagged"], "))")
+        with out.block("except wire.PACK_ERRORS:"):
+            out.line(f"{var}._write(put, version)")
 
 
 def _width(letter: str) -> int:

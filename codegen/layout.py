@@ -34,6 +34,10 @@ class Context:
             else present
         )
 
+    def is_tag_only(self, field: FieldSpec) -> bool:
+        """Whether the field travels in the tagged section wherever it exists."""
+        return bool(field.tagged.intersect(self.struct.versions)) and not self.ordinary(field)
+
     def flexible(self, field: FieldSpec, version: int) -> bool:
         return version in (self.message.flexible if field.flexible is None else field.flexible)
 
@@ -183,3 +187,9 @@ def is_set(field: FieldSpec) -> str:
     if default in ('""',):
         return f"{name} != {default}" if field.nullable else name
     return f"{name} != {default}"
+
+
+def tagged_fields(context: Context) -> list[FieldSpec]:
+    """By tag, in whatever versions."""
+    found = [f for f in context.struct.fields if f.tagged.intersect(context.struct.versions)]
+    return sorted(found, key=lambda f: f.tag or 0)

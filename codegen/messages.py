@@ -53,15 +53,15 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
     out.line(f"Generated from {sources}.")
     out.line("Change schemas/ or codegen/, then run python -m codegen.")
     out.lines('"""', "", "from __future__ import annotations", "")
-    if "Sequence[" in body:
-        out.line("from collections.abc import Sequence")
-    out.line("from dataclasses import dataclass" + (", field" if "= field(" in body else ""))
-    out.lines("from typing import Any, ClassVar", "")
+    out.line("from collections.abc import Sequence")
+    out.lines("from typing import Any", "")
     out.line("from kmirror.protocol import wire")
-    bases = "Field, Message, Struct" if "(Struct):" in body else "Field, Message"
-    out.line(f"from kmirror.protocol.message import {bases}")
+    marks = {"UNSET": "UNSET", "Field": "Field(", "Struct": "(Struct)", "Tagged": "Tagged["}
+    names = ["Message", *(name for name, mark in marks.items() if mark in body)]
+    out.line(f"from kmirror.protocol.message import {', '.join(sorted(names))}")
     if "Uuid" in body:
         out.line("from kmirror.protocol.uuid import Uuid")
+    out.line("from kmirror.protocol.wire import UnknownTag")
     if fused:
         out.line()
         for letters, name in sorted(fused.items()):
@@ -72,21 +72,71 @@ def _write_class(
     out: Emitter, message: MessageSpec, struct: StructSpec, fused: dict[str, str], *, is_root: bool
 ) -> None:
     context = Context(message, struct)
-    out.line("@dataclass(slots=True, repr=False, eq=False, kw_only=True)")
     with out.block(f"class {struct.name}({'Message' if is_root else 'Struct'}):"):
         out.line(f'"""{_class_text(message, struct, is_root)}"""')
         out.line()
-        if struct.fields:
-            for field in struct.fields:
-                _write_declaration(out, context, field)
+        slots = [f'"{f.attribute}"' for f in struct.fields if not context.is_tag_only(f)]
+        out.call("__slots__ = (", slots if len(slots) != 1 else [f"{slots[0]},"])
+        out.line()
+        tag_only = [f for f in struct.fields if context.is_tag_only(f)]
+        for field in tag_only:
+            type_, default = _field_type(context, field), default_value(field)
+            made = {"[]": "list", "None": "None"}.get(default, default.removesuffix("()"))
+            out.line(f'{field.attribute} = Tagged[{type_}]("{field.attribute}", {made})')
+        if tag_only:
             out.line()
         if is_root:
             _write_facts(out, message)
         _write_table(out, context)
         out.line()
+        _write_constructor(out, context)
+        out.line()
         write_writer(out, context, fused)
         out.line()
         write_reader(out, context, fused)
+
+
+def _write_constructor(out: Emitter, context: Context) -> None:
+    fields = context.struct.fields
+    with out.block("def __init__("):
+        out.line("self,")
+        for field in fields:
+            _write_declaration(out, context, field)
+        out.line("unknown_tags: Sequence[UnknownTag] = (),")
+    with out.block(") -> None:"):
+        out.line("self._tagged = 0")
+        for field in fields:
+            if not context.is_tag_only(field):
+                _write_store(out, field)
+        for field in fields:
+            if context.is_tag_only(field):
+                default = _parameter_default(field)
+                test = "is not" if default in ("None", "UNSET", "Uuid.ZERO") else "!="
+                with out.block(f"if {field.attribute} {test} {default}:"):
+                    out.line(f"self.{field.attribute} = {field.attribute}")
+        with out.block("if unknown_tags:"):
+            out.line("self.unknown_tags = unknown_tags")
+
+
+def _write_store(out: Emitter, field: FieldSpec) -> None:
+    name = field.attribute
+    if _parameter_default(field) == "UNSET":
+        out.line(f"self.{name} = {default_value(field)} if {name} is UNSET else {name}")
+    else:
+        out.line(f"self.{name} = {name}")
+
+
+def _parameter_default(field: FieldSpec) -> str:
+    """What can be changed is made anew for each object, so it cannot be the default of a parameter."""
+    default = default_value(field)
+    return "UNSET" if default == "[]" or default.endswith("()") else default
+
+
+def _field_type(context: Context, field: FieldSpec) -> str:
+    type_ = python_type(field)
+    if field.type.is_array and field.type.base in LETTERS and decodes_to_tuples(context.message, context.struct):
+        return type_.replace("list[", "Sequence[")
+    return type_
 
 
 def _class_text(message: MessageSpec, struct: StructSpec, is_root: bool) -> str:
@@ -99,11 +149,7 @@ def _class_text(message: MessageSpec, struct: StructSpec, is_root: bool) -> str:
 def _write_declaration(out: Emitter, context: Context, field: FieldSpec) -> None:
     if field.about:
         out.comment(field.about)
-    default = default_value(field)
-    if default == "[]":
-        default = "field(default_factory=list)"
-    elif default.endswith("()"):
-        default = f"field(default_factory={default[:-2]})"
+    default = _parameter_default(field)
     notes = [str(field.type)]
     word = versions_word(field.versions, context.struct.versions)
     if word:
@@ -120,30 +166,29 @@ def _write_declaration(out: Emitter, context: Context, field: FieldSpec) -> None
         notes.append("ignorable")
     if field.entity_type:
         notes.append(field.entity_type)
-    type_ = python_type(field)
-    if field.type.is_array and field.type.base in LETTERS and decodes_to_tuples(context.message, context.struct):
-        type_ = type_.replace("list[", "Sequence[")
+    type_ = _field_type(context, field)
+    if type_.startswith("Sequence["):
         notes[0] += ", read as a tuple"
-    out.line(f"{field.attribute}: {type_} = {default}  # {', '.join(notes)}")
+    out.line(f"{field.attribute}: {type_} = {default},  # {', '.join(notes)}")
 
 
 def _write_facts(out: Emitter, message: MessageSpec) -> None:
     flexible = message.flexible.low if message.flexible.intersect(message.valid) else None
-    out.line(f'NAME: ClassVar[str] = "{message.name}"')
-    out.line(f'TYPE: ClassVar[str] = "{message.type}"')
-    out.line(f"API_KEY: ClassVar[int | None] = {message.api_key}")
-    out.line(f"MIN_VERSION: ClassVar[int] = {message.valid.low}")
-    out.line(f"MAX_VERSION: ClassVar[int] = {message.valid.high}")
-    out.line(f"FLEXIBLE_FROM: ClassVar[int | None] = {flexible}")
+    out.line(f'NAME = "{message.name}"')
+    out.line(f'TYPE = "{message.type}"')
+    out.line(f"API_KEY = {message.api_key}")
+    out.line(f"MIN_VERSION = {message.valid.low}")
+    out.line(f"MAX_VERSION = {message.valid.high}")
+    out.line(f"FLEXIBLE_FROM = {flexible}")
     if any(f.type.base == "records" for s in message.structs() for f in s.fields):
-        out.line("HAS_RECORDS: ClassVar[bool] = True")
+        out.line("HAS_RECORDS = True")
 
 
 def _write_table(out: Emitter, context: Context) -> None:
     if not context.struct.fields:
-        out.line("FIELDS: ClassVar[tuple[Field, ...]] = ()")
+        out.line("FIELDS = ()")
         return
-    with out.block("FIELDS: ClassVar[tuple[Field, ...]] = ("):
+    with out.block("FIELDS = ("):
         for field in context.struct.fields:
             out.call("Field(", _table_row(context, field), "),")
     out.line(")")

@@ -14,6 +14,7 @@ from codegen.layout import (
     fused_name,
     negated,
     runs,
+    tagged_fields,
     variant,
 )
 from codegen.schema import FIXED_WIDTH, FieldSpec
@@ -26,7 +27,7 @@ def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
     out.line("@classmethod")
     with out.block(f"def _read(cls, buf: Any, pos: int, version: int) -> tuple[{name}, int]:"):
         out.line("self = cls.__new__(cls)")
-        out.line("self.unknown_tags = ()")
+        out.line("self._tagged = 0")
         for run in runs(context):
             if run.condition:
                 with out.block(f"if {run.condition}:"):
@@ -37,7 +38,7 @@ def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
             else:
                 _read_run(out, context, run, fused)
         for field in context.struct.fields:
-            if not context.ordinary(field):
+            if not context.ordinary(field) and not context.is_tag_only(field):
                 out.line(f"self.{field.attribute} = {default_value(field)}")
         if context.message.flexible.intersect(inside):
             test = condition(context.message.flexible, inside)
@@ -47,20 +48,15 @@ def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
             else:
                 _write_tag_call(out, context)
         out.line("return self, pos")
-    if _tagged(context):
+    if tagged_fields(context):
         out.line()
         with out.block("def _read_tags(self, buf: Any, pos: int, version: int) -> int:"):
             _write_tag_reader(out, context)
             out.line("return pos")
 
 
-def _tagged(context: Context) -> list[FieldSpec]:
-    found = [f for f in context.struct.fields if f.tagged.intersect(context.struct.versions)]
-    return sorted(found, key=lambda f: f.tag or 0)
-
-
 def _write_tag_call(out: Emitter, context: Context) -> None:
-    if _tagged(context):
+    if tagged_fields(context):
         out.line("pos = self._read_tags(buf, pos, version)")
         return
     with out.block("if buf[pos]:"):
@@ -145,7 +141,7 @@ def _array_reader(context: Context, field: FieldSpec, versions: Versions, target
 def _write_tag_reader(out: Emitter, context: Context) -> None:
     inside = context.struct.versions
     flexible = context.message.flexible.intersect(inside)
-    tagged = _tagged(context)
+    tagged = tagged_fields(context)
     out.line("tags, pos = wire.read_uvarint(buf, pos)")
     with out.block("for _ in range(tags):"):
         out.line("tag, size, pos = wire.read_tag_head(buf, pos)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.conditions import choice, condition
 from codegen.emit import Emitter
-from codegen.layout import LETTERS, Context, Run, fused_name, is_set, negated, runs, variant
+from codegen.layout import LETTERS, Context, Run, fused_name, is_set, negated, runs, tagged_fields, variant
 from codegen.schema import FieldSpec, snake_case
 from codegen.versions import Versions
 
@@ -12,9 +12,7 @@ from codegen.versions import Versions
 def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
     inside = context.struct.versions
     with out.block("def _write(self, put: wire.Put, version: int) -> None:"):
-        empty = True
         for run in runs(context):
-            empty = False
             if run.condition:
                 with out.block(f"if {run.condition}:"):
                     _write_run(out, context, run, fused)
@@ -23,24 +21,43 @@ def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
             _write_refusals(out, context, run)
         for field in context.struct.fields:
             # Fields that are tagged wherever they are: where they are absent, they must not be set.
-            if context.ordinary(field) or field.ignorable:
-                continue
             test = condition(field.tagged, inside)
-            if test is None:
+            if not context.is_tag_only(field) or field.ignorable or not test:
                 continue
-            if test:
-                empty = False
-                with out.block(f"if {negated(test)} and {is_set(field)}:"):
-                    out.line("raise wire.Unwritable")
-        if context.message.flexible.intersect(inside):
-            empty = False
-            _write_tag_writer(out, context)
-        else:
-            empty = False
-            with out.block("if self.unknown_tags:"):
+            with out.block(f"if {negated(test)} and self._tagged and {is_set(field)}:"):
                 out.line("raise wire.Unwritable")
-        if empty:
-            out.line("pass")
+        _write_tag_call(out, context)
+    if tagged_fields(context):
+        out.line()
+        with out.block("def _write_tags(self, put: wire.Put, version: int) -> None:"):
+            _write_tag_section(out, context)
+
+
+def _write_tag_call(out: Emitter, context: Context) -> None:
+    inside = context.struct.versions
+    flexible = context.message.flexible.intersect(inside)
+    test = condition(flexible, inside)
+    if test is None:
+        with out.block("if self._tagged and self.unknown_tags:"):
+            out.line("raise wire.Unwritable")
+        return
+
+    def call() -> None:
+        if any(not context.is_tag_only(f) for f in tagged_fields(context)):
+            out.line("self._write_tags(put, version)")
+            return
+        with out.block("if self._tagged:"):
+            out.line("self._write_tags(put, version)")
+        with out.block("else:"):
+            out.line('put(b"\\0")')
+
+    if not test:
+        call()
+        return
+    with out.block(f"if {test}:"):
+        call()
+    with out.block("elif self._tagged and self.unknown_tags:"):
+        out.line("raise wire.Unwritable")
 
 
 def _write_refusals(out: Emitter, context: Context, run: Run) -> None:
@@ -136,34 +153,15 @@ def _item_name(base: str) -> str:
     return f"{name}_" if name in ("put", "version", "tags") else name
 
 
-def _write_tag_writer(out: Emitter, context: Context) -> None:
-    inside = context.struct.versions
-    flexible = context.message.flexible.intersect(inside)
-    test = condition(flexible, inside)
-    tagged = [f for f in context.struct.fields if f.tagged.intersect(inside)]
-    tagged.sort(key=lambda f: f.tag or 0)
-
-    def section() -> None:
-        if not tagged:
-            with out.block("if self.unknown_tags:"):
-                out.line("wire.put_tags(put, (), self.unknown_tags, 0)")
-            with out.block("else:"):
-                out.line('put(b"\\0")')
-            return
-        out.line("tags: list[tuple[int, bytes]] = []")
-        for field in tagged:
-            guard = condition(field.tagged, flexible)
-            with out.block(f"if {guard} and {is_set(field)}:" if guard else f"if {is_set(field)}:"):
-                _write_tag_body(out, context, field)
-        out.line(f"wire.put_tags(put, tags, self.unknown_tags, {len(tagged)})")
-
-    if not test:
-        section()
-        return
-    with out.block(f"if {test}:"):
-        section()
-    with out.block("elif self.unknown_tags:"):
-        out.line("raise wire.Unwritable")
+def _write_tag_section(out: Emitter, context: Context) -> None:
+    flexible = context.message.flexible.intersect(context.struct.versions)
+    tagged = tagged_fields(context)
+    out.line("tags: list[tuple[int, bytes]] = []")
+    for field in tagged:
+        guard = condition(field.tagged, flexible)
+        with out.block(f"if {guard} and {is_set(field)}:" if guard else f"if {is_set(field)}:"):
+            _write_tag_body(out, context, field)
+    out.line(f"wire.put_tags(put, tags, self.unknown_tags, {len(tagged)})")
 
 
 def _write_tag_body(out: Emitter, context: Context, field: FieldSpec) -> None:

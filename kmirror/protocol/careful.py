@@ -124,12 +124,15 @@ class _Reader:
     def struct(self, cls: type[S], path: str) -> S:
         start = self.position
         found = cls.__new__(cls)
-        found.unknown_tags = ()
+        found._tagged = 0
         prefix = f"{path}." if path else ""
         for field in cls.FIELDS:
             ordinary = within(self.version, field.versions) and not within(self.version, field.tagged)
             where = prefix + field.attribute
-            setattr(found, field.attribute, self.field(field, where) if ordinary else fresh_default(field))
+            if ordinary:
+                setattr(found, field.attribute, self.field(field, where))
+            elif not field.is_tag_only:
+                setattr(found, field.attribute, fresh_default(field))
         if self.flexible:
             self.tags(found, prefix)
         self.report(start, path, found)
@@ -158,7 +161,8 @@ class _Reader:
             data = bytes(self.take(size, where))
             unknown.append(UnknownTag(tag, data))
             self.report(start, f"{where}[{tag}]", data)
-        struct.unknown_tags = tuple(unknown)
+        if unknown:
+            struct.unknown_tags = tuple(unknown)
 
     def field(self, field: Field, path: str, *, in_tag: bool = False) -> Any:
         nullable = self.lenient or within(self.version, field.nullable)
@@ -213,9 +217,7 @@ class _Reader:
         self.report(start, path, value)
         return value
 
-    def variable(
-        self, type_: str, path: str, flexible: bool, nullable: bool
-    ) -> str | bytes | memoryview | None:
+    def variable(self, type_: str, path: str, flexible: bool, nullable: bool) -> str | bytes | memoryview | None:
         start = self.position
         n = self.length(flexible, 2 if type_ == "string" else 4, path)
         if n < 0:
@@ -224,9 +226,7 @@ class _Reader:
             return None
         if type_ == "string":
             if n > wire.STRING_BYTES_MAX and not self.lenient:
-                raise self.fail(
-                    f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start
-                )
+                raise self.fail(f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start)
             raw = bytes(self.take(n, path))
             return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
         found = self.take(n, path)
@@ -389,9 +389,7 @@ class _Writer:
         except UnicodeEncodeError as error:
             raise self.fail(f"{error.object[error.start]!r} has no UTF-8 form", path) from None
         if len(raw) > wire.STRING_BYTES_MAX:
-            raise self.fail(
-                f"a string of {len(raw)} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path
-            )
+            raise self.fail(f"a string of {len(raw)} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path)
         return (wire.uvarint(len(raw) + 1) if flexible else wire.pack_int16(len(raw))) + raw
 
     def buffer(self, type_: str, value: Any, path: str, flexible: bool, put: Put) -> None:

@@ -43,9 +43,7 @@ def _api_of(body: Message, kind: str) -> Api:
     return api
 
 
-def encode_request_chunks(
-    body: Message, version: int, *, correlation_id: int, client_id: str | None
-) -> list[Chunk]:
+def encode_request_chunks(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> list[Chunk]:
     """Header and body as buffers to be sent one after the other; records are among them uncopied."""
     api = _api_of(body, "request")
     try:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, UsageError
 from kmirror.protocol.careful import RANGES, within
-from kmirror.protocol.message import Field, Message, Struct, check_version, fresh_default, is_default
+from kmirror.protocol.message import Field, Message, Struct, check_version, is_default
 from kmirror.protocol.uuid import Uuid
 
 M = TypeVar("M", bound=Message)
@@ -109,8 +109,6 @@ def _struct_from_json(cls: type[S], raw: Any, version: int, path: str) -> S:
             values[field.attribute] = _field_from_json(field, raw[name], version, where)
         elif within(version, field.versions) and not within(version, field.tagged):
             raise _fail(where, f"{name} is missing, which version {version} must have")
-        else:
-            values[field.attribute] = fresh_default(field)
     return cls(**values)
 
 

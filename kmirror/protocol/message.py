@@ -7,9 +7,8 @@ explanations of what is wrong, annotated dumps, strategies) walks their `FIELDS`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast, overload
 
 from kmirror.errors import KmirrorError, LocalProtocolError, ProtocolError
 from kmirror.protocol.wire import (
@@ -19,6 +18,7 @@ from kmirror.protocol.wire import (
     Chunk,
     Put,
     UnknownTag,
+    put_tags,
     read_unknown_tags,
 )
 
@@ -53,53 +53,101 @@ class Field(NamedTuple):
     map_key: bool = False
     never_flexible: bool = False
 
+    @property
+    def is_tag_only(self) -> bool:
+        """Whether the field travels in the tagged section wherever it exists."""
+        return self.versions == self.tagged and self.tagged[0] <= self.tagged[1]
+
 
 # Called with every generated class as it is loaded: so strategies are registered without loading them all.
 class_hooks: list[Callable[[type[Struct]], None]] = []
 
 
-class _Pending:
-    """A slot besides the fields, for an array that is read when it is asked for: name, reader, arguments."""
-
-    __slots__ = ("_pending",)
-    _pending: Any
+T = TypeVar("T")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
-class Struct(_Pending):
+class _Unset:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+# Stands for an argument that was not given.
+UNSET: Any = _Unset()
+
+
+class Tagged(Generic[T]):
+    """A field that travels in the tagged section wherever it exists.
+
+    Most objects have none that is set, so their values share one slot, `_tagged`: 0 for none, else a dict by name. The
+    unknown tags lie there too. A reader then has one value to store and a writer one to look at.
+    """
+
+    __slots__ = ("default", "name")
+
+    def __init__(self, name: str, default: T | type[T]) -> None:
+        self.name = name
+        self.default = default
+
+    @overload
+    def __get__(self, struct: None, owner: Any = None) -> Self: ...
+
+    @overload
+    def __get__(self, struct: Struct, owner: Any = None) -> T: ...
+
+    def __get__(self, struct: Struct | None, owner: Any = None) -> Any:
+        if struct is None:
+            return self
+        tagged = struct._tagged
+        if tagged and self.name in tagged:
+            return tagged[self.name]
+        if not isinstance(self.default, type):
+            return self.default
+        # It can be changed, so it has to be kept.
+        value = self.default()
+        self.__set__(struct, value)
+        return value
+
+    def __set__(self, struct: Struct, value: T) -> None:
+        if not struct._tagged:
+            struct._tagged = {}
+        struct._tagged[self.name] = value
+
+
+class Struct:
     """A set of fields, in a message or nested in one."""
 
-    # Tagged fields that the schema does not name, by tag, as they came.
-    unknown_tags: Sequence[UnknownTag] = ()
+    # No `__getattr__` here: with one, CPython would read every slot five times slower.
+    __slots__ = ("_tagged",)
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
 
-    if not TYPE_CHECKING:
+    # See `Tagged`.
+    _tagged: Any
 
-        def __getattr__(self, name: str) -> Any:
-            """The value of a slot that reading left empty: what is pending for it, or a new default."""
-            for row in self.FIELDS:
-                if row.attribute == name:
-                    break
-            else:
-                raise AttributeError(f"{type(self).__name__} has no field {name!r}")
-            pending = getattr(self, "_pending", None)
-            if pending is not None and pending[0] == name:
-                value = pending[1](*pending[2:])
-                self._pending = None
-            else:
-                value = fresh_default(row)
-            setattr(self, name, value)
-            return value
+    def __init__(self, *, unknown_tags: Sequence[UnknownTag] = ()) -> None:
+        raise NotImplementedError
+
+    @property
+    def unknown_tags(self) -> Sequence[UnknownTag]:
+        """Tagged fields that the schema does not name, by tag, as they came."""
+        tagged = self._tagged
+        found: Sequence[UnknownTag] = tagged.get("unknown_tags", ()) if tagged else ()
+        return found
+
+    @unknown_tags.setter
+    def unknown_tags(self, tags: Sequence[UnknownTag]) -> None:
+        if not self._tagged:
+            self._tagged = {}
+        self._tagged["unknown_tags"] = tags
 
     def __init_subclass__(cls) -> None:
-        # A dataclass with slots is made twice; the second is the one that stays.
-        if class_hooks and "__slots__" in cls.__dict__:
-            for hook in class_hooks:
-                hook(cls)
+        for hook in class_hooks:
+            hook(cls)
 
     def __eq__(self, other: object) -> bool:
-        if other.__class__ is not self.__class__:
+        if _proper_class(self) is not _proper_class(other):
             return NotImplemented
         assert isinstance(other, Struct)
         return tuple(self.unknown_tags) == tuple(other.unknown_tags) and all(
@@ -111,9 +159,7 @@ class Struct(_Pending):
     def __repr__(self) -> str:
         """The constructor call, with the fields that are not at their defaults."""
         shown = [
-            f"{f.attribute}={value!r}"
-            for f in self.FIELDS
-            if not is_default(f, value := getattr(self, f.attribute))
+            f"{f.attribute}={value!r}" for f in self.FIELDS if not is_default(f, value := getattr(self, f.attribute))
         ]
         if self.unknown_tags:
             shown.append(f"unknown_tags={self.unknown_tags!r}")
@@ -126,8 +172,17 @@ class Struct(_Pending):
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Self, int]:
         raise NotImplementedError
 
+    def _write_tags(self, put: Put, version: int) -> None:
+        put_tags(put, (), self.unknown_tags, 0)
+
     def _read_tags(self, buf: Any, pos: int, version: int) -> int:
         return read_unknown_tags(self, buf, pos)
+
+
+def _proper_class(value: object) -> type:
+    """The class of the value, for one with a `Late` field the class that it is to become."""
+    cls = value.__class__
+    return cls.__base__ if cls.__name__.startswith("Late") and cls.__base__ is not None else cls
 
 
 def _is_equal(one: Any, other: Any) -> bool:
@@ -158,14 +213,37 @@ def is_default(field: Field, value: object) -> bool:
     return bool(value == default)
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
+class Late:
+    """In a subclass with no slots of its own: a field whose bytes are read when it is asked for.
+
+    Until then the slot of the class proper holds who reads and what that one needs; then the object turns into one of
+    the class proper.
+    """
+
+    __slots__ = ("proper", "slot")
+
+    def __init__(self, proper: type[Struct], name: str) -> None:
+        self.proper = proper
+        self.slot = proper.__dict__[name]
+
+    def __get__(self, struct: Struct, owner: Any = None) -> Any:
+        read, *arguments = self.slot.__get__(struct)
+        value = read(*arguments)
+        self.__set__(struct, value)
+        return value
+
+    def __set__(self, struct: Struct, value: Any) -> None:
+        self.slot.__set__(struct, value)
+        struct.__class__ = self.proper
+
+
 class Message(Struct):
     """A message for all its versions; `MIN_VERSION` to `MAX_VERSION` are the ones that can be sent."""
 
+    __slots__ = ()
+
     NAME: ClassVar[str] = ""
-    TYPE: ClassVar[str] = (
-        ""  # request, response, header, data, metadata, coordinator-key or coordinator-value
-    )
+    TYPE: ClassVar[str] = ""  # request, response, header, data, metadata, coordinator-key or coordinator-value
     API_KEY: ClassVar[int | None] = None
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = -1
@@ -198,9 +276,7 @@ class Message(Struct):
         return b"".join(self.encode_chunks(version))
 
     @classmethod
-    def decode(
-        cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT, lazy: bool = False
-    ) -> Self:
+    def decode(cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT, lazy: bool = False) -> Self:
         """The message at the start of `buffer`; bytes after it are ignored, as Kafka does.
 
         With `lazy` large arrays may be read when they are asked for, which keeps the buffer alive until then.
@@ -222,9 +298,7 @@ class Message(Struct):
         return careful.decode(cls, buffer, version, policy=policy)[0]
 
     @classmethod
-    def decode_prefix(
-        cls, buffer: Buffer, version: int, position: int = 0, *, lazy: bool = False
-    ) -> tuple[Self, int]:
+    def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0, *, lazy: bool = False) -> tuple[Self, int]:
         """The message at `position` and the position after it; ProtocolError if there is none."""
         if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             check_version(cls, version, ProtocolError)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from operator import itemgetter
 from struct import Struct
 from struct import error as struct_error
@@ -49,6 +48,7 @@ def refuse() -> bytes:
 
 
 READ_ERRORS = (Malformed, IndexError, struct_error, ValueError)
+PACK_ERRORS = (struct_error, Unwritable)
 WRITE_ERRORS = (Unwritable, struct_error, AttributeError, TypeError, ValueError)
 
 
@@ -135,36 +135,15 @@ class Shape:
         return found
 
     def pack(self, *lengths: int) -> Callable[..., bytes]:
-        """The packer of one struct: the length plus one goes before the items of each array."""
+        """The packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
         if max(lengths) > 126:
             raise Unwritable  # The plain form knows longer lengths.
         if len(self.known_packs) >= self.KEPT_MAX:
             self.known_packs.clear()
         left = iter(lengths)
         formats = "".join(f"B{next(left)}{p[0]}" if p.endswith("*") else p for p in self._pieces)
-        found = self.known_packs[lengths] = Struct(f">{formats}x").pack
+        found = self.known_packs[lengths] = Struct(f">{formats}B").pack
         return found
-
-
-class Repeated:
-    """Rows of numbers of one layout, packed by one call for all of them."""
-
-    # A layout of its own for each count costs memory, so larger arrays are packed in pieces.
-    ROWS_MAX = 256
-
-    def __init__(self, formats: str) -> None:
-        self._formats = formats
-        self._packs: dict[int, Callable[..., bytes]] = {}
-
-    def pack(self, rows: Sequence[tuple[Any, ...]]) -> bytes:
-        n = len(rows)
-        if n > self.ROWS_MAX:
-            pieces = [rows[i : i + self.ROWS_MAX] for i in range(0, n, self.ROWS_MAX)]
-            return b"".join(map(self.pack, pieces))
-        pack = self._packs.get(n)
-        if pack is None:
-            pack = self._packs[n] = Struct(">" + self._formats * n).pack
-        return pack(*chain.from_iterable(rows))
 
 
 def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
@@ -422,9 +401,7 @@ def read_tuple(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[
     return Struct(f">{n}{letter}").unpack_from(buf, pos), pos + n * width
 
 
-def read_many(
-    read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: int, n: int
-) -> tuple[list[T], int]:
+def read_many(read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: int, n: int) -> tuple[list[T], int]:
     items = []
     for _ in range(n):
         item, pos = read(buf, pos)

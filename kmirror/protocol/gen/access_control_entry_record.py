@@ -6,36 +6,38 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_bb, pack_bb = wire.fused("bb")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AccessControlEntryRecord(Message):
     """AccessControlEntryRecord, versions 0."""
 
-    id: Uuid = Uuid.ZERO  # uuid
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    pattern_type: int = 0  # int8
-    principal: str = ""  # string
-    host: str = ""  # string
-    operation: int = 0  # int8
-    permission_type: int = 0  # int8
+    __slots__ = (
+        "id",
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
 
-    NAME: ClassVar[str] = "AccessControlEntryRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 18
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AccessControlEntryRecord"
+    TYPE = "metadata"
+    API_KEY = 18
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Id", "id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("ResourceType", "resource_type", "int8", (0, 0), default=0),
         Field("ResourceName", "resource_name", "string", (0, 0), default=""),
@@ -46,6 +48,30 @@ class AccessControlEntryRecord(Message):
         Field("PermissionType", "permission_type", "int8", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        id: Uuid = Uuid.ZERO,  # uuid
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        pattern_type: int = 0,  # int8
+        principal: str = "",  # string
+        host: str = "",  # string
+        operation: int = 0,  # int8
+        permission_type: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.id = id
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.id))
         put(wire.pack_int8(self.resource_type))
@@ -54,15 +80,15 @@ class AccessControlEntryRecord(Message):
         put(wire.compact_string(self.principal))
         put(wire.compact_string(self.host))
         put(pack_bb(self.operation, self.permission_type))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AccessControlEntryRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.id, pos = wire.read_uuid(buf, pos)
         (self.resource_type,) = wire.unpack_int8(buf, pos)
         pos += 1

@@ -6,44 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qh, pack_qh = wire.fused("qh")
 unpack_qho, pack_qho = wire.fused("qh?")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnTopic(Struct):
     """Part of AddPartitionsToTxnRequest."""
 
-    name: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 5), default="", entity="topicName", map_key=True),
         Field("Partitions", "partitions", "int32", (0, 5), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 3 else wire.string)(self.name))
         put((wire.compact_count if version >= 3 else wire.count)(self.partitions))
         put(wire.numbers(self.partitions, "i"))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -55,17 +66,12 @@ class AddPartitionsToTxnTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnTransaction(Struct):
     """Part of AddPartitionsToTxnRequest, v4+."""
 
-    transactional_id: str = ""  # string, transactionalId
-    producer_id: int = 0  # int64, producerId
-    producer_epoch: int = 0  # int16
-    verify_only: bool = False  # bool
-    topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)  # []AddPartitionsToTxnTopic
+    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "TransactionalId",
             "transactional_id",
@@ -89,21 +95,39 @@ class AddPartitionsToTxnTransaction(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        transactional_id: str = "",  # string, transactionalId
+        producer_id: int = 0,  # int64, producerId
+        producer_epoch: int = 0,  # int16
+        verify_only: bool = False,  # bool
+        topics: list[AddPartitionsToTxnTopic] = UNSET,  # []AddPartitionsToTxnTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.verify_only = verify_only
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.transactional_id))
         put(pack_qho(self.producer_id, self.producer_epoch, self.verify_only))
         put(wire.compact_count(self.topics))
         for add_partitions_to_txn_topic in self.topics:
             add_partitions_to_txn_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnTransaction, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.transactional_id, pos = wire.read_compact_string(buf, pos)
         self.producer_id, self.producer_epoch, self.verify_only = unpack_qho(buf, pos)
         pos += 11
@@ -116,23 +140,24 @@ class AddPartitionsToTxnTransaction(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnRequest(Message):
     """AddPartitionsToTxnRequest, versions 0-5."""
 
-    transactions: list[AddPartitionsToTxnTransaction] = field(default_factory=list)  # []AddPartitionsToTxnTransaction, v4+
-    v3_and_below_transactional_id: str = ""  # string, v0-3, transactionalId
-    v3_and_below_producer_id: int = 0  # int64, v0-3, producerId
-    v3_and_below_producer_epoch: int = 0  # int16, v0-3
-    v3_and_below_topics: list[AddPartitionsToTxnTopic] = field(default_factory=list)  # []AddPartitionsToTxnTopic, v0-3
+    __slots__ = (
+        "transactions",
+        "v3_and_below_transactional_id",
+        "v3_and_below_producer_id",
+        "v3_and_below_producer_epoch",
+        "v3_and_below_topics",
+    )
 
-    NAME: ClassVar[str] = "AddPartitionsToTxnRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 24
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AddPartitionsToTxnRequest"
+    TYPE = "request"
+    API_KEY = 24
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field(
             "Transactions",
             "transactions",
@@ -170,6 +195,24 @@ class AddPartitionsToTxnRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        transactions: list[AddPartitionsToTxnTransaction] = UNSET,  # []AddPartitionsToTxnTransaction, v4+
+        v3_and_below_transactional_id: str = "",  # string, v0-3, transactionalId
+        v3_and_below_producer_id: int = 0,  # int64, v0-3, producerId
+        v3_and_below_producer_epoch: int = 0,  # int16, v0-3
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = UNSET,  # []AddPartitionsToTxnTopic, v0-3
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactions = [] if transactions is UNSET else transactions
+        self.v3_and_below_transactional_id = v3_and_below_transactional_id
+        self.v3_and_below_producer_id = v3_and_below_producer_id
+        self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
+        self.v3_and_below_topics = [] if v3_and_below_topics is UNSET else v3_and_below_topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 4:
             put(wire.compact_count(self.transactions))
@@ -194,17 +237,17 @@ class AddPartitionsToTxnRequest(Message):
         elif self.v3_and_below_topics:
             raise wire.Unwritable
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 4:
             n, pos = wire.read_compact_count(buf, pos, 14)
             self.transactions, pos = wire.read_structs(AddPartitionsToTxnTransaction._read, buf, pos, n, version)

@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnPartitionResult(Struct):
     """Part of AddPartitionsToTxnResponse."""
 
-    partition_index: int = 0  # int32
-    partition_error_code: int = 0  # int16
+    __slots__ = ("partition_index", "partition_error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 5), default=0, map_key=True),
         Field("PartitionErrorCode", "partition_error_code", "int16", (0, 5), default=0),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        partition_error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.partition_error_code = partition_error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.partition_error_code))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnPartitionResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.partition_error_code = unpack_ih(buf, pos)
         pos += 6
         if version >= 3:
@@ -51,14 +62,12 @@ class AddPartitionsToTxnPartitionResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnTopicResult(Struct):
     """Part of AddPartitionsToTxnResponse."""
 
-    name: str = ""  # string, topicName
-    results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(default_factory=list)  # []AddPartitionsToTxnPartitionResult
+    __slots__ = ("name", "results_by_partition")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 5), default="", entity="topicName", map_key=True),
         Field(
             "ResultsByPartition",
@@ -71,23 +80,35 @@ class AddPartitionsToTxnTopicResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        results_by_partition: list[AddPartitionsToTxnPartitionResult] = UNSET,  # []AddPartitionsToTxnPartitionResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.results_by_partition = [] if results_by_partition is UNSET else results_by_partition
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 3 else wire.string)(self.name))
         put((wire.compact_count if version >= 3 else wire.count)(self.results_by_partition))
         for add_partitions_to_txn_partition_result in self.results_by_partition:
             add_partitions_to_txn_partition_result._write(put, version)
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnTopicResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 6)
         self.results_by_partition, pos = wire.read_structs(AddPartitionsToTxnPartitionResult._read, buf, pos, n, version)
@@ -99,14 +120,12 @@ class AddPartitionsToTxnTopicResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnResult(Struct):
     """Part of AddPartitionsToTxnResponse, v4+."""
 
-    transactional_id: str = ""  # string, transactionalId
-    topic_results: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)  # []AddPartitionsToTxnTopicResult
+    __slots__ = ("transactional_id", "topic_results")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "TransactionalId",
             "transactional_id",
@@ -127,20 +146,32 @@ class AddPartitionsToTxnResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        transactional_id: str = "",  # string, transactionalId
+        topic_results: list[AddPartitionsToTxnTopicResult] = UNSET,  # []AddPartitionsToTxnTopicResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactional_id = transactional_id
+        self.topic_results = [] if topic_results is UNSET else topic_results
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.transactional_id))
         put(wire.compact_count(self.topic_results))
         for add_partitions_to_txn_topic_result in self.topic_results:
             add_partitions_to_txn_topic_result._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.transactional_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topic_results, pos = wire.read_structs(AddPartitionsToTxnTopicResult._read, buf, pos, n, version)
@@ -151,22 +182,18 @@ class AddPartitionsToTxnResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddPartitionsToTxnResponse(Message):
     """AddPartitionsToTxnResponse, versions 0-5."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16, v4+, ignorable
-    results_by_transaction: list[AddPartitionsToTxnResult] = field(default_factory=list)  # []AddPartitionsToTxnResult, v4+
-    results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = field(default_factory=list)  # []AddPartitionsToTxnTopicResult, v0-3
+    __slots__ = ("throttle_time_ms", "error_code", "results_by_transaction", "results_by_topic_v3_and_below")
 
-    NAME: ClassVar[str] = "AddPartitionsToTxnResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 24
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AddPartitionsToTxnResponse"
+    TYPE = "response"
+    API_KEY = 24
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 5), default=0),
         Field("ErrorCode", "error_code", "int16", (4, 5), default=0, ignorable=True),
         Field(
@@ -189,6 +216,22 @@ class AddPartitionsToTxnResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16, v4+, ignorable
+        results_by_transaction: list[AddPartitionsToTxnResult] = UNSET,  # []AddPartitionsToTxnResult, v4+
+        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = UNSET,  # []AddPartitionsToTxnTopicResult, v0-3
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.results_by_transaction = [] if results_by_transaction is UNSET else results_by_transaction
+        self.results_by_topic_v3_and_below = [] if results_by_topic_v3_and_below is UNSET else results_by_topic_v3_and_below
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         if version >= 4:
@@ -206,17 +249,17 @@ class AddPartitionsToTxnResponse(Message):
         elif self.results_by_topic_v3_and_below:
             raise wire.Unwritable
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddPartitionsToTxnResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 4:

@@ -6,43 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Listener(Struct):
     """Part of AddRaftVoterRequest."""
 
-    name: str = ""  # string
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("name", "host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 1), default="", map_key=True),
         Field("Host", "host", "string", (0, 1), default=""),
         Field("Port", "port", "uint16", (0, 1), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Listener, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
@@ -54,24 +66,25 @@ class Listener(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AddRaftVoterRequest(Message):
     """AddRaftVoterRequest, versions 0-1."""
 
-    cluster_id: str | None = ""  # string
-    timeout_ms: int = 0  # int32
-    voter_id: int = 0  # int32
-    voter_directory_id: Uuid = Uuid.ZERO  # uuid
-    listeners: list[Listener] = field(default_factory=list)  # []Listener
-    ack_when_committed: bool = True  # bool, v1+
+    __slots__ = (
+        "cluster_id",
+        "timeout_ms",
+        "voter_id",
+        "voter_directory_id",
+        "listeners",
+        "ack_when_committed",
+    )
 
-    NAME: ClassVar[str] = "AddRaftVoterRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 80
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AddRaftVoterRequest"
+    TYPE = "request"
+    API_KEY = 80
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ClusterId", "cluster_id", "string", (0, 1), nullable=(0, 1), default=""),
         Field("TimeoutMs", "timeout_ms", "int32", (0, 1), default=0),
         Field("VoterId", "voter_id", "int32", (0, 1), default=0),
@@ -79,6 +92,26 @@ class AddRaftVoterRequest(Message):
         Field("Listeners", "listeners", "struct", (0, 1), is_array=True, default=[], struct=Listener),
         Field("AckWhenCommitted", "ack_when_committed", "bool", (1, 1), default=True),
     )
+
+    def __init__(
+        self,
+        cluster_id: str | None = "",  # string
+        timeout_ms: int = 0,  # int32
+        voter_id: int = 0,  # int32
+        voter_directory_id: Uuid = Uuid.ZERO,  # uuid
+        listeners: list[Listener] = UNSET,  # []Listener
+        ack_when_committed: bool = True,  # bool, v1+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.cluster_id = cluster_id
+        self.timeout_ms = timeout_ms
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is UNSET else listeners
+        self.ack_when_committed = ack_when_committed
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.cluster_id))
@@ -91,15 +124,15 @@ class AddRaftVoterRequest(Message):
             put(wire.pack_bool(self.ack_when_committed))
         elif not self.ack_when_committed:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AddRaftVoterRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.timeout_ms, self.voter_id = unpack_ii(buf, pos)
         pos += 8

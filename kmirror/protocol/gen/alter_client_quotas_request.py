@@ -6,42 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_do, pack_do = wire.fused("d?")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EntityData(Struct):
     """Part of AlterClientQuotasRequest."""
 
-    entity_type: str = ""  # string
-    entity_name: str | None = ""  # string
+    __slots__ = ("entity_type", "entity_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("EntityType", "entity_type", "string", (0, 1), default=""),
         Field("EntityName", "entity_name", "string", (0, 1), nullable=(0, 1), default=""),
     )
+
+    def __init__(
+        self,
+        entity_type: str = "",  # string
+        entity_name: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.entity_type = entity_type
+        self.entity_name = entity_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 1 else wire.string)(self.entity_type))
         put((wire.compact_nullable_string if version >= 1 else wire.nullable_string)(self.entity_name))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EntityData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.entity_type, pos = (wire.read_compact_string if version >= 1 else wire.read_string)(buf, pos)
         self.entity_name, pos = (wire.read_compact_nullable_string if version >= 1 else wire.read_nullable_string)(buf, pos)
         if version >= 1:
@@ -52,35 +63,46 @@ class EntityData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OpData(Struct):
     """Part of AlterClientQuotasRequest."""
 
-    key: str = ""  # string
-    value: float = 0.0  # float64
-    remove: bool = False  # bool
+    __slots__ = ("key", "value", "remove")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Key", "key", "string", (0, 1), default=""),
         Field("Value", "value", "float64", (0, 1), default=0.0),
         Field("Remove", "remove", "bool", (0, 1), default=False),
     )
 
+    def __init__(
+        self,
+        key: str = "",  # string
+        value: float = 0.0,  # float64
+        remove: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.key = key
+        self.value = value
+        self.remove = remove
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 1 else wire.string)(self.key))
         put(pack_do(self.value, self.remove))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OpData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.key, pos = (wire.read_compact_string if version >= 1 else wire.read_string)(buf, pos)
         self.value, self.remove = unpack_do(buf, pos)
         pos += 9
@@ -92,17 +114,27 @@ class OpData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EntryData(Struct):
     """Part of AlterClientQuotasRequest."""
 
-    entity: list[EntityData] = field(default_factory=list)  # []EntityData
-    ops: list[OpData] = field(default_factory=list)  # []OpData
+    __slots__ = ("entity", "ops")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Entity", "entity", "struct", (0, 1), is_array=True, default=[], struct=EntityData),
         Field("Ops", "ops", "struct", (0, 1), is_array=True, default=[], struct=OpData),
     )
+
+    def __init__(
+        self,
+        entity: list[EntityData] = UNSET,  # []EntityData
+        ops: list[OpData] = UNSET,  # []OpData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.entity = [] if entity is UNSET else entity
+        self.ops = [] if ops is UNSET else ops
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 1 else wire.count)(self.entity))
@@ -112,17 +144,17 @@ class EntryData(Struct):
         for op_data in self.ops:
             op_data._write(put, version)
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EntryData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 3)
         self.entity, pos = wire.read_structs(EntityData._read, buf, pos, n, version)
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 11)
@@ -135,23 +167,33 @@ class EntryData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterClientQuotasRequest(Message):
     """AlterClientQuotasRequest, versions 0-1."""
 
-    entries: list[EntryData] = field(default_factory=list)  # []EntryData
-    validate_only: bool = False  # bool
+    __slots__ = ("entries", "validate_only")
 
-    NAME: ClassVar[str] = "AlterClientQuotasRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 49
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AlterClientQuotasRequest"
+    TYPE = "request"
+    API_KEY = 49
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("Entries", "entries", "struct", (0, 1), is_array=True, default=[], struct=EntryData),
         Field("ValidateOnly", "validate_only", "bool", (0, 1), default=False),
     )
+
+    def __init__(
+        self,
+        entries: list[EntryData] = UNSET,  # []EntryData
+        validate_only: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.entries = [] if entries is UNSET else entries
+        self.validate_only = validate_only
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 1 else wire.count)(self.entries))
@@ -159,17 +201,17 @@ class AlterClientQuotasRequest(Message):
             entry_data._write(put, version)
         put(wire.pack_bool(self.validate_only))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterClientQuotasRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 3)
         self.entries, pos = wire.read_structs(EntryData._read, buf, pos, n, version)
         (self.validate_only,) = wire.unpack_bool(buf, pos)

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterableConfig(Struct):
     """Part of AlterConfigsRequest."""
 
-    name: str = ""  # string
-    value: str | None = ""  # string
+    __slots__ = ("name", "value")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 2), default="", map_key=True),
         Field("Value", "value", "string", (0, 2), nullable=(0, 2), default=""),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string
+        value: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.value = value
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.name))
         put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.value))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterableConfig, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.value, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)
         if version >= 2:
@@ -50,19 +61,30 @@ class AlterableConfig(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterConfigsResource(Struct):
     """Part of AlterConfigsRequest."""
 
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    configs: list[AlterableConfig] = field(default_factory=list)  # []AlterableConfig
+    __slots__ = ("resource_type", "resource_name", "configs")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ResourceType", "resource_type", "int8", (0, 2), default=0, map_key=True),
         Field("ResourceName", "resource_name", "string", (0, 2), default="", map_key=True),
         Field("Configs", "configs", "struct", (0, 2), is_array=True, default=[], struct=AlterableConfig),
     )
+
+    def __init__(
+        self,
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        configs: list[AlterableConfig] = UNSET,  # []AlterableConfig
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is UNSET else configs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int8(self.resource_type))
@@ -71,17 +93,17 @@ class AlterConfigsResource(Struct):
         for alterable_config in self.configs:
             alterable_config._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterConfigsResource, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.resource_type,) = wire.unpack_int8(buf, pos)
         pos += 1
         self.resource_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
@@ -95,20 +117,18 @@ class AlterConfigsResource(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterConfigsRequest(Message):
     """AlterConfigsRequest, versions 0-2."""
 
-    resources: list[AlterConfigsResource] = field(default_factory=list)  # []AlterConfigsResource
-    validate_only: bool = False  # bool
+    __slots__ = ("resources", "validate_only")
 
-    NAME: ClassVar[str] = "AlterConfigsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 33
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AlterConfigsRequest"
+    TYPE = "request"
+    API_KEY = 33
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field(
             "Resources",
             "resources",
@@ -121,23 +141,35 @@ class AlterConfigsRequest(Message):
         Field("ValidateOnly", "validate_only", "bool", (0, 2), default=False),
     )
 
+    def __init__(
+        self,
+        resources: list[AlterConfigsResource] = UNSET,  # []AlterConfigsResource
+        validate_only: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resources = [] if resources is UNSET else resources
+        self.validate_only = validate_only
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 2 else wire.count)(self.resources))
         for alter_configs_resource in self.resources:
             alter_configs_resource._write(put, version)
         put(wire.pack_bool(self.validate_only))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterConfigsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 4)
         self.resources, pos = wire.read_structs(AlterConfigsResource._read, buf, pos, n, version)
         (self.validate_only,) = wire.unpack_bool(buf, pos)

@@ -6,38 +6,49 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReassignablePartition(Struct):
     """Part of AlterPartitionReassignmentsRequest."""
 
-    partition_index: int = 0  # int32
-    replicas: list[int] | None = None  # []int32, brokerId
+    __slots__ = ("partition_index", "replicas")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 1), default=0),
         Field("Replicas", "replicas", "int32", (0, 1), is_array=True, nullable=(0, 1), entity="brokerId"),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        replicas: list[int] | None = None,  # []int32, brokerId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.replicas = replicas
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
         put(wire.compact_nullable_count(self.replicas))
         put(wire.numbers(self.replicas or (), "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReassignablePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_nullable_count(buf, pos, 4)
@@ -52,14 +63,12 @@ class ReassignablePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReassignableTopic(Struct):
     """Part of AlterPartitionReassignmentsRequest."""
 
-    name: str = ""  # string, topicName
-    partitions: list[ReassignablePartition] = field(default_factory=list)  # []ReassignablePartition
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 1), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -72,20 +81,32 @@ class ReassignableTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[ReassignablePartition] = UNSET,  # []ReassignablePartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for reassignable_partition in self.partitions:
             reassignable_partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReassignableTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.partitions, pos = wire.read_structs(ReassignablePartition._read, buf, pos, n, version)
@@ -96,21 +117,18 @@ class ReassignableTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterPartitionReassignmentsRequest(Message):
     """AlterPartitionReassignmentsRequest, versions 0-1."""
 
-    timeout_ms: int = 60000  # int32
-    allow_replication_factor_change: bool = True  # bool, v1+
-    topics: list[ReassignableTopic] = field(default_factory=list)  # []ReassignableTopic
+    __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics")
 
-    NAME: ClassVar[str] = "AlterPartitionReassignmentsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 45
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AlterPartitionReassignmentsRequest"
+    TYPE = "request"
+    API_KEY = 45
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("TimeoutMs", "timeout_ms", "int32", (0, 1), default=60000),
         Field(
             "AllowReplicationFactorChange",
@@ -122,6 +140,20 @@ class AlterPartitionReassignmentsRequest(Message):
         Field("Topics", "topics", "struct", (0, 1), is_array=True, default=[], struct=ReassignableTopic),
     )
 
+    def __init__(
+        self,
+        timeout_ms: int = 60000,  # int32
+        allow_replication_factor_change: bool = True,  # bool, v1+
+        topics: list[ReassignableTopic] = UNSET,  # []ReassignableTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.timeout_ms = timeout_ms
+        self.allow_replication_factor_change = allow_replication_factor_change
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.timeout_ms))
         if version >= 1:
@@ -131,15 +163,15 @@ class AlterPartitionReassignmentsRequest(Message):
         put(wire.compact_count(self.topics))
         for reassignable_topic in self.topics:
             reassignable_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterPartitionReassignmentsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.timeout_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 1:

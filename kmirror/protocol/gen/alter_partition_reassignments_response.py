@@ -6,41 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReassignablePartitionResponse(Struct):
     """Part of AlterPartitionReassignmentsResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
+    __slots__ = ("partition_index", "error_code", "error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 1), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 1), nullable=(0, 1), default=""),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReassignablePartitionResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
@@ -51,14 +63,12 @@ class ReassignablePartitionResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReassignableTopicResponse(Struct):
     """Part of AlterPartitionReassignmentsResponse."""
 
-    name: str = ""  # string, topicName
-    partitions: list[ReassignablePartitionResponse] = field(default_factory=list)  # []ReassignablePartitionResponse
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 1), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -71,20 +81,32 @@ class ReassignableTopicResponse(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[ReassignablePartitionResponse] = UNSET,  # []ReassignablePartitionResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for reassignable_partition_response in self.partitions:
             reassignable_partition_response._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReassignableTopicResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 8)
         self.partitions, pos = wire.read_structs(ReassignablePartitionResponse._read, buf, pos, n, version)
@@ -95,23 +117,24 @@ class ReassignableTopicResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterPartitionReassignmentsResponse(Message):
     """AlterPartitionReassignmentsResponse, versions 0-1."""
 
-    throttle_time_ms: int = 0  # int32
-    allow_replication_factor_change: bool = True  # bool, v1+, ignorable
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    responses: list[ReassignableTopicResponse] = field(default_factory=list)  # []ReassignableTopicResponse
+    __slots__ = (
+        "throttle_time_ms",
+        "allow_replication_factor_change",
+        "error_code",
+        "error_message",
+        "responses",
+    )
 
-    NAME: ClassVar[str] = "AlterPartitionReassignmentsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 45
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AlterPartitionReassignmentsResponse"
+    TYPE = "response"
+    API_KEY = 45
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 1), default=0),
         Field(
             "AllowReplicationFactorChange",
@@ -134,6 +157,24 @@ class AlterPartitionReassignmentsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        allow_replication_factor_change: bool = True,  # bool, v1+, ignorable
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        responses: list[ReassignableTopicResponse] = UNSET,  # []ReassignableTopicResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.allow_replication_factor_change = allow_replication_factor_change
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is UNSET else responses
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         if version >= 1:
@@ -143,15 +184,15 @@ class AlterPartitionReassignmentsResponse(Message):
         put(wire.compact_count(self.responses))
         for reassignable_topic_response in self.responses:
             reassignable_topic_response._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterPartitionReassignmentsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 1:

@@ -6,38 +6,49 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterShareGroupOffsetsRequestPartition(Struct):
     """Part of AlterShareGroupOffsetsRequest."""
 
-    partition_index: int = 0  # int32
-    start_offset: int = 0  # int64
+    __slots__ = ("partition_index", "start_offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("StartOffset", "start_offset", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        start_offset: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.start_offset = start_offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.partition_index, self.start_offset))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequestPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.start_offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
@@ -47,14 +58,12 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterShareGroupOffsetsRequestTopic(Struct):
     """Part of AlterShareGroupOffsetsRequest."""
 
-    topic_name: str = ""  # string, topicName
-    partitions: list[AlterShareGroupOffsetsRequestPartition] = field(default_factory=list)  # []AlterShareGroupOffsetsRequestPartition
+    __slots__ = ("topic_name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName", map_key=True),
         Field(
             "Partitions",
@@ -67,20 +76,32 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        partitions: list[AlterShareGroupOffsetsRequestPartition] = UNSET,  # []AlterShareGroupOffsetsRequestPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(wire.compact_count(self.partitions))
         for alter_share_group_offsets_request_partition in self.partitions:
             alter_share_group_offsets_request_partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 13)
         self.partitions, pos = wire.read_structs(AlterShareGroupOffsetsRequestPartition._read, buf, pos, n, version)
@@ -91,20 +112,18 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterShareGroupOffsetsRequest(Message):
     """AlterShareGroupOffsetsRequest, versions 0."""
 
-    group_id: str = ""  # string, groupId
-    topics: list[AlterShareGroupOffsetsRequestTopic] = field(default_factory=list)  # []AlterShareGroupOffsetsRequestTopic
+    __slots__ = ("group_id", "topics")
 
-    NAME: ClassVar[str] = "AlterShareGroupOffsetsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 91
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AlterShareGroupOffsetsRequest"
+    TYPE = "request"
+    API_KEY = 91
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 0), default="", entity="groupId"),
         Field(
             "Topics",
@@ -117,20 +136,32 @@ class AlterShareGroupOffsetsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        topics: list[AlterShareGroupOffsetsRequestTopic] = UNSET,  # []AlterShareGroupOffsetsRequestTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_count(self.topics))
         for alter_share_group_offsets_request_topic in self.topics:
             alter_share_group_offsets_request_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterShareGroupOffsetsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(AlterShareGroupOffsetsRequestTopic._read, buf, pos, n, version)

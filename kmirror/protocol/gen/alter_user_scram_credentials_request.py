@@ -6,39 +6,50 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_bi, pack_bi = wire.fused("bi")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ScramCredentialDeletion(Struct):
     """Part of AlterUserScramCredentialsRequest."""
 
-    name: str = ""  # string
-    mechanism: int = 0  # int8
+    __slots__ = ("name", "mechanism")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default=""),
         Field("Mechanism", "mechanism", "int8", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        mechanism: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.mechanism = mechanism
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.pack_int8(self.mechanism))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ScramCredentialDeletion, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         (self.mechanism,) = wire.unpack_int8(buf, pos)
         pos += 1
@@ -49,17 +60,12 @@ class ScramCredentialDeletion(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ScramCredentialUpsertion(Struct):
     """Part of AlterUserScramCredentialsRequest."""
 
-    name: str = ""  # string
-    mechanism: int = 0  # int8
-    iterations: int = 0  # int32
-    salt: bytes = b""  # bytes
-    salted_password: bytes = b""  # bytes
+    __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default=""),
         Field("Mechanism", "mechanism", "int8", (0, 0), default=0),
         Field("Iterations", "iterations", "int32", (0, 0), default=0),
@@ -67,20 +73,38 @@ class ScramCredentialUpsertion(Struct):
         Field("SaltedPassword", "salted_password", "bytes", (0, 0), default=b""),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        mechanism: int = 0,  # int8
+        iterations: int = 0,  # int32
+        salt: bytes = b"",  # bytes
+        salted_password: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.mechanism = mechanism
+        self.iterations = iterations
+        self.salt = salt
+        self.salted_password = salted_password
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(pack_bi(self.mechanism, self.iterations))
         wire.put_compact_bytes(put, self.salt)
         wire.put_compact_bytes(put, self.salted_password)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ScramCredentialUpsertion, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.mechanism, self.iterations = unpack_bi(buf, pos)
         pos += 5
@@ -93,20 +117,18 @@ class ScramCredentialUpsertion(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterUserScramCredentialsRequest(Message):
     """AlterUserScramCredentialsRequest, versions 0."""
 
-    deletions: list[ScramCredentialDeletion] = field(default_factory=list)  # []ScramCredentialDeletion
-    upsertions: list[ScramCredentialUpsertion] = field(default_factory=list)  # []ScramCredentialUpsertion
+    __slots__ = ("deletions", "upsertions")
 
-    NAME: ClassVar[str] = "AlterUserScramCredentialsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 51
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "AlterUserScramCredentialsRequest"
+    TYPE = "request"
+    API_KEY = 51
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "Deletions",
             "deletions",
@@ -127,6 +149,18 @@ class AlterUserScramCredentialsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        deletions: list[ScramCredentialDeletion] = UNSET,  # []ScramCredentialDeletion
+        upsertions: list[ScramCredentialUpsertion] = UNSET,  # []ScramCredentialUpsertion
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.deletions = [] if deletions is UNSET else deletions
+        self.upsertions = [] if upsertions is UNSET else upsertions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.deletions))
         for scram_credential_deletion in self.deletions:
@@ -134,15 +168,15 @@ class AlterUserScramCredentialsRequest(Message):
         put(wire.compact_count(self.upsertions))
         for scram_credential_upsertion in self.upsertions:
             scram_credential_upsertion._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterUserScramCredentialsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.deletions, pos = wire.read_structs(ScramCredentialDeletion._read, buf, pos, n, version)
         n, pos = wire.read_compact_count(buf, pos, 9)

@@ -6,27 +6,26 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ApiVersionsRequest(Message):
     """ApiVersionsRequest, versions 0-4."""
 
-    client_software_name: str = ""  # string, v3+, ignorable
-    client_software_version: str = ""  # string, v3+, ignorable
+    __slots__ = ("client_software_name", "client_software_version")
 
-    NAME: ClassVar[str] = "ApiVersionsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 18
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ApiVersionsRequest"
+    TYPE = "request"
+    API_KEY = 18
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("ClientSoftwareName", "client_software_name", "string", (3, 4), default="", ignorable=True),
         Field(
             "ClientSoftwareVersion",
@@ -38,23 +37,35 @@ class ApiVersionsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        client_software_name: str = "",  # string, v3+, ignorable
+        client_software_version: str = "",  # string, v3+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.client_software_name = client_software_name
+        self.client_software_version = client_software_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 3:
             put(wire.compact_string(self.client_software_name))
         if version >= 3:
             put(wire.compact_string(self.client_software_version))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ApiVersionsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 3:
             self.client_software_name, pos = wire.read_compact_string(buf, pos)
         else:

@@ -6,44 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hh, pack_hh = wire.fused("hh")
 unpack_hhh, pack_hhh = wire.fused("hhh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ApiVersion(Struct):
     """Part of ApiVersionsResponse."""
 
-    api_key: int = 0  # int16
-    min_version: int = 0  # int16
-    max_version: int = 0  # int16
+    __slots__ = ("api_key", "min_version", "max_version")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ApiKey", "api_key", "int16", (0, 4), default=0, map_key=True),
         Field("MinVersion", "min_version", "int16", (0, 4), default=0),
         Field("MaxVersion", "max_version", "int16", (0, 4), default=0),
     )
 
+    def __init__(
+        self,
+        api_key: int = 0,  # int16
+        min_version: int = 0,  # int16
+        max_version: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.api_key = api_key
+        self.min_version = min_version
+        self.max_version = max_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_hhh(self.api_key, self.min_version, self.max_version))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ApiVersion, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.api_key, self.min_version, self.max_version = unpack_hhh(buf, pos)
         pos += 6
         if version >= 3:
@@ -54,32 +66,43 @@ class ApiVersion(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SupportedFeatureKey(Struct):
     """Part of ApiVersionsResponse, v3+."""
 
-    name: str = ""  # string
-    min_version: int = 0  # int16
-    max_version: int = 0  # int16
+    __slots__ = ("name", "min_version", "max_version")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (3, 4), default="", map_key=True),
         Field("MinVersion", "min_version", "int16", (3, 4), default=0),
         Field("MaxVersion", "max_version", "int16", (3, 4), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        min_version: int = 0,  # int16
+        max_version: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.min_version = min_version
+        self.max_version = max_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(pack_hh(self.min_version, self.max_version))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SupportedFeatureKey, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.min_version, self.max_version = unpack_hh(buf, pos)
         pos += 4
@@ -90,32 +113,43 @@ class SupportedFeatureKey(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FinalizedFeatureKey(Struct):
     """Part of ApiVersionsResponse, v3+."""
 
-    name: str = ""  # string
-    max_version_level: int = 0  # int16
-    min_version_level: int = 0  # int16
+    __slots__ = ("name", "max_version_level", "min_version_level")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (3, 4), default="", map_key=True),
         Field("MaxVersionLevel", "max_version_level", "int16", (3, 4), default=0),
         Field("MinVersionLevel", "min_version_level", "int16", (3, 4), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        max_version_level: int = 0,  # int16
+        min_version_level: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.max_version_level = max_version_level
+        self.min_version_level = min_version_level
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(pack_hh(self.max_version_level, self.min_version_level))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FinalizedFeatureKey, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.max_version_level, self.min_version_level = unpack_hh(buf, pos)
         pos += 4
@@ -126,25 +160,23 @@ class FinalizedFeatureKey(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ApiVersionsResponse(Message):
     """ApiVersionsResponse, versions 0-4."""
 
-    error_code: int = 0  # int16
-    api_keys: list[ApiVersion] = field(default_factory=list)  # []ApiVersion
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    supported_features: list[SupportedFeatureKey] = field(default_factory=list)  # []SupportedFeatureKey, v3+, tag 0, ignorable
-    finalized_features_epoch: int = -1  # int64, v3+, tag 1, ignorable
-    finalized_features: list[FinalizedFeatureKey] = field(default_factory=list)  # []FinalizedFeatureKey, v3+, tag 2, ignorable
-    zk_migration_ready: bool = False  # bool, v3+, tag 3, ignorable
+    __slots__ = ("error_code", "api_keys", "throttle_time_ms")
 
-    NAME: ClassVar[str] = "ApiVersionsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 18
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    supported_features = Tagged[list[SupportedFeatureKey]]("supported_features", list)
+    finalized_features_epoch = Tagged[int]("finalized_features_epoch", -1)
+    finalized_features = Tagged[list[FinalizedFeatureKey]]("finalized_features", list)
+    zk_migration_ready = Tagged[bool]("zk_migration_ready", False)
+
+    NAME = "ApiVersionsResponse"
+    TYPE = "response"
+    API_KEY = 18
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 4), default=0),
         Field("ApiKeys", "api_keys", "struct", (0, 4), is_array=True, default=[], struct=ApiVersion),
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 4), default=0, ignorable=True),
@@ -194,6 +226,32 @@ class ApiVersionsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        api_keys: list[ApiVersion] = UNSET,  # []ApiVersion
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        supported_features: list[SupportedFeatureKey] = UNSET,  # []SupportedFeatureKey, v3+, tag 0, ignorable
+        finalized_features_epoch: int = -1,  # int64, v3+, tag 1, ignorable
+        finalized_features: list[FinalizedFeatureKey] = UNSET,  # []FinalizedFeatureKey, v3+, tag 2, ignorable
+        zk_migration_ready: bool = False,  # bool, v3+, tag 3, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.api_keys = [] if api_keys is UNSET else api_keys
+        self.throttle_time_ms = throttle_time_ms
+        if supported_features is not UNSET:
+            self.supported_features = supported_features
+        if finalized_features_epoch != -1:
+            self.finalized_features_epoch = finalized_features_epoch
+        if finalized_features is not UNSET:
+            self.finalized_features = finalized_features
+        if zk_migration_ready != False:
+            self.zk_migration_ready = zk_migration_ready
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_count if version >= 3 else wire.count)(self.api_keys))
@@ -202,31 +260,37 @@ class ApiVersionsResponse(Message):
         if version >= 1:
             put(wire.pack_int32(self.throttle_time_ms))
         if version >= 3:
-            tags: list[tuple[int, bytes]] = []
-            if self.supported_features:
-                body_0: list[wire.Chunk] = []
-                body_0.append(wire.compact_count(self.supported_features))
-                for supported_feature_key in self.supported_features:
-                    supported_feature_key._write(body_0.append, version)
-                tags.append((0, b"".join(body_0)))
-            if self.finalized_features_epoch != -1:
-                tags.append((1, wire.pack_int64(self.finalized_features_epoch)))
-            if self.finalized_features:
-                body_2: list[wire.Chunk] = []
-                body_2.append(wire.compact_count(self.finalized_features))
-                for finalized_feature_key in self.finalized_features:
-                    finalized_feature_key._write(body_2.append, version)
-                tags.append((2, b"".join(body_2)))
-            if self.zk_migration_ready:
-                tags.append((3, wire.pack_bool(self.zk_migration_ready)))
-            wire.put_tags(put, tags, self.unknown_tags, 4)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.supported_features:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.supported_features))
+            for supported_feature_key in self.supported_features:
+                supported_feature_key._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        if self.finalized_features_epoch != -1:
+            tags.append((1, wire.pack_int64(self.finalized_features_epoch)))
+        if self.finalized_features:
+            body_2: list[wire.Chunk] = []
+            body_2.append(wire.compact_count(self.finalized_features))
+            for finalized_feature_key in self.finalized_features:
+                finalized_feature_key._write(body_2.append, version)
+            tags.append((2, b"".join(body_2)))
+        if self.zk_migration_ready:
+            tags.append((3, wire.pack_bool(self.zk_migration_ready)))
+        wire.put_tags(put, tags, self.unknown_tags, 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ApiVersionsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 6)
@@ -236,10 +300,6 @@ class ApiVersionsResponse(Message):
             pos += 4
         else:
             self.throttle_time_ms = 0
-        self.supported_features = []
-        self.finalized_features_epoch = -1
-        self.finalized_features = []
-        self.zk_migration_ready = False
         if version >= 3:
             pos = self._read_tags(buf, pos, version)
         return self, pos

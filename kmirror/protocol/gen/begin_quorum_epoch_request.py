@@ -6,31 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionData(Struct):
     """Part of BeginQuorumEpochRequest."""
 
-    partition_index: int = 0  # int32
-    voter_directory_id: Uuid = Uuid.ZERO  # uuid, v1+, ignorable
-    leader_id: int = 0  # int32, brokerId
-    leader_epoch: int = 0  # int32
+    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 1), default=0),
         Field("VoterDirectoryId", "voter_directory_id", "uuid", (1, 1), default=Uuid.ZERO, ignorable=True),
         Field("LeaderId", "leader_id", "int32", (0, 1), default=0, entity="brokerId"),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 1), default=0),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        voter_directory_id: Uuid = Uuid.ZERO,  # uuid, v1+, ignorable
+        leader_id: int = 0,  # int32, brokerId
+        leader_epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.voter_directory_id = voter_directory_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
@@ -38,17 +51,17 @@ class PartitionData(Struct):
             put(wire.uuid(self.voter_directory_id))
         put(pack_ii(self.leader_id, self.leader_epoch))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 1:
@@ -65,17 +78,27 @@ class PartitionData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicData(Struct):
     """Part of BeginQuorumEpochRequest."""
 
-    topic_name: str = ""  # string, topicName
-    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+    __slots__ = ("topic_name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 1), default="", entity="topicName"),
         Field("Partitions", "partitions", "struct", (0, 1), is_array=True, default=[], struct=PartitionData),
     )
+
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        partitions: list[PartitionData] = UNSET,  # []PartitionData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 1 else wire.string)(self.topic_name))
@@ -83,17 +106,17 @@ class TopicData(Struct):
         for partition_data in self.partitions:
             partition_data._write(put, version)
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = (wire.read_compact_string if version >= 1 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 12)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
@@ -105,33 +128,44 @@ class TopicData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LeaderEndpoint(Struct):
     """Part of BeginQuorumEpochRequest, v1+."""
 
-    name: str = ""  # string
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("name", "host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 1), default="", map_key=True),
         Field("Host", "host", "string", (1, 1), default=""),
         Field("Port", "port", "uint16", (1, 1), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderEndpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
@@ -143,22 +177,18 @@ class LeaderEndpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BeginQuorumEpochRequest(Message):
     """BeginQuorumEpochRequest, versions 0-1."""
 
-    cluster_id: str | None = None  # string
-    voter_id: int = -1  # int32, v1+, ignorable, brokerId
-    topics: list[TopicData] = field(default_factory=list)  # []TopicData
-    leader_endpoints: list[LeaderEndpoint] = field(default_factory=list)  # []LeaderEndpoint, v1+, ignorable
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
 
-    NAME: ClassVar[str] = "BeginQuorumEpochRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 53
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "BeginQuorumEpochRequest"
+    TYPE = "request"
+    API_KEY = 53
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("ClusterId", "cluster_id", "string", (0, 1), nullable=(0, 1)),
         Field("VoterId", "voter_id", "int32", (1, 1), default=-1, ignorable=True, entity="brokerId"),
         Field("Topics", "topics", "struct", (0, 1), is_array=True, default=[], struct=TopicData),
@@ -174,6 +204,22 @@ class BeginQuorumEpochRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        cluster_id: str | None = None,  # string
+        voter_id: int = -1,  # int32, v1+, ignorable, brokerId
+        topics: list[TopicData] = UNSET,  # []TopicData
+        leader_endpoints: list[LeaderEndpoint] = UNSET,  # []LeaderEndpoint, v1+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is UNSET else topics
+        self.leader_endpoints = [] if leader_endpoints is UNSET else leader_endpoints
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_string if version >= 1 else wire.nullable_string)(self.cluster_id))
         if version >= 1:
@@ -186,17 +232,17 @@ class BeginQuorumEpochRequest(Message):
             for leader_endpoint in self.leader_endpoints:
                 leader_endpoint._write(put, version)
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BeginQuorumEpochRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.cluster_id, pos = (wire.read_compact_nullable_string if version >= 1 else wire.read_nullable_string)(buf, pos)
         if version >= 1:
             (self.voter_id,) = wire.unpack_int32(buf, pos)

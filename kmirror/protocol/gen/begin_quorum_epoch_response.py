@@ -6,45 +6,58 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ihii, pack_ihii = wire.fused("ihii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionData(Struct):
     """Part of BeginQuorumEpochResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
-    leader_id: int = 0  # int32, brokerId
-    leader_epoch: int = 0  # int32
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 1), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field("LeaderId", "leader_id", "int32", (0, 1), default=0, entity="brokerId"),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 1), default=0),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        leader_id: int = 0,  # int32, brokerId
+        leader_epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.partition_index,
             self.error_code,
@@ -60,17 +73,27 @@ class PartitionData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicData(Struct):
     """Part of BeginQuorumEpochResponse."""
 
-    topic_name: str = ""  # string, topicName
-    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+    __slots__ = ("topic_name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 1), default="", entity="topicName"),
         Field("Partitions", "partitions", "struct", (0, 1), is_array=True, default=[], struct=PartitionData),
     )
+
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        partitions: list[PartitionData] = UNSET,  # []PartitionData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 1 else wire.string)(self.topic_name))
@@ -78,17 +101,17 @@ class TopicData(Struct):
         for partition_data in self.partitions:
             partition_data._write(put, version)
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = (wire.read_compact_string if version >= 1 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 14)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
@@ -100,33 +123,44 @@ class TopicData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class NodeEndpoint(Struct):
     """Part of BeginQuorumEpochResponse, v1+."""
 
-    node_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("node_id", "host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("NodeId", "node_id", "int32", (1, 1), default=0, entity="brokerId", map_key=True),
         Field("Host", "host", "string", (1, 1), default=""),
         Field("Port", "port", "uint16", (1, 1), default=0),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.node_id))
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.node_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.host, pos = wire.read_compact_string(buf, pos)
@@ -139,21 +173,20 @@ class NodeEndpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BeginQuorumEpochResponse(Message):
     """BeginQuorumEpochResponse, versions 0-1."""
 
-    error_code: int = 0  # int16
-    topics: list[TopicData] = field(default_factory=list)  # []TopicData
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint, v1+, tag 0
+    __slots__ = ("error_code", "topics")
 
-    NAME: ClassVar[str] = "BeginQuorumEpochResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 53
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    node_endpoints = Tagged[list[NodeEndpoint]]("node_endpoints", list)
+
+    NAME = "BeginQuorumEpochResponse"
+    TYPE = "response"
+    API_KEY = 53
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field("Topics", "topics", "struct", (0, 1), is_array=True, default=[], struct=TopicData),
         Field(
@@ -169,34 +202,54 @@ class BeginQuorumEpochResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        topics: list[TopicData] = UNSET,  # []TopicData
+        node_endpoints: list[NodeEndpoint] = UNSET,  # []NodeEndpoint, v1+, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.topics = [] if topics is UNSET else topics
+        if node_endpoints is not UNSET:
+            self.node_endpoints = node_endpoints
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_count if version >= 1 else wire.count)(self.topics))
         for topic_data in self.topics:
             topic_data._write(put, version)
-        if version < 1 and self.node_endpoints:
+        if version < 1 and self._tagged and self.node_endpoints:
             raise wire.Unwritable
         if version >= 1:
-            tags: list[tuple[int, bytes]] = []
-            if self.node_endpoints:
-                body_0: list[wire.Chunk] = []
-                body_0.append(wire.compact_count(self.node_endpoints))
-                for node_endpoint in self.node_endpoints:
-                    node_endpoint._write(body_0.append, version)
-                tags.append((0, b"".join(body_0)))
-            wire.put_tags(put, tags, self.unknown_tags, 1)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.node_endpoints:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.node_endpoints))
+            for node_endpoint in self.node_endpoints:
+                node_endpoint._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BeginQuorumEpochResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)
-        self.node_endpoints = []
         if version >= 1:
             pos = self._read_tags(buf, pos, version)
         return self, pos

@@ -6,30 +6,49 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BeginTransactionRecord(Message):
     """BeginTransactionRecord, versions 0."""
 
-    name: str | None = None  # string, tag 0
+    __slots__ = ()
 
-    NAME: ClassVar[str] = "BeginTransactionRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 23
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    name = Tagged[str | None]("name", None)
+
+    NAME = "BeginTransactionRecord"
+    TYPE = "metadata"
+    API_KEY = 23
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), nullable=(0, 0), tagged=(0, 0), tag=0),
     )
 
+    def __init__(
+        self,
+        name: str | None = None,  # string, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        if name is not None:
+            self.name = name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.name is not None:
             tags.append((0, wire.compact_nullable_string(self.name)))
@@ -38,8 +57,7 @@ class BeginTransactionRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BeginTransactionRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
-        self.name = None
+        self._tagged = 0
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,35 +6,32 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iqqoo, pack_iqqoo = wire.fused("iqq??")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BrokerHeartbeatRequest(Message):
     """BrokerHeartbeatRequest, versions 0-2."""
 
-    broker_id: int = 0  # int32, brokerId
-    broker_epoch: int = -1  # int64
-    current_metadata_offset: int = 0  # int64
-    want_fence: bool = False  # bool
-    want_shut_down: bool = False  # bool
-    offline_log_dirs: list[Uuid] = field(default_factory=list)  # []uuid, v1+, tag 0
-    cordoned_log_dirs: list[Uuid] | None = None  # []uuid, v2+, tag 1
+    __slots__ = ("broker_id", "broker_epoch", "current_metadata_offset", "want_fence", "want_shut_down")
 
-    NAME: ClassVar[str] = "BrokerHeartbeatRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 63
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    offline_log_dirs = Tagged[list[Uuid]]("offline_log_dirs", list)
+    cordoned_log_dirs = Tagged[list[Uuid] | None]("cordoned_log_dirs", None)
+
+    NAME = "BrokerHeartbeatRequest"
+    TYPE = "request"
+    API_KEY = 63
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("BrokerId", "broker_id", "int32", (0, 2), default=0, entity="brokerId"),
         Field("BrokerEpoch", "broker_epoch", "int64", (0, 2), default=-1),
         Field("CurrentMetadataOffset", "current_metadata_offset", "int64", (0, 2), default=0),
@@ -62,6 +59,30 @@ class BrokerHeartbeatRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,  # int32, brokerId
+        broker_epoch: int = -1,  # int64
+        current_metadata_offset: int = 0,  # int64
+        want_fence: bool = False,  # bool
+        want_shut_down: bool = False,  # bool
+        offline_log_dirs: list[Uuid] = UNSET,  # []uuid, v1+, tag 0
+        cordoned_log_dirs: list[Uuid] | None = None,  # []uuid, v2+, tag 1
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.current_metadata_offset = current_metadata_offset
+        self.want_fence = want_fence
+        self.want_shut_down = want_shut_down
+        if offline_log_dirs is not UNSET:
+            self.offline_log_dirs = offline_log_dirs
+        if cordoned_log_dirs is not None:
+            self.cordoned_log_dirs = cordoned_log_dirs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iqqoo(
             self.broker_id,
@@ -70,10 +91,16 @@ class BrokerHeartbeatRequest(Message):
             self.want_fence,
             self.want_shut_down,
         ))
-        if version < 1 and self.offline_log_dirs:
+        if version < 1 and self._tagged and self.offline_log_dirs:
             raise wire.Unwritable
-        if version < 2 and self.cordoned_log_dirs is not None:
+        if version < 2 and self._tagged and self.cordoned_log_dirs is not None:
             raise wire.Unwritable
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if version >= 1 and self.offline_log_dirs:
             body_0: list[wire.Chunk] = []
@@ -92,7 +119,7 @@ class BrokerHeartbeatRequest(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerHeartbeatRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.broker_id,
             self.broker_epoch,
@@ -101,8 +128,6 @@ class BrokerHeartbeatRequest(Message):
             self.want_shut_down,
         ) = unpack_iqqoo(buf, pos)
         pos += 22
-        self.offline_log_dirs = []
-        self.cordoned_log_dirs = None
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

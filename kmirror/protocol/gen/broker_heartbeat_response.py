@@ -6,38 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ihooo, pack_ihooo = wire.fused("ih???")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BrokerHeartbeatResponse(Message):
     """BrokerHeartbeatResponse, versions 0-2."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    is_caught_up: bool = False  # bool
-    is_fenced: bool = True  # bool
-    should_shut_down: bool = False  # bool
+    __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down")
 
-    NAME: ClassVar[str] = "BrokerHeartbeatResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 63
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "BrokerHeartbeatResponse"
+    TYPE = "response"
+    API_KEY = 63
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
         Field("IsCaughtUp", "is_caught_up", "bool", (0, 2), default=False),
         Field("IsFenced", "is_fenced", "bool", (0, 2), default=True),
         Field("ShouldShutDown", "should_shut_down", "bool", (0, 2), default=False),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        is_caught_up: bool = False,  # bool
+        is_fenced: bool = True,  # bool
+        should_shut_down: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.is_caught_up = is_caught_up
+        self.is_fenced = is_fenced
+        self.should_shut_down = should_shut_down
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ihooo(
@@ -47,15 +61,15 @@ class BrokerHeartbeatResponse(Message):
             self.is_fenced,
             self.should_shut_down,
         ))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerHeartbeatResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.throttle_time_ms,
             self.error_code,

@@ -6,34 +6,34 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BrokerRegistrationChangeRecord(Message):
     """BrokerRegistrationChangeRecord, versions 0-3."""
 
-    broker_id: int = 0  # int32, brokerId
-    broker_epoch: int = 0  # int64
-    fenced: int = 0  # int8, tag 0
-    in_controlled_shutdown: int = 0  # int8, v1+, tag 1
-    log_dirs: list[Uuid] = field(default_factory=list)  # []uuid, v2+, tag 2
-    cordoned_log_dirs: list[Uuid] | None = None  # []uuid, v3+, tag 3
+    __slots__ = ("broker_id", "broker_epoch")
 
-    NAME: ClassVar[str] = "BrokerRegistrationChangeRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 17
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    fenced = Tagged[int]("fenced", 0)
+    in_controlled_shutdown = Tagged[int]("in_controlled_shutdown", 0)
+    log_dirs = Tagged[list[Uuid]]("log_dirs", list)
+    cordoned_log_dirs = Tagged[list[Uuid] | None]("cordoned_log_dirs", None)
+
+    NAME = "BrokerRegistrationChangeRecord"
+    TYPE = "metadata"
+    API_KEY = 17
+    MIN_VERSION = 0
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("BrokerId", "broker_id", "int32", (0, 3), default=0, entity="brokerId"),
         Field("BrokerEpoch", "broker_epoch", "int64", (0, 3), default=0),
         Field("Fenced", "fenced", "int8", (0, 3), tagged=(0, 3), tag=0, default=0),
@@ -59,14 +59,44 @@ class BrokerRegistrationChangeRecord(Message):
         ),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,  # int32, brokerId
+        broker_epoch: int = 0,  # int64
+        fenced: int = 0,  # int8, tag 0
+        in_controlled_shutdown: int = 0,  # int8, v1+, tag 1
+        log_dirs: list[Uuid] = UNSET,  # []uuid, v2+, tag 2
+        cordoned_log_dirs: list[Uuid] | None = None,  # []uuid, v3+, tag 3
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        if fenced != 0:
+            self.fenced = fenced
+        if in_controlled_shutdown != 0:
+            self.in_controlled_shutdown = in_controlled_shutdown
+        if log_dirs is not UNSET:
+            self.log_dirs = log_dirs
+        if cordoned_log_dirs is not None:
+            self.cordoned_log_dirs = cordoned_log_dirs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.broker_id, self.broker_epoch))
-        if version < 1 and self.in_controlled_shutdown:
+        if version < 1 and self._tagged and self.in_controlled_shutdown:
             raise wire.Unwritable
-        if version < 2 and self.log_dirs:
+        if version < 2 and self._tagged and self.log_dirs:
             raise wire.Unwritable
-        if version < 3 and self.cordoned_log_dirs is not None:
+        if version < 3 and self._tagged and self.cordoned_log_dirs is not None:
             raise wire.Unwritable
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.fenced:
             tags.append((0, wire.pack_int8(self.fenced)))
@@ -89,13 +119,9 @@ class BrokerRegistrationChangeRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerRegistrationChangeRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.broker_id, self.broker_epoch = unpack_iq(buf, pos)
         pos += 12
-        self.fenced = 0
-        self.in_controlled_shutdown = 0
-        self.log_dirs = []
-        self.cordoned_log_dirs = None
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,39 +6,50 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_do, pack_do = wire.fused("d?")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EntityData(Struct):
     """Part of ClientQuotaRecord."""
 
-    entity_type: str = ""  # string
-    entity_name: str | None = ""  # string
+    __slots__ = ("entity_type", "entity_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("EntityType", "entity_type", "string", (0, 0), default=""),
         Field("EntityName", "entity_name", "string", (0, 0), nullable=(0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        entity_type: str = "",  # string
+        entity_name: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.entity_type = entity_type
+        self.entity_name = entity_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.entity_type))
         put(wire.compact_nullable_string(self.entity_name))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EntityData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.entity_type, pos = wire.read_compact_string(buf, pos)
         self.entity_name, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
@@ -48,27 +59,39 @@ class EntityData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ClientQuotaRecord(Message):
     """ClientQuotaRecord, versions 0."""
 
-    entity: list[EntityData] = field(default_factory=list)  # []EntityData
-    key: str = ""  # string
-    value: float = 0.0  # float64
-    remove: bool = False  # bool
+    __slots__ = ("entity", "key", "value", "remove")
 
-    NAME: ClassVar[str] = "ClientQuotaRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 14
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ClientQuotaRecord"
+    TYPE = "metadata"
+    API_KEY = 14
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Entity", "entity", "struct", (0, 0), is_array=True, default=[], struct=EntityData),
         Field("Key", "key", "string", (0, 0), default=""),
         Field("Value", "value", "float64", (0, 0), default=0.0),
         Field("Remove", "remove", "bool", (0, 0), default=False),
     )
+
+    def __init__(
+        self,
+        entity: list[EntityData] = UNSET,  # []EntityData
+        key: str = "",  # string
+        value: float = 0.0,  # float64
+        remove: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.entity = [] if entity is UNSET else entity
+        self.key = key
+        self.value = value
+        self.remove = remove
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.entity))
@@ -76,15 +99,15 @@ class ClientQuotaRecord(Message):
             entity_data._write(put, version)
         put(wire.compact_string(self.key))
         put(pack_do(self.value, self.remove))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ClientQuotaRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.entity, pos = wire.read_structs(EntityData._read, buf, pos, n, version)
         self.key, pos = wire.read_compact_string(buf, pos)

@@ -6,25 +6,25 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iib, pack_iib = wire.fused("iib")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartitions(Struct):
     """Part of ConsumerGroupCurrentMemberAssignmentValue."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[int] = field(default_factory=list)  # []int32
-    assignment_epochs: list[int] | None = field(default_factory=list)  # []int32, tag 0
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    assignment_epochs = Tagged[list[int] | None]("assignment_epochs", list)
+
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
         Field(
@@ -40,10 +40,31 @@ class TopicPartitions(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[int] = UNSET,  # []int32
+        assignment_epochs: list[int] | None = UNSET,  # []int32, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if assignment_epochs is not UNSET:
+            self.assignment_epochs = assignment_epochs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if (self.assignment_epochs is None or len(self.assignment_epochs)):
             body_0: list[wire.Chunk] = []
@@ -55,11 +76,10 @@ class TopicPartitions(Struct):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
-        self.assignment_epochs = []
         pos = self._read_tags(buf, pos, version)
         return self, pos
 
@@ -78,23 +98,24 @@ class TopicPartitions(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
     """ConsumerGroupCurrentMemberAssignmentValue, versions 0."""
 
-    member_epoch: int = 0  # int32
-    previous_member_epoch: int = 0  # int32
-    state: int = 0  # int8
-    assigned_partitions: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
-    partitions_pending_revocation: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "assigned_partitions",
+        "partitions_pending_revocation",
+    )
 
-    NAME: ClassVar[str] = "ConsumerGroupCurrentMemberAssignmentValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 8
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupCurrentMemberAssignmentValue"
+    TYPE = "coordinator-value"
+    API_KEY = 8
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("MemberEpoch", "member_epoch", "int32", (0, 0), default=0),
         Field("PreviousMemberEpoch", "previous_member_epoch", "int32", (0, 0), default=0),
         Field("State", "state", "int8", (0, 0), default=0),
@@ -118,6 +139,24 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        member_epoch: int = 0,  # int32
+        previous_member_epoch: int = 0,  # int32
+        state: int = 0,  # int8
+        assigned_partitions: list[TopicPartitions] = UNSET,  # []TopicPartitions
+        partitions_pending_revocation: list[TopicPartitions] = UNSET,  # []TopicPartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        self.partitions_pending_revocation = [] if partitions_pending_revocation is UNSET else partitions_pending_revocation
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
         put(wire.compact_count(self.assigned_partitions))
@@ -126,15 +165,15 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message):
         put(wire.compact_count(self.partitions_pending_revocation))
         for topic_partitions in self.partitions_pending_revocation:
             topic_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupCurrentMemberAssignmentValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_epoch, self.previous_member_epoch, self.state = unpack_iib(buf, pos)
         pos += 9
         n, pos = wire.read_compact_count(buf, pos, 18)

@@ -6,45 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupDescribeRequest(Message):
     """ConsumerGroupDescribeRequest, versions 0-1."""
 
-    group_ids: list[str] = field(default_factory=list)  # []string, groupId
-    include_authorized_operations: bool = False  # bool
+    __slots__ = ("group_ids", "include_authorized_operations")
 
-    NAME: ClassVar[str] = "ConsumerGroupDescribeRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 69
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupDescribeRequest"
+    TYPE = "request"
+    API_KEY = 69
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupIds", "group_ids", "string", (0, 1), is_array=True, default=[], entity="groupId"),
         Field("IncludeAuthorizedOperations", "include_authorized_operations", "bool", (0, 1), default=False),
     )
+
+    def __init__(
+        self,
+        group_ids: list[str] = UNSET,  # []string, groupId
+        include_authorized_operations: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_ids = [] if group_ids is UNSET else group_ids
+        self.include_authorized_operations = include_authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.group_ids))
         for text in self.group_ids:
             put(wire.compact_string(text))
         put(wire.pack_bool(self.include_authorized_operations))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupDescribeRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.group_ids, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         (self.include_authorized_operations,) = wire.unpack_bool(buf, pos)

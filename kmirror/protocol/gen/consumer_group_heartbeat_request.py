@@ -6,39 +6,50 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartitions(Struct):
     """Part of ConsumerGroupHeartbeatRequest."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 1), default=Uuid.ZERO),
         Field("Partitions", "partitions", "int32", (0, 1), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -49,28 +60,29 @@ class TopicPartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupHeartbeatRequest(Message):
     """ConsumerGroupHeartbeatRequest, versions 0-1."""
 
-    group_id: str = ""  # string, groupId
-    member_id: str = ""  # string
-    member_epoch: int = 0  # int32
-    instance_id: str | None = None  # string
-    rack_id: str | None = None  # string
-    rebalance_timeout_ms: int = -1  # int32
-    subscribed_topic_names: list[str] | None = None  # []string, topicName
-    subscribed_topic_regex: str | None = None  # string, v1+
-    server_assignor: str | None = None  # string
-    topic_partitions: list[TopicPartitions] | None = None  # []TopicPartitions
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "member_epoch",
+        "instance_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "server_assignor",
+        "topic_partitions",
+    )
 
-    NAME: ClassVar[str] = "ConsumerGroupHeartbeatRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 68
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupHeartbeatRequest"
+    TYPE = "request"
+    API_KEY = 68
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 1), default="", entity="groupId"),
         Field("MemberId", "member_id", "string", (0, 1), default=""),
         Field("MemberEpoch", "member_epoch", "int32", (0, 1), default=0),
@@ -99,6 +111,34 @@ class ConsumerGroupHeartbeatRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        member_id: str = "",  # string
+        member_epoch: int = 0,  # int32
+        instance_id: str | None = None,  # string
+        rack_id: str | None = None,  # string
+        rebalance_timeout_ms: int = -1,  # int32
+        subscribed_topic_names: list[str] | None = None,  # []string, topicName
+        subscribed_topic_regex: str | None = None,  # string, v1+
+        server_assignor: str | None = None,  # string
+        topic_partitions: list[TopicPartitions] | None = None,  # []TopicPartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.subscribed_topic_names = subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.server_assignor = server_assignor
+        self.topic_partitions = topic_partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_string(self.member_id))
@@ -117,15 +157,15 @@ class ConsumerGroupHeartbeatRequest(Message):
         put(wire.compact_nullable_count(self.topic_partitions))
         for topic_partitions in self.topic_partitions or ():
             topic_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         self.member_id, pos = wire.read_compact_string(buf, pos)
         (self.member_epoch,) = wire.unpack_int32(buf, pos)

@@ -6,42 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartitions(Struct):
     """Part of ConsumerGroupHeartbeatResponse."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 1), default=Uuid.ZERO),
         Field("Partitions", "partitions", "int32", (0, 1), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -52,13 +63,12 @@ class TopicPartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Assignment(Struct):
     """Part of ConsumerGroupHeartbeatResponse."""
 
-    topic_partitions: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
+    __slots__ = ("topic_partitions",)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "TopicPartitions",
             "topic_partitions",
@@ -70,19 +80,29 @@ class Assignment(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartitions] = UNSET,  # []TopicPartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topic_partitions))
         for topic_partitions in self.topic_partitions:
             topic_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Assignment, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.topic_partitions, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
         if buf[pos]:
@@ -92,25 +112,26 @@ class Assignment(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupHeartbeatResponse(Message):
     """ConsumerGroupHeartbeatResponse, versions 0-1."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    member_id: str | None = None  # string
-    member_epoch: int = 0  # int32
-    heartbeat_interval_ms: int = 0  # int32
-    assignment: Assignment | None = None  # Assignment
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "member_id",
+        "member_epoch",
+        "heartbeat_interval_ms",
+        "assignment",
+    )
 
-    NAME: ClassVar[str] = "ConsumerGroupHeartbeatResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 68
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupHeartbeatResponse"
+    TYPE = "response"
+    API_KEY = 68
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 1), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 1), nullable=(0, 1)),
@@ -119,6 +140,28 @@ class ConsumerGroupHeartbeatResponse(Message):
         Field("HeartbeatIntervalMs", "heartbeat_interval_ms", "int32", (0, 1), default=0),
         Field("Assignment", "assignment", "struct", (0, 1), nullable=(0, 1), struct=Assignment),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        member_id: str | None = None,  # string
+        member_epoch: int = 0,  # int32
+        heartbeat_interval_ms: int = 0,  # int32
+        assignment: Assignment | None = None,  # Assignment
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.assignment = assignment
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
@@ -130,15 +173,15 @@ class ConsumerGroupHeartbeatResponse(Message):
         else:
             put(b"\x01")
             self.assignment._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupHeartbeatResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

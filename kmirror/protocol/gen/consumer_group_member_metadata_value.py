@@ -6,37 +6,48 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ClassicProtocol(Struct):
     """Part of ConsumerGroupMemberMetadataValue."""
 
-    name: str = ""  # string
-    metadata: bytes = b""  # bytes
+    __slots__ = ("name", "metadata")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default=""),
         Field("Metadata", "metadata", "bytes", (0, 0), default=b""),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        metadata: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.metadata = metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         wire.put_compact_bytes(put, self.metadata)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ClassicProtocol, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.metadata, pos = wire.read_compact_bytes(buf, pos)
         if buf[pos]:
@@ -46,14 +57,12 @@ class ClassicProtocol(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ClassicMemberMetadata(Struct):
     """Part of ConsumerGroupMemberMetadataValue."""
 
-    session_timeout_ms: int = 0  # int32
-    supported_protocols: list[ClassicProtocol] = field(default_factory=list)  # []ClassicProtocol
+    __slots__ = ("session_timeout_ms", "supported_protocols")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SessionTimeoutMs", "session_timeout_ms", "int32", (0, 0), default=0),
         Field(
             "SupportedProtocols",
@@ -66,20 +75,32 @@ class ClassicMemberMetadata(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        session_timeout_ms: int = 0,  # int32
+        supported_protocols: list[ClassicProtocol] = UNSET,  # []ClassicProtocol
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.session_timeout_ms = session_timeout_ms
+        self.supported_protocols = [] if supported_protocols is UNSET else supported_protocols
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.session_timeout_ms))
         put(wire.compact_count(self.supported_protocols))
         for classic_protocol in self.supported_protocols:
             classic_protocol._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ClassicMemberMetadata, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.session_timeout_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 3)
@@ -91,27 +112,29 @@ class ClassicMemberMetadata(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupMemberMetadataValue(Message):
     """ConsumerGroupMemberMetadataValue, versions 0."""
 
-    instance_id: str | None = ""  # string
-    rack_id: str | None = ""  # string
-    client_id: str = ""  # string
-    client_host: str = ""  # string
-    subscribed_topic_names: list[str] = field(default_factory=list)  # []string
-    subscribed_topic_regex: str | None = ""  # string
-    rebalance_timeout_ms: int = -1  # int32
-    server_assignor: str | None = ""  # string
-    classic_member_metadata: ClassicMemberMetadata | None = field(default_factory=ClassicMemberMetadata)  # ClassicMemberMetadata, tag 0
+    __slots__ = (
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "subscribed_topic_names",
+        "subscribed_topic_regex",
+        "rebalance_timeout_ms",
+        "server_assignor",
+    )
 
-    NAME: ClassVar[str] = "ConsumerGroupMemberMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 5
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    classic_member_metadata = Tagged[ClassicMemberMetadata | None]("classic_member_metadata", ClassicMemberMetadata)
+
+    NAME = "ConsumerGroupMemberMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 5
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("InstanceId", "instance_id", "string", (0, 0), nullable=(0, 0), default=""),
         Field("RackId", "rack_id", "string", (0, 0), nullable=(0, 0), default=""),
         Field("ClientId", "client_id", "string", (0, 0), default=""),
@@ -140,6 +163,33 @@ class ConsumerGroupMemberMetadataValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        instance_id: str | None = "",  # string
+        rack_id: str | None = "",  # string
+        client_id: str = "",  # string
+        client_host: str = "",  # string
+        subscribed_topic_names: list[str] = UNSET,  # []string
+        subscribed_topic_regex: str | None = "",  # string
+        rebalance_timeout_ms: int = -1,  # int32
+        server_assignor: str | None = "",  # string
+        classic_member_metadata: ClassicMemberMetadata | None = UNSET,  # ClassicMemberMetadata, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        self.subscribed_topic_regex = subscribed_topic_regex
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.server_assignor = server_assignor
+        if classic_member_metadata is not UNSET:
+            self.classic_member_metadata = classic_member_metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.instance_id))
         put(wire.compact_nullable_string(self.rack_id))
@@ -151,6 +201,12 @@ class ConsumerGroupMemberMetadataValue(Message):
         put(wire.compact_nullable_string(self.subscribed_topic_regex))
         put(wire.pack_int32(self.rebalance_timeout_ms))
         put(wire.compact_nullable_string(self.server_assignor))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.classic_member_metadata != ClassicMemberMetadata():
             body_0: list[wire.Chunk] = []
@@ -165,7 +221,7 @@ class ConsumerGroupMemberMetadataValue(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupMemberMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.instance_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.rack_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.client_id, pos = wire.read_compact_string(buf, pos)
@@ -176,7 +232,6 @@ class ConsumerGroupMemberMetadataValue(Message):
         (self.rebalance_timeout_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.server_assignor, pos = wire.read_compact_nullable_string(buf, pos)
-        self.classic_member_metadata = ClassicMemberMetadata()
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,33 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupMetadataValue(Message):
     """ConsumerGroupMetadataValue, versions 0."""
 
-    epoch: int = 0  # int32
-    metadata_hash: int = 0  # int64, tag 0
+    __slots__ = ("epoch",)
 
-    NAME: ClassVar[str] = "ConsumerGroupMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 3
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    metadata_hash = Tagged[int]("metadata_hash", 0)
+
+    NAME = "ConsumerGroupMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 3
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Epoch", "epoch", "int32", (0, 0), default=0),
         Field("MetadataHash", "metadata_hash", "int64", (0, 0), tagged=(0, 0), tag=0, default=0),
     )
 
+    def __init__(
+        self,
+        epoch: int = 0,  # int32
+        metadata_hash: int = 0,  # int64, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.epoch = epoch
+        if metadata_hash != 0:
+            self.metadata_hash = metadata_hash
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.epoch))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.metadata_hash:
             tags.append((0, wire.pack_int64(self.metadata_hash)))
@@ -41,10 +61,9 @@ class ConsumerGroupMetadataValue(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
-        self.metadata_hash = 0
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

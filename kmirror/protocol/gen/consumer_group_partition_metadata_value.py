@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionMetadata(Struct):
     """Part of ConsumerGroupPartitionMetadataValue."""
 
-    partition: int = 0  # int32
-    racks: list[str] = field(default_factory=list)  # []string
+    __slots__ = ("partition", "racks")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Partition", "partition", "int32", (0, 0), default=0),
         Field("Racks", "racks", "string", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        partition: int = 0,  # int32
+        racks: list[str] = UNSET,  # []string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition = partition
+        self.racks = [] if racks is UNSET else racks
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition))
         put(wire.compact_count(self.racks))
         for text in self.racks:
             put(wire.compact_string(text))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionMetadata, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 1)
@@ -51,16 +62,12 @@ class PartitionMetadata(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicMetadata(Struct):
     """Part of ConsumerGroupPartitionMetadataValue."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    topic_name: str = ""  # string
-    num_partitions: int = 0  # int32
-    partition_metadata: list[PartitionMetadata] = field(default_factory=list)  # []PartitionMetadata
+    __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("TopicName", "topic_name", "string", (0, 0), default=""),
         Field("NumPartitions", "num_partitions", "int32", (0, 0), default=0),
@@ -75,6 +82,22 @@ class TopicMetadata(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        topic_name: str = "",  # string
+        num_partitions: int = 0,  # int32
+        partition_metadata: list[PartitionMetadata] = UNSET,  # []PartitionMetadata
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        self.num_partitions = num_partitions
+        self.partition_metadata = [] if partition_metadata is UNSET else partition_metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_string(self.topic_name))
@@ -82,15 +105,15 @@ class TopicMetadata(Struct):
         put(wire.compact_count(self.partition_metadata))
         for partition_metadata in self.partition_metadata:
             partition_metadata._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicMetadata, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         (self.num_partitions,) = wire.unpack_int32(buf, pos)
@@ -104,35 +127,44 @@ class TopicMetadata(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupPartitionMetadataValue(Message):
     """ConsumerGroupPartitionMetadataValue, versions 0."""
 
-    topics: list[TopicMetadata] = field(default_factory=list)  # []TopicMetadata
+    __slots__ = ("topics",)
 
-    NAME: ClassVar[str] = "ConsumerGroupPartitionMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 4
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupPartitionMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 4
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicMetadata),
     )
+
+    def __init__(
+        self,
+        topics: list[TopicMetadata] = UNSET,  # []TopicMetadata
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topics))
         for topic_metadata in self.topics:
             topic_metadata._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupPartitionMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 23)
         self.topics, pos = wire.read_structs(TopicMetadata._read, buf, pos, n, version)
         if buf[pos]:

@@ -6,49 +6,61 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qq, pack_qq = wire.fused("qq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupRegularExpressionValue(Message):
     """ConsumerGroupRegularExpressionValue, versions 0."""
 
-    topics: list[str] = field(default_factory=list)  # []string
-    version: int = 0  # int64
-    timestamp: int = 0  # int64
+    __slots__ = ("topics", "version", "timestamp")
 
-    NAME: ClassVar[str] = "ConsumerGroupRegularExpressionValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 16
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupRegularExpressionValue"
+    TYPE = "coordinator-value"
+    API_KEY = 16
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Topics", "topics", "string", (0, 0), is_array=True, default=[]),
         Field("Version", "version", "int64", (0, 0), default=0),
         Field("Timestamp", "timestamp", "int64", (0, 0), default=0),
     )
+
+    def __init__(
+        self,
+        topics: list[str] = UNSET,  # []string
+        version: int = 0,  # int64
+        timestamp: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        self.version = version
+        self.timestamp = timestamp
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topics))
         for text in self.topics:
             put(wire.compact_string(text))
         put(pack_qq(self.version, self.timestamp))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupRegularExpressionValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.topics, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         self.version, self.timestamp = unpack_qq(buf, pos)

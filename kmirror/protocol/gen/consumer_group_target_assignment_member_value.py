@@ -6,39 +6,50 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartition(Struct):
     """Part of ConsumerGroupTargetAssignmentMemberValue."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -49,19 +60,18 @@ class TopicPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupTargetAssignmentMemberValue(Message):
     """ConsumerGroupTargetAssignmentMemberValue, versions 0."""
 
-    topic_partitions: list[TopicPartition] = field(default_factory=list)  # []TopicPartition
+    __slots__ = ("topic_partitions",)
 
-    NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMemberValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 7
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupTargetAssignmentMemberValue"
+    TYPE = "coordinator-value"
+    API_KEY = 7
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "TopicPartitions",
             "topic_partitions",
@@ -73,19 +83,29 @@ class ConsumerGroupTargetAssignmentMemberValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        topic_partitions: list[TopicPartition] = UNSET,  # []TopicPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topic_partitions))
         for topic_partition in self.topic_partitions:
             topic_partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMemberValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.topic_partitions, pos = wire.read_structs(TopicPartition._read, buf, pos, n, version)
         if buf[pos]:

@@ -6,37 +6,47 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerGroupTargetAssignmentMetadataKey(Message):
     """ConsumerGroupTargetAssignmentMetadataKey, versions 0."""
 
-    group_id: str = ""  # string
+    __slots__ = ("group_id",)
 
-    NAME: ClassVar[str] = "ConsumerGroupTargetAssignmentMetadataKey"
-    TYPE: ClassVar[str] = "coordinator-key"
-    API_KEY: ClassVar[int | None] = 6
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = None
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerGroupTargetAssignmentMetadataKey"
+    TYPE = "coordinator-key"
+    API_KEY = 6
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = None
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.string(self.group_id))
-        if self.unknown_tags:
+        if self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerGroupTargetAssignmentMetadataKey, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_string(buf, pos)
         return self, pos

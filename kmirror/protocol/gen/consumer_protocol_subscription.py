@@ -6,59 +6,65 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartition(Struct):
     """Part of ConsumerProtocolSubscription, v1+."""
 
-    topic: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (1, 3), default="", entity="topicName", map_key=True),
         Field("Partitions", "partitions", "int32", (1, 3), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.string(self.topic))
         put(wire.count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
+        if self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = wire.read_string(buf, pos)
         n, pos = wire.read_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConsumerProtocolSubscription(Message):
     """ConsumerProtocolSubscription, versions 0-3."""
 
-    topics: list[str] = field(default_factory=list)  # []string
-    user_data: bytes | None = None  # bytes
-    owned_partitions: list[TopicPartition] = field(default_factory=list)  # []TopicPartition, v1+, ignorable
-    generation_id: int = -1  # int32, v2+, ignorable
-    rack_id: str | None = None  # string, v3+, ignorable
+    __slots__ = ("topics", "user_data", "owned_partitions", "generation_id", "rack_id")
 
-    NAME: ClassVar[str] = "ConsumerProtocolSubscription"
-    TYPE: ClassVar[str] = "data"
-    API_KEY: ClassVar[int | None] = None
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = None
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ConsumerProtocolSubscription"
+    TYPE = "data"
+    API_KEY = None
+    MIN_VERSION = 0
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = None
+    FIELDS = (
         Field("Topics", "topics", "string", (0, 3), is_array=True, default=[]),
         Field("UserData", "user_data", "bytes", (0, 3), nullable=(0, 3)),
         Field(
@@ -75,6 +81,24 @@ class ConsumerProtocolSubscription(Message):
         Field("RackId", "rack_id", "string", (3, 3), nullable=(3, 3), ignorable=True),
     )
 
+    def __init__(
+        self,
+        topics: list[str] = UNSET,  # []string
+        user_data: bytes | None = None,  # bytes
+        owned_partitions: list[TopicPartition] = UNSET,  # []TopicPartition, v1+, ignorable
+        generation_id: int = -1,  # int32, v2+, ignorable
+        rack_id: str | None = None,  # string, v3+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        self.user_data = user_data
+        self.owned_partitions = [] if owned_partitions is UNSET else owned_partitions
+        self.generation_id = generation_id
+        self.rack_id = rack_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.count(self.topics))
         for text in self.topics:
@@ -88,13 +112,13 @@ class ConsumerProtocolSubscription(Message):
             put(wire.pack_int32(self.generation_id))
         if version >= 3:
             put(wire.nullable_string(self.rack_id))
-        if self.unknown_tags:
+        if self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConsumerProtocolSubscription, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_count(buf, pos, 2)
         self.topics, pos = wire.read_many(wire.read_string, buf, pos, n)
         self.user_data, pos = wire.read_nullable_bytes(buf, pos)

@@ -6,46 +6,59 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_Hh, pack_Hh = wire.fused("Hh")
 unpack_hh, pack_hh = wire.fused("hh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Listener(Struct):
     """Part of ControllerRegistrationRequest."""
 
-    name: str = ""  # string
-    host: str = ""  # string
-    port: int = 0  # uint16
-    security_protocol: int = 0  # int16
+    __slots__ = ("name", "host", "port", "security_protocol")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", map_key=True),
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "uint16", (0, 0), default=0),
         Field("SecurityProtocol", "security_protocol", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        security_protocol: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_string(self.host))
         put(pack_Hh(self.port, self.security_protocol))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Listener, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.host, pos = wire.read_compact_string(buf, pos)
         self.port, self.security_protocol = unpack_Hh(buf, pos)
@@ -57,32 +70,43 @@ class Listener(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Feature(Struct):
     """Part of ControllerRegistrationRequest."""
 
-    name: str = ""  # string
-    min_supported_version: int = 0  # int16
-    max_supported_version: int = 0  # int16
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", map_key=True),
         Field("MinSupportedVersion", "min_supported_version", "int16", (0, 0), default=0),
         Field("MaxSupportedVersion", "max_supported_version", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        min_supported_version: int = 0,  # int16
+        max_supported_version: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(pack_hh(self.min_supported_version, self.max_supported_version))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Feature, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.min_supported_version, self.max_supported_version = unpack_hh(buf, pos)
         pos += 4
@@ -93,29 +117,42 @@ class Feature(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ControllerRegistrationRequest(Message):
     """ControllerRegistrationRequest, versions 0."""
 
-    controller_id: int = 0  # int32
-    incarnation_id: Uuid = Uuid.ZERO  # uuid
-    zk_migration_ready: bool = False  # bool
-    listeners: list[Listener] = field(default_factory=list)  # []Listener
-    features: list[Feature] = field(default_factory=list)  # []Feature
+    __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "listeners", "features")
 
-    NAME: ClassVar[str] = "ControllerRegistrationRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 70
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ControllerRegistrationRequest"
+    TYPE = "request"
+    API_KEY = 70
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ControllerId", "controller_id", "int32", (0, 0), default=0),
         Field("IncarnationId", "incarnation_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("ZkMigrationReady", "zk_migration_ready", "bool", (0, 0), default=False),
         Field("Listeners", "listeners", "struct", (0, 0), is_array=True, default=[], struct=Listener),
         Field("Features", "features", "struct", (0, 0), is_array=True, default=[], struct=Feature),
     )
+
+    def __init__(
+        self,
+        controller_id: int = 0,  # int32
+        incarnation_id: Uuid = Uuid.ZERO,  # uuid
+        zk_migration_ready: bool = False,  # bool
+        listeners: list[Listener] = UNSET,  # []Listener
+        features: list[Feature] = UNSET,  # []Feature
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.controller_id = controller_id
+        self.incarnation_id = incarnation_id
+        self.zk_migration_ready = zk_migration_ready
+        self.listeners = [] if listeners is UNSET else listeners
+        self.features = [] if features is UNSET else features
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.controller_id))
@@ -127,15 +164,15 @@ class ControllerRegistrationRequest(Message):
         put(wire.compact_count(self.features))
         for feature in self.features:
             feature._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ControllerRegistrationRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.controller_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.incarnation_id, pos = wire.read_uuid(buf, pos)

@@ -6,28 +6,30 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_bb, pack_bb = wire.fused("bb")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AclCreation(Struct):
     """Part of CreateAclsRequest."""
 
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    resource_pattern_type: int = 3  # int8
-    principal: str = ""  # string
-    host: str = ""  # string
-    operation: int = 0  # int8
-    permission_type: int = 0  # int8
+    __slots__ = (
+        "resource_type",
+        "resource_name",
+        "resource_pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ResourceType", "resource_type", "int8", (1, 3), default=0),
         Field("ResourceName", "resource_name", "string", (1, 3), default=""),
         Field("ResourcePatternType", "resource_pattern_type", "int8", (1, 3), default=3),
@@ -37,6 +39,28 @@ class AclCreation(Struct):
         Field("PermissionType", "permission_type", "int8", (1, 3), default=0),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        resource_pattern_type: int = 3,  # int8
+        principal: str = "",  # string
+        host: str = "",  # string
+        operation: int = 0,  # int8
+        permission_type: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.resource_pattern_type = resource_pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int8(self.resource_type))
         put((wire.compact_string if version >= 2 else wire.string)(self.resource_name))
@@ -45,17 +69,17 @@ class AclCreation(Struct):
         put((wire.compact_string if version >= 2 else wire.string)(self.host))
         put(pack_bb(self.operation, self.permission_type))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AclCreation, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.resource_type,) = wire.unpack_int8(buf, pos)
         pos += 1
         self.resource_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
@@ -73,38 +97,47 @@ class AclCreation(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreateAclsRequest(Message):
     """CreateAclsRequest, versions 1-3."""
 
-    creations: list[AclCreation] = field(default_factory=list)  # []AclCreation
+    __slots__ = ("creations",)
 
-    NAME: ClassVar[str] = "CreateAclsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 30
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "CreateAclsRequest"
+    TYPE = "request"
+    API_KEY = 30
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("Creations", "creations", "struct", (1, 3), is_array=True, default=[], struct=AclCreation),
     )
+
+    def __init__(
+        self,
+        creations: list[AclCreation] = UNSET,  # []AclCreation
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.creations = [] if creations is UNSET else creations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 2 else wire.count)(self.creations))
         for acl_creation in self.creations:
             acl_creation._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreateAclsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 8)
         self.creations, pos = wire.read_structs(AclCreation._read, buf, pos, n, version)
         if version >= 2:

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreatableRenewers(Struct):
     """Part of CreateDelegationTokenRequest."""
 
-    principal_type: str = ""  # string
-    principal_name: str = ""  # string
+    __slots__ = ("principal_type", "principal_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PrincipalType", "principal_type", "string", (1, 3), default=""),
         Field("PrincipalName", "principal_name", "string", (1, 3), default=""),
     )
+
+    def __init__(
+        self,
+        principal_type: str = "",  # string
+        principal_name: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_type))
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_name))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableRenewers, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.principal_type, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.principal_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         if version >= 2:
@@ -50,27 +61,39 @@ class CreatableRenewers(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreateDelegationTokenRequest(Message):
     """CreateDelegationTokenRequest, versions 1-3."""
 
-    owner_principal_type: str | None = ""  # string, v3+
-    owner_principal_name: str | None = ""  # string, v3+
-    renewers: list[CreatableRenewers] = field(default_factory=list)  # []CreatableRenewers
-    max_lifetime_ms: int = 0  # int64
+    __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms")
 
-    NAME: ClassVar[str] = "CreateDelegationTokenRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 38
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "CreateDelegationTokenRequest"
+    TYPE = "request"
+    API_KEY = 38
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("OwnerPrincipalType", "owner_principal_type", "string", (3, 3), nullable=(3, 3), default=""),
         Field("OwnerPrincipalName", "owner_principal_name", "string", (3, 3), nullable=(3, 3), default=""),
         Field("Renewers", "renewers", "struct", (1, 3), is_array=True, default=[], struct=CreatableRenewers),
         Field("MaxLifetimeMs", "max_lifetime_ms", "int64", (1, 3), default=0),
     )
+
+    def __init__(
+        self,
+        owner_principal_type: str | None = "",  # string, v3+
+        owner_principal_name: str | None = "",  # string, v3+
+        renewers: list[CreatableRenewers] = UNSET,  # []CreatableRenewers
+        max_lifetime_ms: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.owner_principal_type = owner_principal_type
+        self.owner_principal_name = owner_principal_name
+        self.renewers = [] if renewers is UNSET else renewers
+        self.max_lifetime_ms = max_lifetime_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 3:
@@ -86,17 +109,17 @@ class CreateDelegationTokenRequest(Message):
             creatable_renewers._write(put, version)
         put(wire.pack_int64(self.max_lifetime_ms))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreateDelegationTokenRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 3:
             self.owner_principal_type, pos = wire.read_compact_nullable_string(buf, pos)
         else:

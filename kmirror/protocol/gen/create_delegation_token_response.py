@@ -6,38 +6,40 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qqq, pack_qqq = wire.fused("qqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreateDelegationTokenResponse(Message):
     """CreateDelegationTokenResponse, versions 1-3."""
 
-    error_code: int = 0  # int16
-    principal_type: str = ""  # string
-    principal_name: str = ""  # string
-    token_requester_principal_type: str = ""  # string, v3+
-    token_requester_principal_name: str = ""  # string, v3+
-    issue_timestamp_ms: int = 0  # int64
-    expiry_timestamp_ms: int = 0  # int64
-    max_timestamp_ms: int = 0  # int64
-    token_id: str = ""  # string
-    hmac: bytes = b""  # bytes
-    throttle_time_ms: int = 0  # int32
+    __slots__ = (
+        "error_code",
+        "principal_type",
+        "principal_name",
+        "token_requester_principal_type",
+        "token_requester_principal_name",
+        "issue_timestamp_ms",
+        "expiry_timestamp_ms",
+        "max_timestamp_ms",
+        "token_id",
+        "hmac",
+        "throttle_time_ms",
+    )
 
-    NAME: ClassVar[str] = "CreateDelegationTokenResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 38
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "CreateDelegationTokenResponse"
+    TYPE = "response"
+    API_KEY = 38
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (1, 3), default=0),
         Field("PrincipalType", "principal_type", "string", (1, 3), default=""),
         Field("PrincipalName", "principal_name", "string", (1, 3), default=""),
@@ -50,6 +52,36 @@ class CreateDelegationTokenResponse(Message):
         Field("Hmac", "hmac", "bytes", (1, 3), default=b""),
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 3), default=0),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        principal_type: str = "",  # string
+        principal_name: str = "",  # string
+        token_requester_principal_type: str = "",  # string, v3+
+        token_requester_principal_name: str = "",  # string, v3+
+        issue_timestamp_ms: int = 0,  # int64
+        expiry_timestamp_ms: int = 0,  # int64
+        max_timestamp_ms: int = 0,  # int64
+        token_id: str = "",  # string
+        hmac: bytes = b"",  # bytes
+        throttle_time_ms: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        self.token_requester_principal_type = token_requester_principal_type
+        self.token_requester_principal_name = token_requester_principal_name
+        self.issue_timestamp_ms = issue_timestamp_ms
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.max_timestamp_ms = max_timestamp_ms
+        self.token_id = token_id
+        self.hmac = hmac
+        self.throttle_time_ms = throttle_time_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -68,17 +100,17 @@ class CreateDelegationTokenResponse(Message):
         (wire.put_compact_bytes if version >= 2 else wire.put_bytes)(put, self.hmac)
         put(wire.pack_int32(self.throttle_time_ms))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreateDelegationTokenResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.principal_type, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)

@@ -6,45 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_io, pack_io = wire.fused("i?")
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreatableReplicaAssignment(Struct):
     """Part of CreateTopicsRequest."""
 
-    partition_index: int = 0  # int32
-    broker_ids: list[int] = field(default_factory=list)  # []int32, brokerId
+    __slots__ = ("partition_index", "broker_ids")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (2, 8), default=0, map_key=True),
         Field("BrokerIds", "broker_ids", "int32", (2, 8), is_array=True, default=[], entity="brokerId"),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        broker_ids: list[int] = UNSET,  # []int32, brokerId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.broker_ids = [] if broker_ids is UNSET else broker_ids
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
         put((wire.compact_count if version >= 5 else wire.count)(self.broker_ids))
         put(wire.numbers(self.broker_ids, "i"))
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableReplicaAssignment, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 5 else wire.read_count)(buf, pos, 4)
@@ -57,33 +68,43 @@ class CreatableReplicaAssignment(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreatableTopicConfig(Struct):
     """Part of CreateTopicsRequest."""
 
-    name: str = ""  # string
-    value: str | None = ""  # string
+    __slots__ = ("name", "value")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (2, 8), default="", map_key=True),
         Field("Value", "value", "string", (2, 8), nullable=(2, 8), default=""),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string
+        value: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.value = value
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 5 else wire.string)(self.name))
         put((wire.compact_nullable_string if version >= 5 else wire.nullable_string)(self.value))
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableTopicConfig, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
         self.value, pos = (wire.read_compact_nullable_string if version >= 5 else wire.read_nullable_string)(buf, pos)
         if version >= 5:
@@ -94,28 +115,37 @@ class CreatableTopicConfig(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MirrorInfo(Struct):
     """Part of CreateTopicsRequest, v8+."""
 
-    # Id of the topic in the source cluster, to be kept here.
-    topic_id: Uuid = Uuid.ZERO  # uuid
+    __slots__ = ("topic_id",)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (8, 8), default=Uuid.ZERO),
     )
 
+    def __init__(
+        self,
+        # Id of the topic in the source cluster, to be kept here.
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MirrorInfo, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         if buf[pos]:
             pos = wire.read_unknown_tags(self, buf, pos)
@@ -124,19 +154,12 @@ class MirrorInfo(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreatableTopic(Struct):
     """Part of CreateTopicsRequest."""
 
-    name: str = ""  # string, topicName
-    num_partitions: int = 0  # int32
-    replication_factor: int = 0  # int16
-    assignments: list[CreatableReplicaAssignment] = field(default_factory=list)  # []CreatableReplicaAssignment
-    configs: list[CreatableTopicConfig] = field(default_factory=list)  # []CreatableTopicConfig
-    # Set when the topic is made for a mirror.
-    mirror_info: MirrorInfo | None = None  # MirrorInfo, v8+, ignorable
+    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs", "mirror_info")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (2, 8), default="", entity="topicName", map_key=True),
         Field("NumPartitions", "num_partitions", "int32", (2, 8), default=0),
         Field("ReplicationFactor", "replication_factor", "int16", (2, 8), default=0),
@@ -161,6 +184,27 @@ class CreatableTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        num_partitions: int = 0,  # int32
+        replication_factor: int = 0,  # int16
+        assignments: list[CreatableReplicaAssignment] = UNSET,  # []CreatableReplicaAssignment
+        configs: list[CreatableTopicConfig] = UNSET,  # []CreatableTopicConfig
+        # Set when the topic is made for a mirror.
+        mirror_info: MirrorInfo | None = None,  # MirrorInfo, v8+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.assignments = [] if assignments is UNSET else assignments
+        self.configs = [] if configs is UNSET else configs
+        self.mirror_info = mirror_info
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 5 else wire.string)(self.name))
         put(pack_ih(self.num_partitions, self.replication_factor))
@@ -177,17 +221,17 @@ class CreatableTopic(Struct):
                 put(b"\x01")
                 self.mirror_info._write(put, version)
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
         self.num_partitions, self.replication_factor = unpack_ih(buf, pos)
         pos += 6
@@ -212,25 +256,36 @@ class CreatableTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreateTopicsRequest(Message):
     """CreateTopicsRequest, versions 2-8."""
 
-    topics: list[CreatableTopic] = field(default_factory=list)  # []CreatableTopic
-    timeout_ms: int = 60000  # int32
-    validate_only: bool = False  # bool
+    __slots__ = ("topics", "timeout_ms", "validate_only")
 
-    NAME: ClassVar[str] = "CreateTopicsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 19
-    MIN_VERSION: ClassVar[int] = 2
-    MAX_VERSION: ClassVar[int] = 8
-    FLEXIBLE_FROM: ClassVar[int | None] = 5
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "CreateTopicsRequest"
+    TYPE = "request"
+    API_KEY = 19
+    MIN_VERSION = 2
+    MAX_VERSION = 8
+    FLEXIBLE_FROM = 5
+    FIELDS = (
         Field("Topics", "topics", "struct", (2, 8), is_array=True, default=[], struct=CreatableTopic),
         Field("timeoutMs", "timeout_ms", "int32", (2, 8), default=60000),
         Field("validateOnly", "validate_only", "bool", (2, 8), default=False),
     )
+
+    def __init__(
+        self,
+        topics: list[CreatableTopic] = UNSET,  # []CreatableTopic
+        timeout_ms: int = 60000,  # int32
+        validate_only: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        self.timeout_ms = timeout_ms
+        self.validate_only = validate_only
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 5 else wire.count)(self.topics))
@@ -238,17 +293,17 @@ class CreateTopicsRequest(Message):
             creatable_topic._write(put, version)
         put(pack_io(self.timeout_ms, self.validate_only))
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreateTopicsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 5 else wire.read_count)(buf, pos, 10)
         self.topics, pos = wire.read_structs(CreatableTopic._read, buf, pos, n, version)
         self.timeout_ms, self.validate_only = unpack_io(buf, pos)

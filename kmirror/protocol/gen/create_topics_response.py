@@ -6,28 +6,24 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_obo, pack_obo = wire.fused("?b?")
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreatableTopicConfigs(Struct):
     """Part of CreateTopicsResponse, v5+."""
 
-    name: str = ""  # string
-    value: str | None = ""  # string
-    read_only: bool = False  # bool
-    config_source: int = -1  # int8, ignorable
-    is_sensitive: bool = False  # bool
+    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (5, 8), default=""),
         Field("Value", "value", "string", (5, 8), nullable=(5, 8), default=""),
         Field("ReadOnly", "read_only", "bool", (5, 8), default=False),
@@ -35,19 +31,37 @@ class CreatableTopicConfigs(Struct):
         Field("IsSensitive", "is_sensitive", "bool", (5, 8), default=False),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        value: str | None = "",  # string
+        read_only: bool = False,  # bool
+        config_source: int = -1,  # int8, ignorable
+        is_sensitive: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_nullable_string(self.value))
         put(pack_obo(self.read_only, self.config_source, self.is_sensitive))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableTopicConfigs, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_nullable_string(buf, pos)
         self.read_only, self.config_source, self.is_sensitive = unpack_obo(buf, pos)
@@ -59,20 +73,22 @@ class CreatableTopicConfigs(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreatableTopicResult(Struct):
     """Part of CreateTopicsResponse."""
 
-    name: str = ""  # string, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v7+, ignorable
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string, ignorable
-    topic_config_error_code: int = 0  # int16, v5+, tag 0, ignorable
-    num_partitions: int = -1  # int32, v5+, ignorable
-    replication_factor: int = -1  # int16, v5+, ignorable
-    configs: list[CreatableTopicConfigs] | None = field(default_factory=list)  # []CreatableTopicConfigs, v5+, ignorable
+    __slots__ = (
+        "name",
+        "topic_id",
+        "error_code",
+        "error_message",
+        "num_partitions",
+        "replication_factor",
+        "configs",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    topic_config_error_code = Tagged[int]("topic_config_error_code", 0)
+
+    FIELDS = (
         Field("Name", "name", "string", (2, 8), default="", entity="topicName", map_key=True),
         Field("TopicId", "topic_id", "uuid", (7, 8), default=Uuid.ZERO, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (2, 8), default=0),
@@ -102,6 +118,31 @@ class CreatableTopicResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v7+, ignorable
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string, ignorable
+        topic_config_error_code: int = 0,  # int16, v5+, tag 0, ignorable
+        num_partitions: int = -1,  # int32, v5+, ignorable
+        replication_factor: int = -1,  # int16, v5+, ignorable
+        configs: list[CreatableTopicConfigs] | None = UNSET,  # []CreatableTopicConfigs, v5+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+        self.num_partitions = num_partitions
+        self.replication_factor = replication_factor
+        self.configs = [] if configs is UNSET else configs
+        if topic_config_error_code != 0:
+            self.topic_config_error_code = topic_config_error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 5 else wire.string)(self.name))
         if version >= 7:
@@ -115,17 +156,23 @@ class CreatableTopicResult(Struct):
             for creatable_topic_configs in self.configs or ():
                 creatable_topic_configs._write(put, version)
         if version >= 5:
-            tags: list[tuple[int, bytes]] = []
-            if self.topic_config_error_code:
-                tags.append((0, wire.pack_int16(self.topic_config_error_code)))
-            wire.put_tags(put, tags, self.unknown_tags, 1)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.topic_config_error_code:
+            tags.append((0, wire.pack_int16(self.topic_config_error_code)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreatableTopicResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
         if version >= 7:
             self.topic_id, pos = wire.read_uuid(buf, pos)
@@ -148,7 +195,6 @@ class CreatableTopicResult(Struct):
                 self.configs, pos = wire.read_structs(CreatableTopicConfigs._read, buf, pos, n, version)
         else:
             self.configs = []
-        self.topic_config_error_code = 0
         if version >= 5:
             pos = self._read_tags(buf, pos, version)
         return self, pos
@@ -165,23 +211,33 @@ class CreatableTopicResult(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CreateTopicsResponse(Message):
     """CreateTopicsResponse, versions 2-8."""
 
-    throttle_time_ms: int = 0  # int32, ignorable
-    topics: list[CreatableTopicResult] = field(default_factory=list)  # []CreatableTopicResult
+    __slots__ = ("throttle_time_ms", "topics")
 
-    NAME: ClassVar[str] = "CreateTopicsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 19
-    MIN_VERSION: ClassVar[int] = 2
-    MAX_VERSION: ClassVar[int] = 8
-    FLEXIBLE_FROM: ClassVar[int | None] = 5
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "CreateTopicsResponse"
+    TYPE = "response"
+    API_KEY = 19
+    MIN_VERSION = 2
+    MAX_VERSION = 8
+    FLEXIBLE_FROM = 5
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 8), default=0, ignorable=True),
         Field("Topics", "topics", "struct", (2, 8), is_array=True, default=[], struct=CreatableTopicResult),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, ignorable
+        topics: list[CreatableTopicResult] = UNSET,  # []CreatableTopicResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
@@ -189,17 +245,17 @@ class CreateTopicsResponse(Message):
         for creatable_topic_result in self.topics:
             creatable_topic_result._write(put, version)
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CreateTopicsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 5 else wire.read_count)(buf, pos, 6)

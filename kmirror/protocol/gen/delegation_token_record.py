@@ -6,34 +6,36 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qqq, pack_qqq = wire.fused("qqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DelegationTokenRecord(Message):
     """DelegationTokenRecord, versions 0."""
 
-    owner: str = ""  # string
-    requester: str = ""  # string
-    renewers: list[str] = field(default_factory=list)  # []string
-    issue_timestamp: int = 0  # int64
-    max_timestamp: int = 0  # int64
-    expiration_timestamp: int = 0  # int64
-    token_id: str = ""  # string
+    __slots__ = (
+        "owner",
+        "requester",
+        "renewers",
+        "issue_timestamp",
+        "max_timestamp",
+        "expiration_timestamp",
+        "token_id",
+    )
 
-    NAME: ClassVar[str] = "DelegationTokenRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 10
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DelegationTokenRecord"
+    TYPE = "metadata"
+    API_KEY = 10
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Owner", "owner", "string", (0, 0), default=""),
         Field("Requester", "requester", "string", (0, 0), default=""),
         Field("Renewers", "renewers", "string", (0, 0), is_array=True, default=[]),
@@ -43,6 +45,28 @@ class DelegationTokenRecord(Message):
         Field("TokenId", "token_id", "string", (0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        owner: str = "",  # string
+        requester: str = "",  # string
+        renewers: list[str] = UNSET,  # []string
+        issue_timestamp: int = 0,  # int64
+        max_timestamp: int = 0,  # int64
+        expiration_timestamp: int = 0,  # int64
+        token_id: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.owner = owner
+        self.requester = requester
+        self.renewers = [] if renewers is UNSET else renewers
+        self.issue_timestamp = issue_timestamp
+        self.max_timestamp = max_timestamp
+        self.expiration_timestamp = expiration_timestamp
+        self.token_id = token_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.owner))
         put(wire.compact_string(self.requester))
@@ -51,15 +75,15 @@ class DelegationTokenRecord(Message):
             put(wire.compact_string(text))
         put(pack_qqq(self.issue_timestamp, self.max_timestamp, self.expiration_timestamp))
         put(wire.compact_string(self.token_id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DelegationTokenRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.owner, pos = wire.read_compact_string(buf, pos)
         self.requester, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 1)

@@ -6,30 +6,32 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_bb, pack_bb = wire.fused("bb")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteAclsMatchingAcl(Struct):
     """Part of DeleteAclsResponse."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    pattern_type: int = 3  # int8
-    principal: str = ""  # string
-    host: str = ""  # string
-    operation: int = 0  # int8
-    permission_type: int = 0  # int8
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+        "pattern_type",
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (1, 3), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 3), nullable=(1, 3), default=""),
         Field("ResourceType", "resource_type", "int8", (1, 3), default=0),
@@ -41,6 +43,32 @@ class DeleteAclsMatchingAcl(Struct):
         Field("PermissionType", "permission_type", "int8", (1, 3), default=0),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        pattern_type: int = 3,  # int8
+        principal: str = "",  # string
+        host: str = "",  # string
+        operation: int = 0,  # int8
+        permission_type: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.error_message))
@@ -51,17 +79,17 @@ class DeleteAclsMatchingAcl(Struct):
         put((wire.compact_string if version >= 2 else wire.string)(self.host))
         put(pack_bb(self.operation, self.permission_type))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteAclsMatchingAcl, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)
@@ -82,15 +110,12 @@ class DeleteAclsMatchingAcl(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteAclsFilterResult(Struct):
     """Part of DeleteAclsResponse."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    matching_acls: list[DeleteAclsMatchingAcl] = field(default_factory=list)  # []DeleteAclsMatchingAcl
+    __slots__ = ("error_code", "error_message", "matching_acls")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (1, 3), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 3), nullable=(1, 3), default=""),
         Field(
@@ -104,6 +129,20 @@ class DeleteAclsFilterResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        matching_acls: list[DeleteAclsMatchingAcl] = UNSET,  # []DeleteAclsMatchingAcl
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.matching_acls = [] if matching_acls is UNSET else matching_acls
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.error_message))
@@ -111,17 +150,17 @@ class DeleteAclsFilterResult(Struct):
         for delete_acls_matching_acl in self.matching_acls:
             delete_acls_matching_acl._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteAclsFilterResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)
@@ -135,20 +174,18 @@ class DeleteAclsFilterResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteAclsResponse(Message):
     """DeleteAclsResponse, versions 1-3."""
 
-    throttle_time_ms: int = 0  # int32
-    filter_results: list[DeleteAclsFilterResult] = field(default_factory=list)  # []DeleteAclsFilterResult
+    __slots__ = ("throttle_time_ms", "filter_results")
 
-    NAME: ClassVar[str] = "DeleteAclsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 31
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DeleteAclsResponse"
+    TYPE = "response"
+    API_KEY = 31
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 3), default=0),
         Field(
             "FilterResults",
@@ -161,23 +198,35 @@ class DeleteAclsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        filter_results: list[DeleteAclsFilterResult] = UNSET,  # []DeleteAclsFilterResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.filter_results = [] if filter_results is UNSET else filter_results
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put((wire.compact_count if version >= 2 else wire.count)(self.filter_results))
         for delete_acls_filter_result in self.filter_results:
             delete_acls_filter_result._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteAclsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 5)

@@ -6,50 +6,62 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteMirrorResponse(Message):
     """Says whether the mirror is gone."""
 
-    # How long the broker held the answer back because of a quota, in milliseconds.
-    throttle_time_ms: int = 0  # int32
-    # Error code, 0 if all is well.
-    error_code: int = 0  # int16
-    # What went wrong, null if all is well.
-    error_message: str | None = ""  # string
+    __slots__ = ("throttle_time_ms", "error_code", "error_message")
 
-    NAME: ClassVar[str] = "DeleteMirrorResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 104
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DeleteMirrorResponse"
+    TYPE = "response"
+    API_KEY = 104
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
+        throttle_time_ms: int = 0,  # int32
+        # Error code, 0 if all is well.
+        error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
+        error_message: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteMirrorResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

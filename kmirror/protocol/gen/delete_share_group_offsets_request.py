@@ -6,34 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteShareGroupOffsetsRequestTopic(Struct):
     """Part of DeleteShareGroupOffsetsRequest."""
 
-    topic_name: str = ""  # string, topicName
+    __slots__ = ("topic_name",)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
             pos = wire.read_unknown_tags(self, buf, pos)
@@ -42,20 +52,18 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteShareGroupOffsetsRequest(Message):
     """DeleteShareGroupOffsetsRequest, versions 0."""
 
-    group_id: str = ""  # string, groupId
-    topics: list[DeleteShareGroupOffsetsRequestTopic] = field(default_factory=list)  # []DeleteShareGroupOffsetsRequestTopic
+    __slots__ = ("group_id", "topics")
 
-    NAME: ClassVar[str] = "DeleteShareGroupOffsetsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 92
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DeleteShareGroupOffsetsRequest"
+    TYPE = "request"
+    API_KEY = 92
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 0), default="", entity="groupId"),
         Field(
             "Topics",
@@ -68,20 +76,32 @@ class DeleteShareGroupOffsetsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        topics: list[DeleteShareGroupOffsetsRequestTopic] = UNSET,  # []DeleteShareGroupOffsetsRequestTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_count(self.topics))
         for delete_share_group_offsets_request_topic in self.topics:
             delete_share_group_offsets_request_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 2)
         self.topics, pos = wire.read_structs(DeleteShareGroupOffsetsRequestTopic._read, buf, pos, n, version)

@@ -6,46 +6,59 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteShareGroupOffsetsResponseTopic(Struct):
     """Part of DeleteShareGroupOffsetsResponse."""
 
-    topic_name: str = ""  # string, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
+    __slots__ = ("topic_name", "topic_id", "error_code", "error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(wire.uuid(self.topic_id))
         put(wire.pack_int16(self.error_code))
         put(wire.compact_nullable_string(self.error_message))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsResponseTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         self.topic_id, pos = wire.read_uuid(buf, pos)
         (self.error_code,) = wire.unpack_int16(buf, pos)
@@ -58,22 +71,18 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteShareGroupOffsetsResponse(Message):
     """DeleteShareGroupOffsetsResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    responses: list[DeleteShareGroupOffsetsResponseTopic] = field(default_factory=list)  # []DeleteShareGroupOffsetsResponseTopic
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
 
-    NAME: ClassVar[str] = "DeleteShareGroupOffsetsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 92
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DeleteShareGroupOffsetsResponse"
+    TYPE = "response"
+    API_KEY = 92
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
@@ -88,21 +97,37 @@ class DeleteShareGroupOffsetsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        responses: list[DeleteShareGroupOffsetsResponseTopic] = UNSET,  # []DeleteShareGroupOffsetsResponseTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is UNSET else responses
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
         put(wire.compact_count(self.responses))
         for delete_share_group_offsets_response_topic in self.responses:
             delete_share_group_offsets_response_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteShareGroupOffsetsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

@@ -6,38 +6,49 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteTopicState(Struct):
     """Part of DeleteTopicsRequest, v6+."""
 
-    name: str | None = None  # string, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid
+    __slots__ = ("name", "topic_id")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (6, 6), nullable=(6, 6), entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (6, 6), default=Uuid.ZERO),
     )
 
+    def __init__(
+        self,
+        name: str | None = None,  # string, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.name))
         put(wire.uuid(self.topic_id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteTopicState, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_nullable_string(buf, pos)
         self.topic_id, pos = wire.read_uuid(buf, pos)
         if buf[pos]:
@@ -47,21 +58,18 @@ class DeleteTopicState(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteTopicsRequest(Message):
     """DeleteTopicsRequest, versions 1-6."""
 
-    topics: list[DeleteTopicState] = field(default_factory=list)  # []DeleteTopicState, v6+
-    topic_names: list[str] = field(default_factory=list)  # []string, v1-5, ignorable, topicName
-    timeout_ms: int = 0  # int32
+    __slots__ = ("topics", "topic_names", "timeout_ms")
 
-    NAME: ClassVar[str] = "DeleteTopicsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 20
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 6
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DeleteTopicsRequest"
+    TYPE = "request"
+    API_KEY = 20
+    MIN_VERSION = 1
+    MAX_VERSION = 6
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("Topics", "topics", "struct", (6, 6), is_array=True, default=[], struct=DeleteTopicState),
         Field(
             "TopicNames",
@@ -76,6 +84,20 @@ class DeleteTopicsRequest(Message):
         Field("TimeoutMs", "timeout_ms", "int32", (1, 6), default=0),
     )
 
+    def __init__(
+        self,
+        topics: list[DeleteTopicState] = UNSET,  # []DeleteTopicState, v6+
+        topic_names: list[str] = UNSET,  # []string, v1-5, ignorable, topicName
+        timeout_ms: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        self.topic_names = [] if topic_names is UNSET else topic_names
+        self.timeout_ms = timeout_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 6:
             put(wire.compact_count(self.topics))
@@ -89,17 +111,17 @@ class DeleteTopicsRequest(Message):
                 put((wire.compact_string if version >= 4 else wire.string)(text))
         put(wire.pack_int32(self.timeout_ms))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteTopicsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 6:
             n, pos = wire.read_compact_count(buf, pos, 18)
             self.topics, pos = wire.read_structs(DeleteTopicState._read, buf, pos, n, version)

@@ -6,24 +6,21 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeletableTopicResult(Struct):
     """Part of DeleteTopicsResponse."""
 
-    name: str | None = ""  # string, null in v6+, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v6+, ignorable
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string, v5+, ignorable
+    __slots__ = ("name", "topic_id", "error_code", "error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "Name",
             "name",
@@ -39,6 +36,22 @@ class DeletableTopicResult(Struct):
         Field("ErrorMessage", "error_message", "string", (5, 6), nullable=(5, 6), ignorable=True),
     )
 
+    def __init__(
+        self,
+        name: str | None = "",  # string, null in v6+, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v6+, ignorable
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string, v5+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_string if version >= 6 else wire.compact_string if version >= 4 else wire.string)(self.name))
         if version >= 6:
@@ -47,17 +60,17 @@ class DeletableTopicResult(Struct):
         if version >= 5:
             put(wire.compact_nullable_string(self.error_message))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeletableTopicResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_nullable_string if version >= 6 else wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         if version >= 6:
             self.topic_id, pos = wire.read_uuid(buf, pos)
@@ -77,20 +90,18 @@ class DeletableTopicResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DeleteTopicsResponse(Message):
     """DeleteTopicsResponse, versions 1-6."""
 
-    throttle_time_ms: int = 0  # int32, ignorable
-    responses: list[DeletableTopicResult] = field(default_factory=list)  # []DeletableTopicResult
+    __slots__ = ("throttle_time_ms", "responses")
 
-    NAME: ClassVar[str] = "DeleteTopicsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 20
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 6
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DeleteTopicsResponse"
+    TYPE = "response"
+    API_KEY = 20
+    MIN_VERSION = 1
+    MAX_VERSION = 6
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 6), default=0, ignorable=True),
         Field(
             "Responses",
@@ -103,23 +114,35 @@ class DeleteTopicsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, ignorable
+        responses: list[DeletableTopicResult] = UNSET,  # []DeletableTopicResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is UNSET else responses
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put((wire.compact_count if version >= 4 else wire.count)(self.responses))
         for deletable_topic_result in self.responses:
             deletable_topic_result._write(put, version)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DeleteTopicsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 4)

@@ -6,48 +6,61 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_bb, pack_bb = wire.fused("bb")
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AclDescription(Struct):
     """Part of DescribeAclsResponse."""
 
-    principal: str = ""  # string
-    host: str = ""  # string
-    operation: int = 0  # int8
-    permission_type: int = 0  # int8
+    __slots__ = ("principal", "host", "operation", "permission_type")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Principal", "principal", "string", (1, 3), default=""),
         Field("Host", "host", "string", (1, 3), default=""),
         Field("Operation", "operation", "int8", (1, 3), default=0),
         Field("PermissionType", "permission_type", "int8", (1, 3), default=0),
     )
 
+    def __init__(
+        self,
+        principal: str = "",  # string
+        host: str = "",  # string
+        operation: int = 0,  # int8
+        permission_type: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.principal))
         put((wire.compact_string if version >= 2 else wire.string)(self.host))
         put(pack_bb(self.operation, self.permission_type))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AclDescription, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.principal, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.host, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.operation, self.permission_type = unpack_bb(buf, pos)
@@ -60,21 +73,33 @@ class AclDescription(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeAclsResource(Struct):
     """Part of DescribeAclsResponse."""
 
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    pattern_type: int = 3  # int8
-    acls: list[AclDescription] = field(default_factory=list)  # []AclDescription
+    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ResourceType", "resource_type", "int8", (1, 3), default=0),
         Field("ResourceName", "resource_name", "string", (1, 3), default=""),
         Field("PatternType", "pattern_type", "int8", (1, 3), default=3),
         Field("Acls", "acls", "struct", (1, 3), is_array=True, default=[], struct=AclDescription),
     )
+
+    def __init__(
+        self,
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        pattern_type: int = 3,  # int8
+        acls: list[AclDescription] = UNSET,  # []AclDescription
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.pattern_type = pattern_type
+        self.acls = [] if acls is UNSET else acls
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int8(self.resource_type))
@@ -84,17 +109,17 @@ class DescribeAclsResource(Struct):
         for acl_description in self.acls:
             acl_description._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeAclsResource, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.resource_type,) = wire.unpack_int8(buf, pos)
         pos += 1
         self.resource_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
@@ -110,22 +135,18 @@ class DescribeAclsResource(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeAclsResponse(Message):
     """DescribeAclsResponse, versions 1-3."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    resources: list[DescribeAclsResource] = field(default_factory=list)  # []DescribeAclsResource
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources")
 
-    NAME: ClassVar[str] = "DescribeAclsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 29
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeAclsResponse"
+    TYPE = "response"
+    API_KEY = 29
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 3), default=0),
         Field("ErrorCode", "error_code", "int16", (1, 3), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 3), nullable=(1, 3), default=""),
@@ -140,6 +161,22 @@ class DescribeAclsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        resources: list[DescribeAclsResource] = UNSET,  # []DescribeAclsResource
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resources = [] if resources is UNSET else resources
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.error_message))
@@ -147,17 +184,17 @@ class DescribeAclsResponse(Message):
         for describe_acls_resource in self.resources:
             describe_acls_resource._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeAclsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)

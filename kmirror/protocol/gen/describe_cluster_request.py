@@ -6,28 +6,26 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeClusterRequest(Message):
     """DescribeClusterRequest, versions 0-2."""
 
-    include_cluster_authorized_operations: bool = False  # bool
-    endpoint_type: int = 1  # int8, v1+
-    include_fenced_brokers: bool = False  # bool, v2+
+    __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers")
 
-    NAME: ClassVar[str] = "DescribeClusterRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 60
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeClusterRequest"
+    TYPE = "request"
+    API_KEY = 60
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "IncludeClusterAuthorizedOperations",
             "include_cluster_authorized_operations",
@@ -39,6 +37,20 @@ class DescribeClusterRequest(Message):
         Field("IncludeFencedBrokers", "include_fenced_brokers", "bool", (2, 2), default=False),
     )
 
+    def __init__(
+        self,
+        include_cluster_authorized_operations: bool = False,  # bool
+        endpoint_type: int = 1,  # int8, v1+
+        include_fenced_brokers: bool = False,  # bool, v2+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+        self.endpoint_type = endpoint_type
+        self.include_fenced_brokers = include_fenced_brokers
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_bool(self.include_cluster_authorized_operations))
         if version >= 1:
@@ -49,15 +61,15 @@ class DescribeClusterRequest(Message):
             put(wire.pack_bool(self.include_fenced_brokers))
         elif self.include_fenced_brokers:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeClusterRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.include_cluster_authorized_operations,) = wire.unpack_bool(buf, pos)
         pos += 1
         if version >= 1:

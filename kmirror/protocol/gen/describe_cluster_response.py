@@ -6,32 +6,46 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeClusterBroker(Struct):
     """Part of DescribeClusterResponse."""
 
-    broker_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # int32
-    rack: str | None = None  # string
-    is_fenced: bool = False  # bool, v2+
+    __slots__ = ("broker_id", "host", "port", "rack", "is_fenced")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("BrokerId", "broker_id", "int32", (0, 2), default=0, entity="brokerId", map_key=True),
         Field("Host", "host", "string", (0, 2), default=""),
         Field("Port", "port", "int32", (0, 2), default=0),
         Field("Rack", "rack", "string", (0, 2), nullable=(0, 2)),
         Field("IsFenced", "is_fenced", "bool", (2, 2), default=False),
     )
+
+    def __init__(
+        self,
+        broker_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # int32
+        rack: str | None = None,  # string
+        is_fenced: bool = False,  # bool, v2+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.broker_id = broker_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        self.is_fenced = is_fenced
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.broker_id))
@@ -42,15 +56,15 @@ class DescribeClusterBroker(Struct):
             put(wire.pack_bool(self.is_fenced))
         elif self.is_fenced:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeClusterBroker, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.broker_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.host, pos = wire.read_compact_string(buf, pos)
@@ -69,26 +83,27 @@ class DescribeClusterBroker(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeClusterResponse(Message):
     """DescribeClusterResponse, versions 0-2."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    endpoint_type: int = 1  # int8, v1+
-    cluster_id: str = ""  # string
-    controller_id: int = -1  # int32, brokerId
-    brokers: list[DescribeClusterBroker] = field(default_factory=list)  # []DescribeClusterBroker
-    cluster_authorized_operations: int = -2147483648  # int32
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "endpoint_type",
+        "cluster_id",
+        "controller_id",
+        "brokers",
+        "cluster_authorized_operations",
+    )
 
-    NAME: ClassVar[str] = "DescribeClusterResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 60
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeClusterResponse"
+    TYPE = "response"
+    API_KEY = 60
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 2), nullable=(0, 2)),
@@ -113,6 +128,30 @@ class DescribeClusterResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        endpoint_type: int = 1,  # int8, v1+
+        cluster_id: str = "",  # string
+        controller_id: int = -1,  # int32, brokerId
+        brokers: list[DescribeClusterBroker] = UNSET,  # []DescribeClusterBroker
+        cluster_authorized_operations: int = -2147483648,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.endpoint_type = endpoint_type
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.brokers = [] if brokers is UNSET else brokers
+        self.cluster_authorized_operations = cluster_authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
@@ -126,15 +165,15 @@ class DescribeClusterResponse(Message):
         for describe_cluster_broker in self.brokers:
             describe_cluster_broker._write(put, version)
         put(wire.pack_int32(self.cluster_authorized_operations))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeClusterResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

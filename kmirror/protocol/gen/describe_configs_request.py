@@ -6,22 +6,20 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeConfigsResource(Struct):
     """Part of DescribeConfigsRequest."""
 
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    configuration_keys: list[str] | None = field(default_factory=list)  # []string
+    __slots__ = ("resource_type", "resource_name", "configuration_keys")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ResourceType", "resource_type", "int8", (1, 5), default=0),
         Field("ResourceName", "resource_name", "string", (1, 5), default=""),
         Field(
@@ -35,6 +33,20 @@ class DescribeConfigsResource(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        configuration_keys: list[str] | None = UNSET,  # []string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configuration_keys = [] if configuration_keys is UNSET else configuration_keys
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int8(self.resource_type))
         put((wire.compact_string if version >= 4 else wire.string)(self.resource_name))
@@ -42,17 +54,17 @@ class DescribeConfigsResource(Struct):
         for text in self.configuration_keys or ():
             put((wire.compact_string if version >= 4 else wire.string)(text))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsResource, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.resource_type,) = wire.unpack_int8(buf, pos)
         pos += 1
         self.resource_name, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
@@ -69,21 +81,18 @@ class DescribeConfigsResource(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeConfigsRequest(Message):
     """DescribeConfigsRequest, versions 1-5."""
 
-    resources: list[DescribeConfigsResource] = field(default_factory=list)  # []DescribeConfigsResource
-    include_synonyms: bool = False  # bool
-    include_documentation: bool = False  # bool, v3+
+    __slots__ = ("resources", "include_synonyms", "include_documentation")
 
-    NAME: ClassVar[str] = "DescribeConfigsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 32
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeConfigsRequest"
+    TYPE = "request"
+    API_KEY = 32
+    MIN_VERSION = 1
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field(
             "Resources",
             "resources",
@@ -97,6 +106,20 @@ class DescribeConfigsRequest(Message):
         Field("IncludeDocumentation", "include_documentation", "bool", (3, 5), default=False),
     )
 
+    def __init__(
+        self,
+        resources: list[DescribeConfigsResource] = UNSET,  # []DescribeConfigsResource
+        include_synonyms: bool = False,  # bool
+        include_documentation: bool = False,  # bool, v3+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resources = [] if resources is UNSET else resources
+        self.include_synonyms = include_synonyms
+        self.include_documentation = include_documentation
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 4 else wire.count)(self.resources))
         for describe_configs_resource in self.resources:
@@ -107,17 +130,17 @@ class DescribeConfigsRequest(Message):
         elif self.include_documentation:
             raise wire.Unwritable
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 4)
         self.resources, pos = wire.read_structs(DescribeConfigsResource._read, buf, pos, n, version)
         (self.include_synonyms,) = wire.unpack_bool(buf, pos)

@@ -6,45 +6,57 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_obo, pack_obo = wire.fused("?b?")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeConfigsSynonym(Struct):
     """Part of DescribeConfigsResponse."""
 
-    name: str = ""  # string
-    value: str | None = ""  # string
-    source: int = 0  # int8
+    __slots__ = ("name", "value", "source")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 5), default=""),
         Field("Value", "value", "string", (1, 5), nullable=(1, 5), default=""),
         Field("Source", "source", "int8", (1, 5), default=0),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string
+        value: str | None = "",  # string
+        source: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.value = value
+        self.source = source
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.name))
         put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.value))
         put(wire.pack_int8(self.source))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsSynonym, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         self.value, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
         (self.source,) = wire.unpack_int8(buf, pos)
@@ -57,20 +69,21 @@ class DescribeConfigsSynonym(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeConfigsResourceResult(Struct):
     """Part of DescribeConfigsResponse."""
 
-    name: str = ""  # string
-    value: str | None = ""  # string
-    read_only: bool = False  # bool
-    config_source: int = -1  # int8, ignorable
-    is_sensitive: bool = False  # bool
-    synonyms: list[DescribeConfigsSynonym] = field(default_factory=list)  # []DescribeConfigsSynonym, ignorable
-    config_type: int = 0  # int8, v3+, ignorable
-    documentation: str | None = ""  # string, v3+, null in all, ignorable
+    __slots__ = (
+        "name",
+        "value",
+        "read_only",
+        "config_source",
+        "is_sensitive",
+        "synonyms",
+        "config_type",
+        "documentation",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 5), default=""),
         Field("Value", "value", "string", (1, 5), nullable=(1, 5), default=""),
         Field("ReadOnly", "read_only", "bool", (1, 5), default=False),
@@ -98,6 +111,30 @@ class DescribeConfigsResourceResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        value: str | None = "",  # string
+        read_only: bool = False,  # bool
+        config_source: int = -1,  # int8, ignorable
+        is_sensitive: bool = False,  # bool
+        synonyms: list[DescribeConfigsSynonym] = UNSET,  # []DescribeConfigsSynonym, ignorable
+        config_type: int = 0,  # int8, v3+, ignorable
+        documentation: str | None = "",  # string, v3+, null in all, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
+        self.synonyms = [] if synonyms is UNSET else synonyms
+        self.config_type = config_type
+        self.documentation = documentation
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.name))
         put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.value))
@@ -110,17 +147,17 @@ class DescribeConfigsResourceResult(Struct):
         if version >= 3:
             put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.documentation))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsResourceResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         self.value, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
         self.read_only, self.config_source, self.is_sensitive = unpack_obo(buf, pos)
@@ -144,17 +181,12 @@ class DescribeConfigsResourceResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeConfigsResult(Struct):
     """Part of DescribeConfigsResponse."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
-    configs: list[DescribeConfigsResourceResult] = field(default_factory=list)  # []DescribeConfigsResourceResult
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (1, 5), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 5), nullable=(1, 5), default=""),
         Field("ResourceType", "resource_type", "int8", (1, 5), default=0),
@@ -170,6 +202,24 @@ class DescribeConfigsResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        configs: list[DescribeConfigsResourceResult] = UNSET,  # []DescribeConfigsResourceResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is UNSET else configs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.error_message))
@@ -179,17 +229,17 @@ class DescribeConfigsResult(Struct):
         for describe_configs_resource_result in self.configs:
             describe_configs_resource_result._write(put, version)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
@@ -206,20 +256,18 @@ class DescribeConfigsResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeConfigsResponse(Message):
     """DescribeConfigsResponse, versions 1-5."""
 
-    throttle_time_ms: int = 0  # int32
-    results: list[DescribeConfigsResult] = field(default_factory=list)  # []DescribeConfigsResult
+    __slots__ = ("throttle_time_ms", "results")
 
-    NAME: ClassVar[str] = "DescribeConfigsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 32
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeConfigsResponse"
+    TYPE = "response"
+    API_KEY = 32
+    MIN_VERSION = 1
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 5), default=0),
         Field(
             "Results",
@@ -232,23 +280,35 @@ class DescribeConfigsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        results: list[DescribeConfigsResult] = UNSET,  # []DescribeConfigsResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.results = [] if results is UNSET else results
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put((wire.compact_count if version >= 4 else wire.count)(self.results))
         for describe_configs_result in self.results:
             describe_configs_result._write(put, version)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeConfigsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 4 else wire.read_count)(buf, pos, 7)

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeDelegationTokenOwner(Struct):
     """Part of DescribeDelegationTokenRequest."""
 
-    principal_type: str = ""  # string
-    principal_name: str = ""  # string
+    __slots__ = ("principal_type", "principal_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PrincipalType", "principal_type", "string", (1, 3), default=""),
         Field("PrincipalName", "principal_name", "string", (1, 3), default=""),
     )
+
+    def __init__(
+        self,
+        principal_type: str = "",  # string
+        principal_name: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_type))
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_name))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeDelegationTokenOwner, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.principal_type, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.principal_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         if version >= 2:
@@ -50,19 +61,18 @@ class DescribeDelegationTokenOwner(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeDelegationTokenRequest(Message):
     """DescribeDelegationTokenRequest, versions 1-3."""
 
-    owners: list[DescribeDelegationTokenOwner] | None = field(default_factory=list)  # []DescribeDelegationTokenOwner
+    __slots__ = ("owners",)
 
-    NAME: ClassVar[str] = "DescribeDelegationTokenRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 41
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeDelegationTokenRequest"
+    TYPE = "request"
+    API_KEY = 41
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field(
             "Owners",
             "owners",
@@ -75,22 +85,32 @@ class DescribeDelegationTokenRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        owners: list[DescribeDelegationTokenOwner] | None = UNSET,  # []DescribeDelegationTokenOwner
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.owners = [] if owners is UNSET else owners
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_count if version >= 2 else wire.nullable_count)(self.owners))
         for describe_delegation_token_owner in self.owners or ():
             describe_delegation_token_owner._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeDelegationTokenRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_nullable_count if version >= 2 else wire.read_nullable_count)(buf, pos, 3)
         if n < 0:
             self.owners = None

@@ -6,42 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qqq, pack_qqq = wire.fused("qqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribedDelegationTokenRenewer(Struct):
     """Part of DescribeDelegationTokenResponse."""
 
-    principal_type: str = ""  # string
-    principal_name: str = ""  # string
+    __slots__ = ("principal_type", "principal_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PrincipalType", "principal_type", "string", (1, 3), default=""),
         Field("PrincipalName", "principal_name", "string", (1, 3), default=""),
     )
+
+    def __init__(
+        self,
+        principal_type: str = "",  # string
+        principal_name: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_type))
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_name))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedDelegationTokenRenewer, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.principal_type, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.principal_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         if version >= 2:
@@ -52,22 +63,23 @@ class DescribedDelegationTokenRenewer(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribedDelegationToken(Struct):
     """Part of DescribeDelegationTokenResponse."""
 
-    principal_type: str = ""  # string
-    principal_name: str = ""  # string
-    token_requester_principal_type: str = ""  # string, v3+
-    token_requester_principal_name: str = ""  # string, v3+
-    issue_timestamp: int = 0  # int64
-    expiry_timestamp: int = 0  # int64
-    max_timestamp: int = 0  # int64
-    token_id: str = ""  # string
-    hmac: bytes = b""  # bytes
-    renewers: list[DescribedDelegationTokenRenewer] = field(default_factory=list)  # []DescribedDelegationTokenRenewer
+    __slots__ = (
+        "principal_type",
+        "principal_name",
+        "token_requester_principal_type",
+        "token_requester_principal_name",
+        "issue_timestamp",
+        "expiry_timestamp",
+        "max_timestamp",
+        "token_id",
+        "hmac",
+        "renewers",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PrincipalType", "principal_type", "string", (1, 3), default=""),
         Field("PrincipalName", "principal_name", "string", (1, 3), default=""),
         Field("TokenRequesterPrincipalType", "token_requester_principal_type", "string", (3, 3), default=""),
@@ -88,6 +100,34 @@ class DescribedDelegationToken(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        principal_type: str = "",  # string
+        principal_name: str = "",  # string
+        token_requester_principal_type: str = "",  # string, v3+
+        token_requester_principal_name: str = "",  # string, v3+
+        issue_timestamp: int = 0,  # int64
+        expiry_timestamp: int = 0,  # int64
+        max_timestamp: int = 0,  # int64
+        token_id: str = "",  # string
+        hmac: bytes = b"",  # bytes
+        renewers: list[DescribedDelegationTokenRenewer] = UNSET,  # []DescribedDelegationTokenRenewer
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        self.token_requester_principal_type = token_requester_principal_type
+        self.token_requester_principal_name = token_requester_principal_name
+        self.issue_timestamp = issue_timestamp
+        self.expiry_timestamp = expiry_timestamp
+        self.max_timestamp = max_timestamp
+        self.token_id = token_id
+        self.hmac = hmac
+        self.renewers = [] if renewers is UNSET else renewers
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_type))
         put((wire.compact_string if version >= 2 else wire.string)(self.principal_name))
@@ -106,17 +146,17 @@ class DescribedDelegationToken(Struct):
         for described_delegation_token_renewer in self.renewers:
             described_delegation_token_renewer._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedDelegationToken, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.principal_type, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         self.principal_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         if version >= 3:
@@ -141,21 +181,18 @@ class DescribedDelegationToken(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeDelegationTokenResponse(Message):
     """DescribeDelegationTokenResponse, versions 1-3."""
 
-    error_code: int = 0  # int16
-    tokens: list[DescribedDelegationToken] = field(default_factory=list)  # []DescribedDelegationToken
-    throttle_time_ms: int = 0  # int32
+    __slots__ = ("error_code", "tokens", "throttle_time_ms")
 
-    NAME: ClassVar[str] = "DescribeDelegationTokenResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 41
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 3
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeDelegationTokenResponse"
+    TYPE = "response"
+    API_KEY = 41
+    MIN_VERSION = 1
+    MAX_VERSION = 3
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (1, 3), default=0),
         Field(
             "Tokens",
@@ -169,6 +206,20 @@ class DescribeDelegationTokenResponse(Message):
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 3), default=0),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        tokens: list[DescribedDelegationToken] = UNSET,  # []DescribedDelegationToken
+        throttle_time_ms: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.tokens = [] if tokens is UNSET else tokens
+        self.throttle_time_ms = throttle_time_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_count if version >= 2 else wire.count)(self.tokens))
@@ -176,17 +227,17 @@ class DescribeDelegationTokenResponse(Message):
             described_delegation_token._write(put, version)
         put(wire.pack_int32(self.throttle_time_ms))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeDelegationTokenResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 30)

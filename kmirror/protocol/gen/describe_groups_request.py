@@ -6,30 +6,41 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeGroupsRequest(Message):
     """DescribeGroupsRequest, versions 0-6."""
 
-    groups: list[str] = field(default_factory=list)  # []string, groupId
-    include_authorized_operations: bool = False  # bool, v3+
+    __slots__ = ("groups", "include_authorized_operations")
 
-    NAME: ClassVar[str] = "DescribeGroupsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 15
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
-    FLEXIBLE_FROM: ClassVar[int | None] = 5
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeGroupsRequest"
+    TYPE = "request"
+    API_KEY = 15
+    MIN_VERSION = 0
+    MAX_VERSION = 6
+    FLEXIBLE_FROM = 5
+    FIELDS = (
         Field("Groups", "groups", "string", (0, 6), is_array=True, default=[], entity="groupId"),
         Field("IncludeAuthorizedOperations", "include_authorized_operations", "bool", (3, 6), default=False),
     )
+
+    def __init__(
+        self,
+        groups: list[str] = UNSET,  # []string, groupId
+        include_authorized_operations: bool = False,  # bool, v3+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.groups = [] if groups is UNSET else groups
+        self.include_authorized_operations = include_authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 5 else wire.count)(self.groups))
@@ -40,17 +51,17 @@ class DescribeGroupsRequest(Message):
         elif self.include_authorized_operations:
             raise wire.Unwritable
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeGroupsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 5 else wire.read_count)(buf, pos, 1)
         self.groups, pos = wire.read_many(wire.read_compact_string if version >= 5 else wire.read_string, buf, pos, n)
         if version >= 3:

@@ -6,25 +6,27 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribedGroupMember(Struct):
     """Part of DescribeGroupsResponse."""
 
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string, v4+, ignorable
-    client_id: str = ""  # string
-    client_host: str = ""  # string
-    member_metadata: bytes = b""  # bytes
-    member_assignment: bytes = b""  # bytes
+    __slots__ = (
+        "member_id",
+        "group_instance_id",
+        "client_id",
+        "client_host",
+        "member_metadata",
+        "member_assignment",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MemberId", "member_id", "string", (0, 6), default=""),
         Field("GroupInstanceId", "group_instance_id", "string", (4, 6), nullable=(4, 6), ignorable=True),
         Field("ClientId", "client_id", "string", (0, 6), default=""),
@@ -32,6 +34,26 @@ class DescribedGroupMember(Struct):
         Field("MemberMetadata", "member_metadata", "bytes", (0, 6), default=b""),
         Field("MemberAssignment", "member_assignment", "bytes", (0, 6), default=b""),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string, v4+, ignorable
+        client_id: str = "",  # string
+        client_host: str = "",  # string
+        member_metadata: bytes = b"",  # bytes
+        member_assignment: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.member_metadata = member_metadata
+        self.member_assignment = member_assignment
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 5 else wire.string)(self.member_id))
@@ -42,17 +64,17 @@ class DescribedGroupMember(Struct):
         (wire.put_compact_bytes if version >= 5 else wire.put_bytes)(put, self.member_metadata)
         (wire.put_compact_bytes if version >= 5 else wire.put_bytes)(put, self.member_assignment)
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedGroupMember, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = (wire.read_compact_string if version >= 5 else wire.read_string)(buf, pos)
         if version >= 4:
             self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 5 else wire.read_nullable_string)(buf, pos)
@@ -70,20 +92,21 @@ class DescribedGroupMember(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribedGroup(Struct):
     """Part of DescribeGroupsResponse."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string, v6+
-    group_id: str = ""  # string, groupId
-    group_state: str = ""  # string
-    protocol_type: str = ""  # string
-    protocol_data: str = ""  # string
-    members: list[DescribedGroupMember] = field(default_factory=list)  # []DescribedGroupMember
-    authorized_operations: int = -2147483648  # int32, v3+
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "protocol_type",
+        "protocol_data",
+        "members",
+        "authorized_operations",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 6), default=0),
         Field("ErrorMessage", "error_message", "string", (6, 6), nullable=(6, 6)),
         Field("GroupId", "group_id", "string", (0, 6), default="", entity="groupId"),
@@ -93,6 +116,30 @@ class DescribedGroup(Struct):
         Field("Members", "members", "struct", (0, 6), is_array=True, default=[], struct=DescribedGroupMember),
         Field("AuthorizedOperations", "authorized_operations", "int32", (3, 6), default=-2147483648),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string, v6+
+        group_id: str = "",  # string, groupId
+        group_state: str = "",  # string
+        protocol_type: str = "",  # string
+        protocol_data: str = "",  # string
+        members: list[DescribedGroupMember] = UNSET,  # []DescribedGroupMember
+        authorized_operations: int = -2147483648,  # int32, v3+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.protocol_type = protocol_type
+        self.protocol_data = protocol_data
+        self.members = [] if members is UNSET else members
+        self.authorized_operations = authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -112,17 +159,17 @@ class DescribedGroup(Struct):
         elif self.authorized_operations != -2147483648:
             raise wire.Unwritable
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         if version >= 6:
@@ -148,23 +195,33 @@ class DescribedGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeGroupsResponse(Message):
     """DescribeGroupsResponse, versions 0-6."""
 
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    groups: list[DescribedGroup] = field(default_factory=list)  # []DescribedGroup
+    __slots__ = ("throttle_time_ms", "groups")
 
-    NAME: ClassVar[str] = "DescribeGroupsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 15
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
-    FLEXIBLE_FROM: ClassVar[int | None] = 5
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeGroupsResponse"
+    TYPE = "response"
+    API_KEY = 15
+    MIN_VERSION = 0
+    MAX_VERSION = 6
+    FLEXIBLE_FROM = 5
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 6), default=0, ignorable=True),
         Field("Groups", "groups", "struct", (0, 6), is_array=True, default=[], struct=DescribedGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        groups: list[DescribedGroup] = UNSET,  # []DescribedGroup
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is UNSET else groups
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
@@ -173,17 +230,17 @@ class DescribeGroupsResponse(Message):
         for described_group in self.groups:
             described_group._write(put, version)
         if version >= 5:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeGroupsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribableLogDirTopic(Struct):
     """Part of DescribeLogDirsRequest."""
 
-    topic: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (1, 5), default="", entity="topicName", map_key=True),
         Field("Partitions", "partitions", "int32", (1, 5), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.topic))
         put((wire.compact_count if version >= 2 else wire.count)(self.partitions))
         put(wire.numbers(self.partitions, "i"))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribableLogDirTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -52,19 +63,18 @@ class DescribableLogDirTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeLogDirsRequest(Message):
     """DescribeLogDirsRequest, versions 1-5."""
 
-    topics: list[DescribableLogDirTopic] | None = field(default_factory=list)  # []DescribableLogDirTopic
+    __slots__ = ("topics",)
 
-    NAME: ClassVar[str] = "DescribeLogDirsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 35
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeLogDirsRequest"
+    TYPE = "request"
+    API_KEY = 35
+    MIN_VERSION = 1
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field(
             "Topics",
             "topics",
@@ -77,22 +87,32 @@ class DescribeLogDirsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        topics: list[DescribableLogDirTopic] | None = UNSET,  # []DescribableLogDirTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_count if version >= 2 else wire.nullable_count)(self.topics))
         for describable_log_dir_topic in self.topics or ():
             describable_log_dir_topic._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeLogDirsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_nullable_count if version >= 2 else wire.read_nullable_count)(buf, pos, 3)
         if n < 0:
             self.topics = None

@@ -6,34 +6,30 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_iqqq, pack_iqqq = wire.fused("iqqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionDetail(Struct):
     """Part of DescribeMirrorsResponse."""
 
-    # Partition.
-    partition_index: int = 0  # int32
-    # High watermark at the source leader, -1 until it is known.
-    source_offset: int = -1  # int64
-    # Log end offset here, -1 until it is known.
-    destination_offset: int = -1  # int64
-    # Source offset minus destination offset, -1 until both are known.
-    lag: int = -1  # int64
-    # Name of the mirror state.
-    state: str = ""  # string
-    # Last mirror epoch as persisted when mirroring stopped, -1 if there is none.
-    last_mirror_epoch: int = -1  # int32
+    __slots__ = (
+        "partition_index",
+        "source_offset",
+        "destination_offset",
+        "lag",
+        "state",
+        "last_mirror_epoch",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("SourceOffset", "source_offset", "int64", (0, 0), default=-1),
         Field("DestinationOffset", "destination_offset", "int64", (0, 0), default=-1),
@@ -42,19 +38,45 @@ class PartitionDetail(Struct):
         Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=-1),
     )
 
+    def __init__(
+        self,
+        # Partition.
+        partition_index: int = 0,  # int32
+        # High watermark at the source leader, -1 until it is known.
+        source_offset: int = -1,  # int64
+        # Log end offset here, -1 until it is known.
+        destination_offset: int = -1,  # int64
+        # Source offset minus destination offset, -1 until both are known.
+        lag: int = -1,  # int64
+        # Name of the mirror state.
+        state: str = "",  # string
+        # Last mirror epoch as persisted when mirroring stopped, -1 if there is none.
+        last_mirror_epoch: int = -1,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.source_offset = source_offset
+        self.destination_offset = destination_offset
+        self.lag = lag
+        self.state = state
+        self.last_mirror_epoch = last_mirror_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iqqq(self.partition_index, self.source_offset, self.destination_offset, self.lag))
         put(wire.compact_string(self.state))
         put(wire.pack_int32(self.last_mirror_epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionDetail, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.partition_index,
             self.source_offset,
@@ -72,16 +94,12 @@ class PartitionDetail(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartitions(Struct):
     """Part of DescribeMirrorsResponse."""
 
-    # Name of the topic.
-    topic_name: str = ""  # string
-    # The partitions that the answering broker leads.
-    partitions: list[PartitionDetail] = field(default_factory=list)  # []PartitionDetail
+    __slots__ = ("topic_name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default=""),
         Field(
             "Partitions",
@@ -94,20 +112,34 @@ class TopicPartitions(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        # Name of the topic.
+        topic_name: str = "",  # string
+        # The partitions that the answering broker leads.
+        partitions: list[PartitionDetail] = UNSET,  # []PartitionDetail
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(wire.compact_count(self.partitions))
         for partition_detail in self.partitions:
             partition_detail._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 34)
         self.partitions, pos = wire.read_structs(PartitionDetail._read, buf, pos, n, version)
@@ -118,25 +150,37 @@ class TopicPartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribedMirror(Struct):
     """Part of DescribeMirrorsResponse."""
 
-    # Error code, 0 if all is well.
-    error_code: int = 0  # int16
-    # Name of the mirror.
-    mirror_name: str = ""  # string, mirrorName
-    # Bit field of what the caller may do; the least int32 if it was not asked for.
-    authorized_operations: int = -2147483648  # int32
-    # Topics of the mirror.
-    topics: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
+    __slots__ = ("error_code", "mirror_name", "authorized_operations", "topics")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("AuthorizedOperations", "authorized_operations", "int32", (0, 0), default=-2147483648),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicPartitions),
     )
+
+    def __init__(
+        self,
+        # Error code, 0 if all is well.
+        error_code: int = 0,  # int16
+        # Name of the mirror.
+        mirror_name: str = "",  # string, mirrorName
+        # Bit field of what the caller may do; the least int32 if it was not asked for.
+        authorized_operations: int = -2147483648,  # int32
+        # Topics of the mirror.
+        topics: list[TopicPartitions] = UNSET,  # []TopicPartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.mirror_name = mirror_name
+        self.authorized_operations = authorized_operations
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -145,15 +189,15 @@ class DescribedMirror(Struct):
         put(wire.compact_count(self.topics))
         for topic_partitions in self.topics:
             topic_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedMirror, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.mirror_name, pos = wire.read_compact_string(buf, pos)
@@ -168,31 +212,43 @@ class DescribedMirror(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeMirrorsResponse(Message):
     """Offsets, states and last mirror epochs, by mirror, topic and partition."""
 
-    # How long the broker held the answer back because of a quota, in milliseconds.
-    throttle_time_ms: int = 0  # int32
-    # Error code, 0 if all is well.
-    error_code: int = 0  # int16
-    # What went wrong, null if all is well.
-    error_message: str | None = None  # string
-    # One entry for each mirror.
-    mirrors: list[DescribedMirror] = field(default_factory=list)  # []DescribedMirror
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "mirrors")
 
-    NAME: ClassVar[str] = "DescribeMirrorsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 99
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeMirrorsResponse"
+    TYPE = "response"
+    API_KEY = 99
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
         Field("Mirrors", "mirrors", "struct", (0, 0), is_array=True, default=[], struct=DescribedMirror),
     )
+
+    def __init__(
+        self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
+        throttle_time_ms: int = 0,  # int32
+        # Error code, 0 if all is well.
+        error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
+        error_message: str | None = None,  # string
+        # One entry for each mirror.
+        mirrors: list[DescribedMirror] = UNSET,  # []DescribedMirror
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.mirrors = [] if mirrors is UNSET else mirrors
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
@@ -200,15 +256,15 @@ class DescribeMirrorsResponse(Message):
         put(wire.compact_count(self.mirrors))
         for described_mirror in self.mirrors:
             described_mirror._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

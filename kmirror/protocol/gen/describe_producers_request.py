@@ -6,38 +6,49 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicRequest(Struct):
     """Part of DescribeProducersRequest."""
 
-    name: str = ""  # string, topicName
-    partition_indexes: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("name", "partition_indexes")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field("PartitionIndexes", "partition_indexes", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partition_indexes: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partition_indexes))
         put(wire.numbers(self.partition_indexes, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -48,35 +59,44 @@ class TopicRequest(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeProducersRequest(Message):
     """DescribeProducersRequest, versions 0."""
 
-    topics: list[TopicRequest] = field(default_factory=list)  # []TopicRequest
+    __slots__ = ("topics",)
 
-    NAME: ClassVar[str] = "DescribeProducersRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 61
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeProducersRequest"
+    TYPE = "request"
+    API_KEY = 61
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicRequest),
     )
+
+    def __init__(
+        self,
+        topics: list[TopicRequest] = UNSET,  # []TopicRequest
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topics))
         for topic_request in self.topics:
             topic_request._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeProducersRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicRequest._read, buf, pos, n, version)
         if buf[pos]:

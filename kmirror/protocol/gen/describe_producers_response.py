@@ -6,28 +6,30 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_qiiqiq, pack_qiiqiq = wire.fused("qiiqiq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ProducerState(Struct):
     """Part of DescribeProducersResponse."""
 
-    producer_id: int = 0  # int64, producerId
-    producer_epoch: int = 0  # int32
-    last_sequence: int = -1  # int32
-    last_timestamp: int = -1  # int64
-    coordinator_epoch: int = 0  # int32
-    current_txn_start_offset: int = -1  # int64
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "last_sequence",
+        "last_timestamp",
+        "coordinator_epoch",
+        "current_txn_start_offset",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ProducerId", "producer_id", "int64", (0, 0), default=0, entity="producerId"),
         Field("ProducerEpoch", "producer_epoch", "int32", (0, 0), default=0),
         Field("LastSequence", "last_sequence", "int32", (0, 0), default=-1),
@@ -35,6 +37,26 @@ class ProducerState(Struct):
         Field("CoordinatorEpoch", "coordinator_epoch", "int32", (0, 0), default=0),
         Field("CurrentTxnStartOffset", "current_txn_start_offset", "int64", (0, 0), default=-1),
     )
+
+    def __init__(
+        self,
+        producer_id: int = 0,  # int64, producerId
+        producer_epoch: int = 0,  # int32
+        last_sequence: int = -1,  # int32
+        last_timestamp: int = -1,  # int64
+        coordinator_epoch: int = 0,  # int32
+        current_txn_start_offset: int = -1,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.last_sequence = last_sequence
+        self.last_timestamp = last_timestamp
+        self.coordinator_epoch = coordinator_epoch
+        self.current_txn_start_offset = current_txn_start_offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qiiqiq(
@@ -45,15 +67,15 @@ class ProducerState(Struct):
             self.coordinator_epoch,
             self.current_txn_start_offset,
         ))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ProducerState, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.producer_id,
             self.producer_epoch,
@@ -70,16 +92,12 @@ class ProducerState(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionResponse(Struct):
     """Part of DescribeProducersResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    active_producers: list[ProducerState] = field(default_factory=list)  # []ProducerState
+    __slots__ = ("partition_index", "error_code", "error_message", "active_producers")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
@@ -94,21 +112,37 @@ class PartitionResponse(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        active_producers: list[ProducerState] = UNSET,  # []ProducerState
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.active_producers = [] if active_producers is UNSET else active_producers
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
         put(wire.compact_count(self.active_producers))
         for producer_state in self.active_producers:
             producer_state._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
@@ -121,14 +155,12 @@ class PartitionResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicResponse(Struct):
     """Part of DescribeProducersResponse."""
 
-    name: str = ""  # string, topicName
-    partitions: list[PartitionResponse] = field(default_factory=list)  # []PartitionResponse
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -141,20 +173,32 @@ class TopicResponse(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[PartitionResponse] = UNSET,  # []PartitionResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for partition_response in self.partitions:
             partition_response._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 9)
         self.partitions, pos = wire.read_structs(PartitionResponse._read, buf, pos, n, version)
@@ -165,38 +209,48 @@ class TopicResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeProducersResponse(Message):
     """DescribeProducersResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    topics: list[TopicResponse] = field(default_factory=list)  # []TopicResponse
+    __slots__ = ("throttle_time_ms", "topics")
 
-    NAME: ClassVar[str] = "DescribeProducersResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 61
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeProducersResponse"
+    TYPE = "response"
+    API_KEY = 61
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicResponse),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        topics: list[TopicResponse] = UNSET,  # []TopicResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put(wire.compact_count(self.topics))
         for topic_response in self.topics:
             topic_response._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeProducersResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 3)

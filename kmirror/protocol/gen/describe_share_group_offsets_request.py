@@ -6,38 +6,49 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeShareGroupOffsetsRequestTopic(Struct):
     """Part of DescribeShareGroupOffsetsRequest."""
 
-    topic_name: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic_name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 1), default="", entity="topicName"),
         Field("Partitions", "partitions", "int32", (0, 1), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -48,14 +59,12 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeShareGroupOffsetsRequestGroup(Struct):
     """Part of DescribeShareGroupOffsetsRequest."""
 
-    group_id: str = ""  # string, groupId
-    topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(default_factory=list)  # []DescribeShareGroupOffsetsRequestTopic
+    __slots__ = ("group_id", "topics")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 1), default="", entity="groupId"),
         Field(
             "Topics",
@@ -69,20 +78,32 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        topics: list[DescribeShareGroupOffsetsRequestTopic] | None = UNSET,  # []DescribeShareGroupOffsetsRequestTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_nullable_count(self.topics))
         for describe_share_group_offsets_request_topic in self.topics or ():
             describe_share_group_offsets_request_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequestGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_nullable_count(buf, pos, 3)
         if n < 0:
@@ -96,19 +117,18 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeShareGroupOffsetsRequest(Message):
     """DescribeShareGroupOffsetsRequest, versions 0-1."""
 
-    groups: list[DescribeShareGroupOffsetsRequestGroup] = field(default_factory=list)  # []DescribeShareGroupOffsetsRequestGroup
+    __slots__ = ("groups",)
 
-    NAME: ClassVar[str] = "DescribeShareGroupOffsetsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 90
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeShareGroupOffsetsRequest"
+    TYPE = "request"
+    API_KEY = 90
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "Groups",
             "groups",
@@ -120,19 +140,29 @@ class DescribeShareGroupOffsetsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        groups: list[DescribeShareGroupOffsetsRequestGroup] = UNSET,  # []DescribeShareGroupOffsetsRequestGroup
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.groups = [] if groups is UNSET else groups
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.groups))
         for describe_share_group_offsets_request_group in self.groups:
             describe_share_group_offsets_request_group._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeShareGroupOffsetsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.groups, pos = wire.read_structs(DescribeShareGroupOffsetsRequestGroup._read, buf, pos, n, version)
         if buf[pos]:

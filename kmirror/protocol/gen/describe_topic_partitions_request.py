@@ -6,34 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicRequest(Struct):
     """Part of DescribeTopicPartitionsRequest."""
 
-    name: str = ""  # string, topicName
+    __slots__ = ("name",)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
             pos = wire.read_unknown_tags(self, buf, pos)
@@ -42,30 +52,40 @@ class TopicRequest(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Cursor(Struct):
     """Part of DescribeTopicPartitionsRequest."""
 
-    topic_name: str = ""  # string, topicName
-    partition_index: int = 0  # int32
+    __slots__ = ("topic_name", "partition_index")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        partition_index: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(wire.pack_int32(self.partition_index))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Cursor, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
@@ -76,25 +96,36 @@ class Cursor(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeTopicPartitionsRequest(Message):
     """DescribeTopicPartitionsRequest, versions 0."""
 
-    topics: list[TopicRequest] = field(default_factory=list)  # []TopicRequest
-    response_partition_limit: int = 2000  # int32
-    cursor: Cursor | None = None  # Cursor
+    __slots__ = ("topics", "response_partition_limit", "cursor")
 
-    NAME: ClassVar[str] = "DescribeTopicPartitionsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 75
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeTopicPartitionsRequest"
+    TYPE = "request"
+    API_KEY = 75
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicRequest),
         Field("ResponsePartitionLimit", "response_partition_limit", "int32", (0, 0), default=2000),
         Field("Cursor", "cursor", "struct", (0, 0), nullable=(0, 0), struct=Cursor),
     )
+
+    def __init__(
+        self,
+        topics: list[TopicRequest] = UNSET,  # []TopicRequest
+        response_partition_limit: int = 2000,  # int32
+        cursor: Cursor | None = None,  # Cursor
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        self.response_partition_limit = response_partition_limit
+        self.cursor = cursor
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topics))
@@ -106,15 +137,15 @@ class DescribeTopicPartitionsRequest(Message):
         else:
             put(b"\x01")
             self.cursor._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeTopicPartitionsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 2)
         self.topics, pos = wire.read_structs(TopicRequest._read, buf, pos, n, version)
         (self.response_partition_limit,) = wire.unpack_int32(buf, pos)

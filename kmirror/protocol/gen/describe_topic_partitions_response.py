@@ -6,31 +6,33 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hiii, pack_hiii = wire.fused("hiii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeTopicPartitionsResponsePartition(Struct):
     """Part of DescribeTopicPartitionsResponse."""
 
-    error_code: int = 0  # int16
-    partition_index: int = 0  # int32
-    leader_id: int = 0  # int32, brokerId
-    leader_epoch: int = -1  # int32, ignorable
-    replica_nodes: list[int] = field(default_factory=list)  # []int32, brokerId
-    isr_nodes: list[int] = field(default_factory=list)  # []int32, brokerId
-    eligible_leader_replicas: list[int] | None = None  # []int32, brokerId
-    last_known_elr: list[int] | None = None  # []int32, brokerId
-    offline_replicas: list[int] = field(default_factory=list)  # []int32, ignorable, brokerId
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "eligible_leader_replicas",
+        "last_known_elr",
+        "offline_replicas",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("LeaderId", "leader_id", "int32", (0, 0), default=0, entity="brokerId"),
@@ -67,6 +69,32 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        partition_index: int = 0,  # int32
+        leader_id: int = 0,  # int32, brokerId
+        leader_epoch: int = -1,  # int32, ignorable
+        replica_nodes: list[int] = UNSET,  # []int32, brokerId
+        isr_nodes: list[int] = UNSET,  # []int32, brokerId
+        eligible_leader_replicas: list[int] | None = None,  # []int32, brokerId
+        last_known_elr: list[int] | None = None,  # []int32, brokerId
+        offline_replicas: list[int] = UNSET,  # []int32, ignorable, brokerId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
+        self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
+        self.eligible_leader_replicas = eligible_leader_replicas
+        self.last_known_elr = last_known_elr
+        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_hiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch))
         put(wire.compact_count(self.replica_nodes))
@@ -79,15 +107,15 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         put(wire.numbers(self.last_known_elr or (), "i"))
         put(wire.compact_count(self.offline_replicas))
         put(wire.numbers(self.offline_replicas, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponsePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.error_code,
             self.partition_index,
@@ -118,18 +146,12 @@ class DescribeTopicPartitionsResponsePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeTopicPartitionsResponseTopic(Struct):
     """Part of DescribeTopicPartitionsResponse."""
 
-    error_code: int = 0  # int16
-    name: str | None = ""  # string, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, ignorable
-    is_internal: bool = False  # bool, ignorable
-    partitions: list[DescribeTopicPartitionsResponsePartition] = field(default_factory=list)  # []DescribeTopicPartitionsResponsePartition
-    topic_authorized_operations: int = -2147483648  # int32
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field(
             "Name",
@@ -161,6 +183,26 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        name: str | None = "",  # string, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, ignorable
+        is_internal: bool = False,  # bool, ignorable
+        partitions: list[DescribeTopicPartitionsResponsePartition] = UNSET,  # []DescribeTopicPartitionsResponsePartition
+        topic_authorized_operations: int = -2147483648,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = [] if partitions is UNSET else partitions
+        self.topic_authorized_operations = topic_authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put(wire.compact_nullable_string(self.name))
@@ -170,15 +212,15 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         for describe_topic_partitions_response_partition in self.partitions:
             describe_topic_partitions_response_partition._write(put, version)
         put(wire.pack_int32(self.topic_authorized_operations))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponseTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.name, pos = wire.read_compact_nullable_string(buf, pos)
@@ -196,30 +238,40 @@ class DescribeTopicPartitionsResponseTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Cursor(Struct):
     """Part of DescribeTopicPartitionsResponse."""
 
-    topic_name: str = ""  # string, topicName
-    partition_index: int = 0  # int32
+    __slots__ = ("topic_name", "partition_index")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        topic_name: str = "",  # string, topicName
+        partition_index: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partition_index = partition_index
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(wire.pack_int32(self.partition_index))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Cursor, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
@@ -230,21 +282,18 @@ class Cursor(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeTopicPartitionsResponse(Message):
     """DescribeTopicPartitionsResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32, ignorable
-    topics: list[DescribeTopicPartitionsResponseTopic] = field(default_factory=list)  # []DescribeTopicPartitionsResponseTopic
-    next_cursor: Cursor | None = None  # Cursor
+    __slots__ = ("throttle_time_ms", "topics", "next_cursor")
 
-    NAME: ClassVar[str] = "DescribeTopicPartitionsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 75
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeTopicPartitionsResponse"
+    TYPE = "response"
+    API_KEY = 75
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0, ignorable=True),
         Field(
             "Topics",
@@ -258,6 +307,20 @@ class DescribeTopicPartitionsResponse(Message):
         Field("NextCursor", "next_cursor", "struct", (0, 0), nullable=(0, 0), struct=Cursor),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, ignorable
+        topics: list[DescribeTopicPartitionsResponseTopic] = UNSET,  # []DescribeTopicPartitionsResponseTopic
+        next_cursor: Cursor | None = None,  # Cursor
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        self.next_cursor = next_cursor
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put(wire.compact_count(self.topics))
@@ -268,15 +331,15 @@ class DescribeTopicPartitionsResponse(Message):
         else:
             put(b"\x01")
             self.next_cursor._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeTopicPartitionsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 26)

@@ -6,26 +6,26 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeTransactionsRequest(Message):
     """DescribeTransactionsRequest, versions 0."""
 
-    transactional_ids: list[str] = field(default_factory=list)  # []string, transactionalId
+    __slots__ = ("transactional_ids",)
 
-    NAME: ClassVar[str] = "DescribeTransactionsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 65
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeTransactionsRequest"
+    TYPE = "request"
+    API_KEY = 65
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "TransactionalIds",
             "transactional_ids",
@@ -37,19 +37,29 @@ class DescribeTransactionsRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        transactional_ids: list[str] = UNSET,  # []string, transactionalId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactional_ids = [] if transactional_ids is UNSET else transactional_ids
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.transactional_ids))
         for text in self.transactional_ids:
             put(wire.compact_string(text))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeTransactionsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.transactional_ids, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         if buf[pos]:

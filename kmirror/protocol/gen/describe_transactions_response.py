@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iqqh, pack_iqqh = wire.fused("iqqh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicData(Struct):
     """Part of DescribeTransactionsResponse."""
 
-    topic: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (0, 0), default="", entity="topicName", map_key=True),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -50,20 +61,21 @@ class TopicData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TransactionState(Struct):
     """Part of DescribeTransactionsResponse."""
 
-    error_code: int = 0  # int16
-    transactional_id: str = ""  # string, transactionalId
-    transaction_state: str = ""  # string
-    transaction_timeout_ms: int = 0  # int32
-    transaction_start_time_ms: int = 0  # int64
-    producer_id: int = 0  # int64, producerId
-    producer_epoch: int = 0  # int16
-    topics: list[TopicData] = field(default_factory=list)  # []TopicData
+    __slots__ = (
+        "error_code",
+        "transactional_id",
+        "transaction_state",
+        "transaction_timeout_ms",
+        "transaction_start_time_ms",
+        "producer_id",
+        "producer_epoch",
+        "topics",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("TransactionalId", "transactional_id", "string", (0, 0), default="", entity="transactionalId"),
         Field("TransactionState", "transaction_state", "string", (0, 0), default=""),
@@ -73,6 +85,30 @@ class TransactionState(Struct):
         Field("ProducerEpoch", "producer_epoch", "int16", (0, 0), default=0),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicData),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        transactional_id: str = "",  # string, transactionalId
+        transaction_state: str = "",  # string
+        transaction_timeout_ms: int = 0,  # int32
+        transaction_start_time_ms: int = 0,  # int64
+        producer_id: int = 0,  # int64, producerId
+        producer_epoch: int = 0,  # int16
+        topics: list[TopicData] = UNSET,  # []TopicData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.transactional_id = transactional_id
+        self.transaction_state = transaction_state
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_start_time_ms = transaction_start_time_ms
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -87,15 +123,15 @@ class TransactionState(Struct):
         put(wire.compact_count(self.topics))
         for topic_data in self.topics:
             topic_data._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TransactionState, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.transactional_id, pos = wire.read_compact_string(buf, pos)
@@ -116,20 +152,18 @@ class TransactionState(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribeTransactionsResponse(Message):
     """DescribeTransactionsResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    transaction_states: list[TransactionState] = field(default_factory=list)  # []TransactionState
+    __slots__ = ("throttle_time_ms", "transaction_states")
 
-    NAME: ClassVar[str] = "DescribeTransactionsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 65
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "DescribeTransactionsResponse"
+    TYPE = "response"
+    API_KEY = 65
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field(
             "TransactionStates",
@@ -142,20 +176,32 @@ class DescribeTransactionsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        transaction_states: list[TransactionState] = UNSET,  # []TransactionState
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.transaction_states = [] if transaction_states is UNSET else transaction_states
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put(wire.compact_count(self.transaction_states))
         for transaction_state in self.transaction_states:
             transaction_state._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeTransactionsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 28)

@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartitions(Struct):
     """Part of ElectLeadersRequest."""
 
-    topic: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (0, 2), default="", entity="topicName", map_key=True),
         Field("Partitions", "partitions", "int32", (0, 2), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.topic))
         put((wire.compact_count if version >= 2 else wire.count)(self.partitions))
         put(wire.numbers(self.partitions, "i"))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -52,21 +63,18 @@ class TopicPartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ElectLeadersRequest(Message):
     """ElectLeadersRequest, versions 0-2."""
 
-    election_type: int = 0  # int8, v1+
-    topic_partitions: list[TopicPartitions] | None = field(default_factory=list)  # []TopicPartitions
-    timeout_ms: int = 60000  # int32
+    __slots__ = ("election_type", "topic_partitions", "timeout_ms")
 
-    NAME: ClassVar[str] = "ElectLeadersRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 43
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ElectLeadersRequest"
+    TYPE = "request"
+    API_KEY = 43
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ElectionType", "election_type", "int8", (1, 2), default=0),
         Field(
             "TopicPartitions",
@@ -81,6 +89,20 @@ class ElectLeadersRequest(Message):
         Field("TimeoutMs", "timeout_ms", "int32", (0, 2), default=60000),
     )
 
+    def __init__(
+        self,
+        election_type: int = 0,  # int8, v1+
+        topic_partitions: list[TopicPartitions] | None = UNSET,  # []TopicPartitions
+        timeout_ms: int = 60000,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.election_type = election_type
+        self.topic_partitions = [] if topic_partitions is UNSET else topic_partitions
+        self.timeout_ms = timeout_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
             put(wire.pack_int8(self.election_type))
@@ -91,17 +113,17 @@ class ElectLeadersRequest(Message):
             topic_partitions._write(put, version)
         put(wire.pack_int32(self.timeout_ms))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ElectLeadersRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.election_type,) = wire.unpack_int8(buf, pos)
             pos += 1

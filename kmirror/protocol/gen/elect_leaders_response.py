@@ -6,44 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionResult(Struct):
     """Part of ElectLeadersResponse."""
 
-    partition_id: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
+    __slots__ = ("partition_id", "error_code", "error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionId", "partition_id", "int32", (0, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 2), nullable=(0, 2), default=""),
     )
 
+    def __init__(
+        self,
+        partition_id: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_id = partition_id
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_id, self.error_code))
         put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.error_message))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_id, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)
@@ -55,14 +67,12 @@ class PartitionResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReplicaElectionResult(Struct):
     """Part of ElectLeadersResponse."""
 
-    topic: str = ""  # string, topicName
-    partition_result: list[PartitionResult] = field(default_factory=list)  # []PartitionResult
+    __slots__ = ("topic", "partition_result")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (0, 2), default="", entity="topicName"),
         Field(
             "PartitionResult",
@@ -75,23 +85,35 @@ class ReplicaElectionResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic: str = "",  # string, topicName
+        partition_result: list[PartitionResult] = UNSET,  # []PartitionResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partition_result = [] if partition_result is UNSET else partition_result
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 2 else wire.string)(self.topic))
         put((wire.compact_count if version >= 2 else wire.count)(self.partition_result))
         for partition_result in self.partition_result:
             partition_result._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReplicaElectionResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 2 else wire.read_count)(buf, pos, 8)
         self.partition_result, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
@@ -103,21 +125,18 @@ class ReplicaElectionResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ElectLeadersResponse(Message):
     """ElectLeadersResponse, versions 0-2."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16, v1+
-    replica_election_results: list[ReplicaElectionResult] = field(default_factory=list)  # []ReplicaElectionResult
+    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results")
 
-    NAME: ClassVar[str] = "ElectLeadersResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 43
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ElectLeadersResponse"
+    TYPE = "response"
+    API_KEY = 43
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (1, 2), default=0),
         Field(
@@ -131,6 +150,20 @@ class ElectLeadersResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16, v1+
+        replica_election_results: list[ReplicaElectionResult] = UNSET,  # []ReplicaElectionResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.replica_election_results = [] if replica_election_results is UNSET else replica_election_results
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         if version >= 1:
@@ -141,17 +174,17 @@ class ElectLeadersResponse(Message):
         for replica_election_result in self.replica_election_results:
             replica_election_result._write(put, version)
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ElectLeadersResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 1:

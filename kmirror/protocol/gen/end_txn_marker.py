@@ -6,38 +6,48 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EndTxnMarker(Message):
     """EndTxnMarker, versions 0."""
 
-    coordinator_epoch: int = 0  # int32
+    __slots__ = ("coordinator_epoch",)
 
-    NAME: ClassVar[str] = "EndTxnMarker"
-    TYPE: ClassVar[str] = "data"
-    API_KEY: ClassVar[int | None] = None
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = None
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "EndTxnMarker"
+    TYPE = "data"
+    API_KEY = None
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = None
+    FIELDS = (
         Field("CoordinatorEpoch", "coordinator_epoch", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        coordinator_epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.coordinator_epoch = coordinator_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.coordinator_epoch))
-        if self.unknown_tags:
+        if self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EndTxnMarker, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.coordinator_epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
         return self, pos

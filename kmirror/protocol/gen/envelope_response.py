@@ -6,43 +6,54 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EnvelopeResponse(Message):
     """EnvelopeResponse, versions 0."""
 
-    response_data: bytes | None = None  # bytes
-    error_code: int = 0  # int16
+    __slots__ = ("response_data", "error_code")
 
-    NAME: ClassVar[str] = "EnvelopeResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 58
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "EnvelopeResponse"
+    TYPE = "response"
+    API_KEY = 58
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ResponseData", "response_data", "bytes", (0, 0), nullable=(0, 0)),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        response_data: bytes | None = None,  # bytes
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.response_data = response_data
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         wire.put_compact_nullable_bytes(put, self.response_data)
         put(wire.pack_int16(self.error_code))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EnvelopeResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.response_data, pos = wire.read_compact_nullable_bytes(buf, pos)
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2

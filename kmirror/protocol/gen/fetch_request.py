@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ii, pack_ii = wire.fused("ii")
 unpack_iiib, pack_iiib = wire.fused("iiib")
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReplicaState(Struct):
     """Part of FetchRequest, v15+."""
 
-    replica_id: int = -1  # int32, brokerId
-    replica_epoch: int = -1  # int64
+    __slots__ = ("replica_id", "replica_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ReplicaId", "replica_id", "int32", (15, 19), default=-1, entity="brokerId"),
         Field("ReplicaEpoch", "replica_epoch", "int64", (15, 19), default=-1),
     )
 
+    def __init__(
+        self,
+        replica_id: int = -1,  # int32, brokerId
+        replica_epoch: int = -1,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.replica_id = replica_id
+        self.replica_epoch = replica_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.replica_id, self.replica_epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReplicaState, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.replica_id, self.replica_epoch = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
@@ -50,22 +61,23 @@ class ReplicaState(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchPartition(Struct):
     """Part of FetchRequest."""
 
-    partition: int = 0  # int32
-    current_leader_epoch: int = -1  # int32, v9+, ignorable
-    fetch_offset: int = 0  # int64
-    last_fetched_epoch: int = -1  # int32, v12+
-    log_start_offset: int = -1  # int64, v5+, ignorable
-    partition_max_bytes: int = 0  # int32
-    replica_directory_id: Uuid = Uuid.ZERO  # uuid, v17+, tag 0, ignorable
-    high_watermark: int = 9223372036854775807  # int64, v18+, tag 1, ignorable
-    # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
-    mirror_leader_epoch: int = -1  # int32, v19+, tag 2, ignorable
+    __slots__ = (
+        "partition",
+        "current_leader_epoch",
+        "fetch_offset",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "partition_max_bytes",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    replica_directory_id = Tagged[Uuid]("replica_directory_id", Uuid.ZERO)
+    high_watermark = Tagged[int]("high_watermark", 9223372036854775807)
+    mirror_leader_epoch = Tagged[int]("mirror_leader_epoch", -1)
+
+    FIELDS = (
         Field("Partition", "partition", "int32", (4, 19), default=0),
         Field("CurrentLeaderEpoch", "current_leader_epoch", "int32", (9, 19), default=-1, ignorable=True),
         Field("FetchOffset", "fetch_offset", "int64", (4, 19), default=0),
@@ -104,6 +116,36 @@ class FetchPartition(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,  # int32
+        current_leader_epoch: int = -1,  # int32, v9+, ignorable
+        fetch_offset: int = 0,  # int64
+        last_fetched_epoch: int = -1,  # int32, v12+
+        log_start_offset: int = -1,  # int64, v5+, ignorable
+        partition_max_bytes: int = 0,  # int32
+        replica_directory_id: Uuid = Uuid.ZERO,  # uuid, v17+, tag 0, ignorable
+        high_watermark: int = 9223372036854775807,  # int64, v18+, tag 1, ignorable
+        # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
+        mirror_leader_epoch: int = -1,  # int32, v19+, tag 2, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.fetch_offset = fetch_offset
+        self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
+        self.partition_max_bytes = partition_max_bytes
+        if replica_directory_id is not Uuid.ZERO:
+            self.replica_directory_id = replica_directory_id
+        if high_watermark != 9223372036854775807:
+            self.high_watermark = high_watermark
+        if mirror_leader_epoch != -1:
+            self.mirror_leader_epoch = mirror_leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition))
         if version >= 9:
@@ -117,21 +159,27 @@ class FetchPartition(Struct):
             put(wire.pack_int64(self.log_start_offset))
         put(wire.pack_int32(self.partition_max_bytes))
         if version >= 12:
-            tags: list[tuple[int, bytes]] = []
-            if version >= 17 and self.replica_directory_id != Uuid.ZERO:
-                tags.append((0, wire.uuid(self.replica_directory_id)))
-            if version >= 18 and self.high_watermark != 9223372036854775807:
-                tags.append((1, wire.pack_int64(self.high_watermark)))
-            if version >= 19 and self.mirror_leader_epoch != -1:
-                tags.append((2, wire.pack_int32(self.mirror_leader_epoch)))
-            wire.put_tags(put, tags, self.unknown_tags, 3)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if version >= 17 and self.replica_directory_id != Uuid.ZERO:
+            tags.append((0, wire.uuid(self.replica_directory_id)))
+        if version >= 18 and self.high_watermark != 9223372036854775807:
+            tags.append((1, wire.pack_int64(self.high_watermark)))
+        if version >= 19 and self.mirror_leader_epoch != -1:
+            tags.append((2, wire.pack_int32(self.mirror_leader_epoch)))
+        wire.put_tags(put, tags, self.unknown_tags, 3)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 9:
@@ -153,9 +201,6 @@ class FetchPartition(Struct):
             self.log_start_offset = -1
         (self.partition_max_bytes,) = wire.unpack_int32(buf, pos)
         pos += 4
-        self.replica_directory_id = Uuid.ZERO
-        self.high_watermark = 9223372036854775807
-        self.mirror_leader_epoch = -1
         if version >= 12:
             pos = self._read_tags(buf, pos, version)
         return self, pos
@@ -183,15 +228,12 @@ class FetchPartition(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchTopic(Struct):
     """Part of FetchRequest."""
 
-    topic: str = ""  # string, v4-12, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
-    partitions: list[FetchPartition] = field(default_factory=list)  # []FetchPartition
+    __slots__ = ("topic", "topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (4, 12), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (13, 19), default=Uuid.ZERO, ignorable=True),
         Field(
@@ -205,6 +247,20 @@ class FetchTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic: str = "",  # string, v4-12, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        partitions: list[FetchPartition] = UNSET,  # []FetchPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 12:
             put((wire.compact_string if version >= 12 else wire.string)(self.topic))
@@ -214,17 +270,17 @@ class FetchTopic(Struct):
         for fetch_partition in self.partitions:
             fetch_partition._write(put, version)
         if version >= 12:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 12:
             self.topic, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
         else:
@@ -243,19 +299,30 @@ class FetchTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ForgottenTopic(Struct):
     """Part of FetchRequest, v7+."""
 
-    topic: str = ""  # string, v7-12, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (7, 12), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (13, 19), default=Uuid.ZERO, ignorable=True),
         Field("Partitions", "partitions", "int32", (7, 19), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, v7-12, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 12:
@@ -265,17 +332,17 @@ class ForgottenTopic(Struct):
         put((wire.compact_count if version >= 12 else wire.count)(self.partitions))
         put(wire.numbers(self.partitions, "i"))
         if version >= 12:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ForgottenTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 12:
             self.topic, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
         else:
@@ -294,30 +361,32 @@ class ForgottenTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchRequest(Message):
     """FetchRequest, versions 4-19."""
 
-    cluster_id: str | None = None  # string, v12+, tag 0, ignorable
-    replica_id: int = -1  # int32, v4-14, brokerId
-    replica_state: ReplicaState = field(default_factory=ReplicaState)  # ReplicaState, v15+, tag 1
-    max_wait_ms: int = 0  # int32
-    min_bytes: int = 0  # int32
-    max_bytes: int = 2147483647  # int32, ignorable
-    isolation_level: int = 0  # int8, ignorable
-    session_id: int = 0  # int32, v7+, ignorable
-    session_epoch: int = -1  # int32, v7+, ignorable
-    topics: list[FetchTopic] = field(default_factory=list)  # []FetchTopic
-    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)  # []ForgottenTopic, v7+
-    rack_id: str = ""  # string, v11+, ignorable
+    __slots__ = (
+        "replica_id",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "isolation_level",
+        "session_id",
+        "session_epoch",
+        "topics",
+        "forgotten_topics_data",
+        "rack_id",
+    )
 
-    NAME: ClassVar[str] = "FetchRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 1
-    MIN_VERSION: ClassVar[int] = 4
-    MAX_VERSION: ClassVar[int] = 19
-    FLEXIBLE_FROM: ClassVar[int | None] = 12
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    cluster_id = Tagged[str | None]("cluster_id", None)
+    replica_state = Tagged[ReplicaState]("replica_state", ReplicaState)
+
+    NAME = "FetchRequest"
+    TYPE = "request"
+    API_KEY = 1
+    MIN_VERSION = 4
+    MAX_VERSION = 19
+    FLEXIBLE_FROM = 12
+    FIELDS = (
         Field(
             "ClusterId",
             "cluster_id",
@@ -358,6 +427,40 @@ class FetchRequest(Message):
         Field("RackId", "rack_id", "string", (11, 19), default="", ignorable=True),
     )
 
+    def __init__(
+        self,
+        cluster_id: str | None = None,  # string, v12+, tag 0, ignorable
+        replica_id: int = -1,  # int32, v4-14, brokerId
+        replica_state: ReplicaState = UNSET,  # ReplicaState, v15+, tag 1
+        max_wait_ms: int = 0,  # int32
+        min_bytes: int = 0,  # int32
+        max_bytes: int = 2147483647,  # int32, ignorable
+        isolation_level: int = 0,  # int8, ignorable
+        session_id: int = 0,  # int32, v7+, ignorable
+        session_epoch: int = -1,  # int32, v7+, ignorable
+        topics: list[FetchTopic] = UNSET,  # []FetchTopic
+        forgotten_topics_data: list[ForgottenTopic] = UNSET,  # []ForgottenTopic, v7+
+        rack_id: str = "",  # string, v11+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.replica_id = replica_id
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.isolation_level = isolation_level
+        self.session_id = session_id
+        self.session_epoch = session_epoch
+        self.topics = [] if topics is UNSET else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
+        self.rack_id = rack_id
+        if cluster_id is not None:
+            self.cluster_id = cluster_id
+        if replica_state is not UNSET:
+            self.replica_state = replica_state
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 14:
             put(wire.pack_int32(self.replica_id))
@@ -377,24 +480,30 @@ class FetchRequest(Message):
             raise wire.Unwritable
         if version >= 11:
             put((wire.compact_string if version >= 12 else wire.string)(self.rack_id))
-        if version < 15 and self.replica_state != ReplicaState():
+        if version < 15 and self._tagged and self.replica_state != ReplicaState():
             raise wire.Unwritable
         if version >= 12:
-            tags: list[tuple[int, bytes]] = []
-            if self.cluster_id is not None:
-                tags.append((0, wire.compact_nullable_string(self.cluster_id)))
-            if version >= 15 and self.replica_state != ReplicaState():
-                body_1: list[wire.Chunk] = []
-                self.replica_state._write(body_1.append, version)
-                tags.append((1, b"".join(body_1)))
-            wire.put_tags(put, tags, self.unknown_tags, 2)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.cluster_id is not None:
+            tags.append((0, wire.compact_nullable_string(self.cluster_id)))
+        if version >= 15 and self.replica_state != ReplicaState():
+            body_1: list[wire.Chunk] = []
+            self.replica_state._write(body_1.append, version)
+            tags.append((1, b"".join(body_1)))
+        wire.put_tags(put, tags, self.unknown_tags, 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 14:
             (self.replica_id,) = wire.unpack_int32(buf, pos)
             pos += 4
@@ -424,8 +533,6 @@ class FetchRequest(Message):
             self.rack_id, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
         else:
             self.rack_id = ""
-        self.cluster_id = None
-        self.replica_state = ReplicaState()
         if version >= 12:
             pos = self._read_tags(buf, pos, version)
         return self, pos

@@ -6,12 +6,13 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hi, pack_hi = wire.fused("hi")
 unpack_ihqq, pack_ihqq = wire.fused("ihqq")
@@ -21,29 +22,39 @@ unpack_qi, pack_qi = wire.fused("qi")
 unpack_qq, pack_qq = wire.fused("qq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EpochEndOffset(Struct):
     """Part of FetchResponse, v12+."""
 
-    epoch: int = -1  # int32
-    end_offset: int = -1  # int64
+    __slots__ = ("epoch", "end_offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Epoch", "epoch", "int32", (12, 19), default=-1),
         Field("EndOffset", "end_offset", "int64", (12, 19), default=-1),
     )
 
+    def __init__(
+        self,
+        epoch: int = -1,  # int32
+        end_offset: int = -1,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.epoch = epoch
+        self.end_offset = end_offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.epoch, self.end_offset))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EpochEndOffset, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.epoch, self.end_offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
@@ -53,29 +64,39 @@ class EpochEndOffset(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LeaderIdAndEpoch(Struct):
     """Part of FetchResponse, v12+."""
 
-    leader_id: int = -1  # int32, brokerId
-    leader_epoch: int = -1  # int32
+    __slots__ = ("leader_id", "leader_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("LeaderId", "leader_id", "int32", (12, 19), default=-1, entity="brokerId"),
         Field("LeaderEpoch", "leader_epoch", "int32", (12, 19), default=-1),
     )
 
+    def __init__(
+        self,
+        leader_id: int = -1,  # int32, brokerId
+        leader_epoch: int = -1,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.leader_id, self.leader_epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
@@ -85,29 +106,39 @@ class LeaderIdAndEpoch(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SnapshotId(Struct):
     """Part of FetchResponse, v12+."""
 
-    end_offset: int = -1  # int64
-    epoch: int = -1  # int32
+    __slots__ = ("end_offset", "epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("EndOffset", "end_offset", "int64", (12, 19), default=-1),
         Field("Epoch", "epoch", "int32", (12, 19), default=-1),
     )
 
+    def __init__(
+        self,
+        end_offset: int = -1,  # int64
+        epoch: int = -1,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.end_offset = end_offset
+        self.epoch = epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qi(self.end_offset, self.epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SnapshotId, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.end_offset, self.epoch = unpack_qi(buf, pos)
         pos += 12
         if buf[pos]:
@@ -117,32 +148,42 @@ class SnapshotId(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AbortedTransaction(Struct):
     """Part of FetchResponse."""
 
-    producer_id: int = 0  # int64, producerId
-    first_offset: int = 0  # int64
+    __slots__ = ("producer_id", "first_offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ProducerId", "producer_id", "int64", (4, 19), default=0, entity="producerId"),
         Field("FirstOffset", "first_offset", "int64", (4, 19), default=0),
     )
 
+    def __init__(
+        self,
+        producer_id: int = 0,  # int64, producerId
+        first_offset: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.producer_id = producer_id
+        self.first_offset = first_offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qq(self.producer_id, self.first_offset))
         if version >= 12:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AbortedTransaction, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.producer_id, self.first_offset = unpack_qq(buf, pos)
         pos += 16
         if version >= 12:
@@ -153,25 +194,26 @@ class AbortedTransaction(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionData(Struct):
     """Part of FetchResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
-    high_watermark: int = 0  # int64
-    last_stable_offset: int = -1  # int64, ignorable
-    log_start_offset: int = -1  # int64, v5+, ignorable
-    diverging_epoch: EpochEndOffset = field(default_factory=EpochEndOffset)  # EpochEndOffset, v12+, tag 0
-    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)  # LeaderIdAndEpoch, v12+, tag 1
-    snapshot_id: SnapshotId = field(default_factory=SnapshotId)  # SnapshotId, v12+, tag 2
-    aborted_transactions: list[AbortedTransaction] | None = field(default_factory=list)  # []AbortedTransaction, ignorable
-    preferred_read_replica: int = -1  # int32, v11+, brokerId
-    records: bytes | memoryview | None = None  # records
-    # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
-    mirror_leader_epoch: int = -1  # int32, v19+, tag 3, ignorable
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "high_watermark",
+        "last_stable_offset",
+        "log_start_offset",
+        "aborted_transactions",
+        "preferred_read_replica",
+        "records",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    diverging_epoch = Tagged[EpochEndOffset]("diverging_epoch", EpochEndOffset)
+    current_leader = Tagged[LeaderIdAndEpoch]("current_leader", LeaderIdAndEpoch)
+    snapshot_id = Tagged[SnapshotId]("snapshot_id", SnapshotId)
+    mirror_leader_epoch = Tagged[int]("mirror_leader_epoch", -1)
+
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (4, 19), default=0),
         Field("ErrorCode", "error_code", "int16", (4, 19), default=0),
         Field("HighWatermark", "high_watermark", "int64", (4, 19), default=0),
@@ -239,6 +281,43 @@ class PartitionData(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        high_watermark: int = 0,  # int64
+        last_stable_offset: int = -1,  # int64, ignorable
+        log_start_offset: int = -1,  # int64, v5+, ignorable
+        diverging_epoch: EpochEndOffset = UNSET,  # EpochEndOffset, v12+, tag 0
+        current_leader: LeaderIdAndEpoch = UNSET,  # LeaderIdAndEpoch, v12+, tag 1
+        snapshot_id: SnapshotId = UNSET,  # SnapshotId, v12+, tag 2
+        aborted_transactions: list[AbortedTransaction] | None = UNSET,  # []AbortedTransaction, ignorable
+        preferred_read_replica: int = -1,  # int32, v11+, brokerId
+        records: bytes | memoryview | None = None,  # records
+        # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
+        mirror_leader_epoch: int = -1,  # int32, v19+, tag 3, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.high_watermark = high_watermark
+        self.last_stable_offset = last_stable_offset
+        self.log_start_offset = log_start_offset
+        self.aborted_transactions = [] if aborted_transactions is UNSET else aborted_transactions
+        self.preferred_read_replica = preferred_read_replica
+        self.records = records
+        if diverging_epoch is not UNSET:
+            self.diverging_epoch = diverging_epoch
+        if current_leader is not UNSET:
+            self.current_leader = current_leader
+        if snapshot_id is not UNSET:
+            self.snapshot_id = snapshot_id
+        if mirror_leader_epoch != -1:
+            self.mirror_leader_epoch = mirror_leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ihqq(self.partition_index, self.error_code, self.high_watermark, self.last_stable_offset))
         if version >= 5:
@@ -251,36 +330,42 @@ class PartitionData(Struct):
         elif self.preferred_read_replica != -1:
             raise wire.Unwritable
         (wire.put_compact_nullable_bytes if version >= 12 else wire.put_nullable_bytes)(put, self.records)
-        if version < 12 and self.diverging_epoch != EpochEndOffset():
+        if version < 12 and self._tagged and self.diverging_epoch != EpochEndOffset():
             raise wire.Unwritable
-        if version < 12 and self.current_leader != LeaderIdAndEpoch():
+        if version < 12 and self._tagged and self.current_leader != LeaderIdAndEpoch():
             raise wire.Unwritable
-        if version < 12 and self.snapshot_id != SnapshotId():
+        if version < 12 and self._tagged and self.snapshot_id != SnapshotId():
             raise wire.Unwritable
         if version >= 12:
-            tags: list[tuple[int, bytes]] = []
-            if self.diverging_epoch != EpochEndOffset():
-                body_0: list[wire.Chunk] = []
-                self.diverging_epoch._write(body_0.append, version)
-                tags.append((0, b"".join(body_0)))
-            if self.current_leader != LeaderIdAndEpoch():
-                body_1: list[wire.Chunk] = []
-                self.current_leader._write(body_1.append, version)
-                tags.append((1, b"".join(body_1)))
-            if self.snapshot_id != SnapshotId():
-                body_2: list[wire.Chunk] = []
-                self.snapshot_id._write(body_2.append, version)
-                tags.append((2, b"".join(body_2)))
-            if version >= 19 and self.mirror_leader_epoch != -1:
-                tags.append((3, wire.pack_int32(self.mirror_leader_epoch)))
-            wire.put_tags(put, tags, self.unknown_tags, 4)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.diverging_epoch != EpochEndOffset():
+            body_0: list[wire.Chunk] = []
+            self.diverging_epoch._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        if self.current_leader != LeaderIdAndEpoch():
+            body_1: list[wire.Chunk] = []
+            self.current_leader._write(body_1.append, version)
+            tags.append((1, b"".join(body_1)))
+        if self.snapshot_id != SnapshotId():
+            body_2: list[wire.Chunk] = []
+            self.snapshot_id._write(body_2.append, version)
+            tags.append((2, b"".join(body_2)))
+        if version >= 19 and self.mirror_leader_epoch != -1:
+            tags.append((3, wire.pack_int32(self.mirror_leader_epoch)))
+        wire.put_tags(put, tags, self.unknown_tags, 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.partition_index,
             self.error_code,
@@ -304,10 +389,6 @@ class PartitionData(Struct):
         else:
             self.preferred_read_replica = -1
         self.records, pos = (wire.read_compact_nullable_records if version >= 12 else wire.read_nullable_records)(buf, pos)
-        self.diverging_epoch = EpochEndOffset()
-        self.current_leader = LeaderIdAndEpoch()
-        self.snapshot_id = SnapshotId()
-        self.mirror_leader_epoch = -1
         if version >= 12:
             pos = self._read_tags(buf, pos, version)
         return self, pos
@@ -332,19 +413,30 @@ class PartitionData(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchableTopicResponse(Struct):
     """Part of FetchResponse."""
 
-    topic: str = ""  # string, v4-12, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
-    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+    __slots__ = ("topic", "topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (4, 12), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (13, 19), default=Uuid.ZERO, ignorable=True),
         Field("Partitions", "partitions", "struct", (4, 19), is_array=True, default=[], struct=PartitionData),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, v4-12, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        partitions: list[PartitionData] = UNSET,  # []PartitionData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 12:
@@ -355,17 +447,17 @@ class FetchableTopicResponse(Struct):
         for partition_data in self.partitions:
             partition_data._write(put, version)
         if version >= 12:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchableTopicResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 12:
             self.topic, pos = (wire.read_compact_string if version >= 12 else wire.read_string)(buf, pos)
         else:
@@ -384,36 +476,48 @@ class FetchableTopicResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class NodeEndpoint(Struct):
     """Part of FetchResponse, v16+."""
 
-    node_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # int32
-    rack: str | None = None  # string
+    __slots__ = ("node_id", "host", "port", "rack")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("NodeId", "node_id", "int32", (16, 19), default=0, entity="brokerId", map_key=True),
         Field("Host", "host", "string", (16, 19), default=""),
         Field("Port", "port", "int32", (16, 19), default=0),
         Field("Rack", "rack", "string", (16, 19), nullable=(16, 19)),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # int32
+        rack: str | None = None,  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.node_id))
         put(wire.compact_string(self.host))
         put(wire.pack_int32(self.port))
         put(wire.compact_nullable_string(self.rack))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.node_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.host, pos = wire.read_compact_string(buf, pos)
@@ -427,24 +531,21 @@ class NodeEndpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchResponse(Message):
     """FetchResponse, versions 4-19."""
 
-    throttle_time_ms: int = 0  # int32, ignorable
-    error_code: int = 0  # int16, v7+, ignorable
-    session_id: int = 0  # int32, v7+
-    responses: list[FetchableTopicResponse] = field(default_factory=list)  # []FetchableTopicResponse
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint, v16+, tag 0
+    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses")
 
-    NAME: ClassVar[str] = "FetchResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 1
-    MIN_VERSION: ClassVar[int] = 4
-    MAX_VERSION: ClassVar[int] = 19
-    FLEXIBLE_FROM: ClassVar[int | None] = 12
-    HAS_RECORDS: ClassVar[bool] = True
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    node_endpoints = Tagged[list[NodeEndpoint]]("node_endpoints", list)
+
+    NAME = "FetchResponse"
+    TYPE = "response"
+    API_KEY = 1
+    MIN_VERSION = 4
+    MAX_VERSION = 19
+    FLEXIBLE_FROM = 12
+    HAS_RECORDS = True
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (4, 19), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (7, 19), default=0, ignorable=True),
         Field("SessionId", "session_id", "int32", (7, 19), default=0),
@@ -470,6 +571,25 @@ class FetchResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, ignorable
+        error_code: int = 0,  # int16, v7+, ignorable
+        session_id: int = 0,  # int32, v7+
+        responses: list[FetchableTopicResponse] = UNSET,  # []FetchableTopicResponse
+        node_endpoints: list[NodeEndpoint] = UNSET,  # []NodeEndpoint, v16+, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.session_id = session_id
+        self.responses = [] if responses is UNSET else responses
+        if node_endpoints is not UNSET:
+            self.node_endpoints = node_endpoints
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         if version >= 7:
@@ -479,24 +599,30 @@ class FetchResponse(Message):
         put((wire.compact_count if version >= 12 else wire.count)(self.responses))
         for fetchable_topic_response in self.responses:
             fetchable_topic_response._write(put, version)
-        if version < 16 and self.node_endpoints:
+        if version < 16 and self._tagged and self.node_endpoints:
             raise wire.Unwritable
         if version >= 12:
-            tags: list[tuple[int, bytes]] = []
-            if version >= 16 and self.node_endpoints:
-                body_0: list[wire.Chunk] = []
-                body_0.append(wire.compact_count(self.node_endpoints))
-                for node_endpoint in self.node_endpoints:
-                    node_endpoint._write(body_0.append, version)
-                tags.append((0, b"".join(body_0)))
-            wire.put_tags(put, tags, self.unknown_tags, 1)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if version >= 16 and self.node_endpoints:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.node_endpoints))
+            for node_endpoint in self.node_endpoints:
+                node_endpoint._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 7:
@@ -507,7 +633,6 @@ class FetchResponse(Message):
             self.session_id = 0
         n, pos = (wire.read_compact_count if version >= 12 else wire.read_count)(buf, pos, 3)
         self.responses, pos = wire.read_structs(FetchableTopicResponse._read, buf, pos, n, version)
-        self.node_endpoints = []
         if version >= 12:
             pos = self._read_tags(buf, pos, version)
         return self, pos

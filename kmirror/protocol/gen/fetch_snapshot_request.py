@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ii, pack_ii = wire.fused("ii")
 unpack_qi, pack_qi = wire.fused("qi")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SnapshotId(Struct):
     """Part of FetchSnapshotRequest."""
 
-    end_offset: int = 0  # int64
-    epoch: int = 0  # int32
+    __slots__ = ("end_offset", "epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("EndOffset", "end_offset", "int64", (0, 1), default=0),
         Field("Epoch", "epoch", "int32", (0, 1), default=0),
     )
 
+    def __init__(
+        self,
+        end_offset: int = 0,  # int64
+        epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.end_offset = end_offset
+        self.epoch = epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qi(self.end_offset, self.epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SnapshotId, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.end_offset, self.epoch = unpack_qi(buf, pos)
         pos += 12
         if buf[pos]:
@@ -49,17 +60,14 @@ class SnapshotId(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionSnapshot(Struct):
     """Part of FetchSnapshotRequest."""
 
-    partition: int = 0  # int32
-    current_leader_epoch: int = 0  # int32
-    snapshot_id: SnapshotId = field(default_factory=SnapshotId)  # SnapshotId
-    position: int = 0  # int64
-    replica_directory_id: Uuid = Uuid.ZERO  # uuid, v1+, tag 0, ignorable
+    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    replica_directory_id = Tagged[Uuid]("replica_directory_id", Uuid.ZERO)
+
+    FIELDS = (
         Field("Partition", "partition", "int32", (0, 1), default=0),
         Field("CurrentLeaderEpoch", "current_leader_epoch", "int32", (0, 1), default=0),
         Field("SnapshotId", "snapshot_id", "struct", (0, 1), default={}, struct=SnapshotId),
@@ -76,10 +84,35 @@ class PartitionSnapshot(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,  # int32
+        current_leader_epoch: int = 0,  # int32
+        snapshot_id: SnapshotId = UNSET,  # SnapshotId
+        position: int = 0,  # int64
+        replica_directory_id: Uuid = Uuid.ZERO,  # uuid, v1+, tag 0, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition = partition
+        self.current_leader_epoch = current_leader_epoch
+        self.snapshot_id = SnapshotId() if snapshot_id is UNSET else snapshot_id
+        self.position = position
+        if replica_directory_id is not Uuid.ZERO:
+            self.replica_directory_id = replica_directory_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.partition, self.current_leader_epoch))
         self.snapshot_id._write(put, version)
         put(wire.pack_int64(self.position))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if version >= 1 and self.replica_directory_id != Uuid.ZERO:
             tags.append((0, wire.uuid(self.replica_directory_id)))
@@ -88,13 +121,12 @@ class PartitionSnapshot(Struct):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionSnapshot, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition, self.current_leader_epoch = unpack_ii(buf, pos)
         pos += 8
         self.snapshot_id, pos = SnapshotId._read(buf, pos, version)
         (self.position,) = wire.unpack_int64(buf, pos)
         pos += 8
-        self.replica_directory_id = Uuid.ZERO
         pos = self._read_tags(buf, pos, version)
         return self, pos
 
@@ -111,14 +143,12 @@ class PartitionSnapshot(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicSnapshot(Struct):
     """Part of FetchSnapshotRequest."""
 
-    name: str = ""  # string, topicName
-    partitions: list[PartitionSnapshot] = field(default_factory=list)  # []PartitionSnapshot
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 1), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -131,20 +161,32 @@ class TopicSnapshot(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[PartitionSnapshot] = UNSET,  # []PartitionSnapshot
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for partition_snapshot in self.partitions:
             partition_snapshot._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicSnapshot, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 30)
         self.partitions, pos = wire.read_structs(PartitionSnapshot._read, buf, pos, n, version)
@@ -155,33 +197,54 @@ class TopicSnapshot(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchSnapshotRequest(Message):
     """FetchSnapshotRequest, versions 0-1."""
 
-    cluster_id: str | None = None  # string, tag 0
-    replica_id: int = -1  # int32, brokerId
-    max_bytes: int = 2147483647  # int32
-    topics: list[TopicSnapshot] = field(default_factory=list)  # []TopicSnapshot
+    __slots__ = ("replica_id", "max_bytes", "topics")
 
-    NAME: ClassVar[str] = "FetchSnapshotRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 59
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    cluster_id = Tagged[str | None]("cluster_id", None)
+
+    NAME = "FetchSnapshotRequest"
+    TYPE = "request"
+    API_KEY = 59
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ClusterId", "cluster_id", "string", (0, 1), nullable=(0, 1), tagged=(0, 1), tag=0),
         Field("ReplicaId", "replica_id", "int32", (0, 1), default=-1, entity="brokerId"),
         Field("MaxBytes", "max_bytes", "int32", (0, 1), default=2147483647),
         Field("Topics", "topics", "struct", (0, 1), is_array=True, default=[], struct=TopicSnapshot),
     )
 
+    def __init__(
+        self,
+        cluster_id: str | None = None,  # string, tag 0
+        replica_id: int = -1,  # int32, brokerId
+        max_bytes: int = 2147483647,  # int32
+        topics: list[TopicSnapshot] = UNSET,  # []TopicSnapshot
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.replica_id = replica_id
+        self.max_bytes = max_bytes
+        self.topics = [] if topics is UNSET else topics
+        if cluster_id is not None:
+            self.cluster_id = cluster_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.replica_id, self.max_bytes))
         put(wire.compact_count(self.topics))
         for topic_snapshot in self.topics:
             topic_snapshot._write(put, version)
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.cluster_id is not None:
             tags.append((0, wire.compact_nullable_string(self.cluster_id)))
@@ -190,12 +253,11 @@ class FetchSnapshotRequest(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchSnapshotRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.replica_id, self.max_bytes = unpack_ii(buf, pos)
         pos += 8
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicSnapshot._read, buf, pos, n, version)
-        self.cluster_id = None
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,32 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FindCoordinatorRequest(Message):
     """FindCoordinatorRequest, versions 0-7."""
 
-    key: str = ""  # string, v0-3
-    key_type: int = 0  # int8, v1+
-    coordinator_keys: list[str] = field(default_factory=list)  # []string, v4+
+    __slots__ = ("key", "key_type", "coordinator_keys")
 
-    NAME: ClassVar[str] = "FindCoordinatorRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 10
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 7
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "FindCoordinatorRequest"
+    TYPE = "request"
+    API_KEY = 10
+    MIN_VERSION = 0
+    MAX_VERSION = 7
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("Key", "key", "string", (0, 3), default=""),
         Field("KeyType", "key_type", "int8", (1, 7), default=0),
         Field("CoordinatorKeys", "coordinator_keys", "string", (4, 7), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        key: str = "",  # string, v0-3
+        key_type: int = 0,  # int8, v1+
+        coordinator_keys: list[str] = UNSET,  # []string, v4+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.key = key
+        self.key_type = key_type
+        self.coordinator_keys = [] if coordinator_keys is UNSET else coordinator_keys
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 3:
@@ -49,17 +61,17 @@ class FindCoordinatorRequest(Message):
         elif self.coordinator_keys:
             raise wire.Unwritable
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FindCoordinatorRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 3:
             self.key, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         else:

@@ -6,27 +6,22 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Coordinator(Struct):
     """Part of FindCoordinatorResponse, v4+."""
 
-    key: str = ""  # string
-    node_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string, ignorable
+    __slots__ = ("key", "node_id", "host", "port", "error_code", "error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Key", "key", "string", (4, 7), default=""),
         Field("NodeId", "node_id", "int32", (4, 7), default=0, entity="brokerId"),
         Field("Host", "host", "string", (4, 7), default=""),
@@ -35,21 +30,41 @@ class Coordinator(Struct):
         Field("ErrorMessage", "error_message", "string", (4, 7), nullable=(4, 7), default="", ignorable=True),
     )
 
+    def __init__(
+        self,
+        key: str = "",  # string
+        node_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.key = key
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.key))
         put(wire.pack_int32(self.node_id))
         put(wire.compact_string(self.host))
         put(pack_ih(self.port, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Coordinator, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.key, pos = wire.read_compact_string(buf, pos)
         (self.node_id,) = wire.unpack_int32(buf, pos)
         pos += 4
@@ -64,25 +79,18 @@ class Coordinator(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FindCoordinatorResponse(Message):
     """FindCoordinatorResponse, versions 0-7."""
 
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    error_code: int = 0  # int16, v0-3
-    error_message: str | None = ""  # string, v1-3, ignorable
-    node_id: int = 0  # int32, v0-3, brokerId
-    host: str = ""  # string, v0-3
-    port: int = 0  # int32, v0-3
-    coordinators: list[Coordinator] = field(default_factory=list)  # []Coordinator, v4+
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators")
 
-    NAME: ClassVar[str] = "FindCoordinatorResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 10
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 7
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "FindCoordinatorResponse"
+    TYPE = "response"
+    API_KEY = 10
+    MIN_VERSION = 0
+    MAX_VERSION = 7
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 7), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (0, 3), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 3), nullable=(1, 3), default="", ignorable=True),
@@ -99,6 +107,28 @@ class FindCoordinatorResponse(Message):
             struct=Coordinator,
         ),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        error_code: int = 0,  # int16, v0-3
+        error_message: str | None = "",  # string, v1-3, ignorable
+        node_id: int = 0,  # int32, v0-3, brokerId
+        host: str = "",  # string, v0-3
+        port: int = 0,  # int32, v0-3
+        coordinators: list[Coordinator] = UNSET,  # []Coordinator, v4+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.coordinators = [] if coordinators is UNSET else coordinators
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
@@ -128,17 +158,17 @@ class FindCoordinatorResponse(Message):
         elif self.coordinators:
             raise wire.Unwritable
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FindCoordinatorResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

@@ -6,41 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class GetTelemetrySubscriptionsRequest(Message):
     """GetTelemetrySubscriptionsRequest, versions 0."""
 
-    client_instance_id: Uuid = Uuid.ZERO  # uuid
+    __slots__ = ("client_instance_id",)
 
-    NAME: ClassVar[str] = "GetTelemetrySubscriptionsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 71
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "GetTelemetrySubscriptionsRequest"
+    TYPE = "request"
+    API_KEY = 71
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ClientInstanceId", "client_instance_id", "uuid", (0, 0), default=Uuid.ZERO),
     )
 
+    def __init__(
+        self,
+        client_instance_id: Uuid = Uuid.ZERO,  # uuid
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.client_instance_id = client_instance_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.client_instance_id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[GetTelemetrySubscriptionsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.client_instance_id, pos = wire.read_uuid(buf, pos)
         if buf[pos]:
             pos = wire.read_unknown_tags(self, buf, pos)

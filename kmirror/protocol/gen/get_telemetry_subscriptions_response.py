@@ -6,38 +6,40 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_iio, pack_iio = wire.fused("ii?")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class GetTelemetrySubscriptionsResponse(Message):
     """GetTelemetrySubscriptionsResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    client_instance_id: Uuid = Uuid.ZERO  # uuid
-    subscription_id: int = 0  # int32
-    accepted_compression_types: list[int] = field(default_factory=list)  # []int8
-    push_interval_ms: int = 0  # int32
-    telemetry_max_bytes: int = 0  # int32
-    delta_temporality: bool = False  # bool
-    requested_metrics: list[str] = field(default_factory=list)  # []string
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "client_instance_id",
+        "subscription_id",
+        "accepted_compression_types",
+        "push_interval_ms",
+        "telemetry_max_bytes",
+        "delta_temporality",
+        "requested_metrics",
+    )
 
-    NAME: ClassVar[str] = "GetTelemetrySubscriptionsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 71
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "GetTelemetrySubscriptionsResponse"
+    TYPE = "response"
+    API_KEY = 71
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ClientInstanceId", "client_instance_id", "uuid", (0, 0), default=Uuid.ZERO),
@@ -56,6 +58,32 @@ class GetTelemetrySubscriptionsResponse(Message):
         Field("RequestedMetrics", "requested_metrics", "string", (0, 0), is_array=True, default=[]),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        client_instance_id: Uuid = Uuid.ZERO,  # uuid
+        subscription_id: int = 0,  # int32
+        accepted_compression_types: list[int] = UNSET,  # []int8
+        push_interval_ms: int = 0,  # int32
+        telemetry_max_bytes: int = 0,  # int32
+        delta_temporality: bool = False,  # bool
+        requested_metrics: list[str] = UNSET,  # []string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.accepted_compression_types = [] if accepted_compression_types is UNSET else accepted_compression_types
+        self.push_interval_ms = push_interval_ms
+        self.telemetry_max_bytes = telemetry_max_bytes
+        self.delta_temporality = delta_temporality
+        self.requested_metrics = [] if requested_metrics is UNSET else requested_metrics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.uuid(self.client_instance_id))
@@ -66,15 +94,15 @@ class GetTelemetrySubscriptionsResponse(Message):
         put(wire.compact_count(self.requested_metrics))
         for text in self.requested_metrics:
             put(wire.compact_string(text))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[GetTelemetrySubscriptionsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.client_instance_id, pos = wire.read_uuid(buf, pos)

@@ -6,27 +6,29 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MemberMetadata(Struct):
     """Part of GroupMetadataValue."""
 
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string, v3+, ignorable
-    client_id: str = ""  # string
-    client_host: str = ""  # string
-    rebalance_timeout: int = -1  # int32, v1+, ignorable
-    session_timeout: int = 0  # int32
-    subscription: bytes = b""  # bytes
-    assignment: bytes = b""  # bytes
+    __slots__ = (
+        "member_id",
+        "group_instance_id",
+        "client_id",
+        "client_host",
+        "rebalance_timeout",
+        "session_timeout",
+        "subscription",
+        "assignment",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("memberId", "member_id", "string", (0, 4), default=""),
         Field("groupInstanceId", "group_instance_id", "string", (3, 4), nullable=(3, 4), ignorable=True),
         Field("clientId", "client_id", "string", (0, 4), default=""),
@@ -36,6 +38,30 @@ class MemberMetadata(Struct):
         Field("subscription", "subscription", "bytes", (0, 4), default=b""),
         Field("assignment", "assignment", "bytes", (0, 4), default=b""),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string, v3+, ignorable
+        client_id: str = "",  # string
+        client_host: str = "",  # string
+        rebalance_timeout: int = -1,  # int32, v1+, ignorable
+        session_timeout: int = 0,  # int32
+        subscription: bytes = b"",  # bytes
+        assignment: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.rebalance_timeout = rebalance_timeout
+        self.session_timeout = session_timeout
+        self.subscription = subscription
+        self.assignment = assignment
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
@@ -49,17 +75,17 @@ class MemberMetadata(Struct):
         (wire.put_compact_bytes if version >= 4 else wire.put_bytes)(put, self.subscription)
         (wire.put_compact_bytes if version >= 4 else wire.put_bytes)(put, self.assignment)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MemberMetadata, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         if version >= 3:
             self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
@@ -84,24 +110,18 @@ class MemberMetadata(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class GroupMetadataValue(Message):
     """GroupMetadataValue, versions 0-4."""
 
-    protocol_type: str = ""  # string
-    generation: int = 0  # int32
-    protocol: str | None = ""  # string
-    leader: str | None = ""  # string
-    current_state_timestamp: int = -1  # int64, v2+, ignorable
-    members: list[MemberMetadata] = field(default_factory=list)  # []MemberMetadata
+    __slots__ = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members")
 
-    NAME: ClassVar[str] = "GroupMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 2
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "GroupMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 2
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("protocolType", "protocol_type", "string", (0, 4), default=""),
         Field("generation", "generation", "int32", (0, 4), default=0),
         Field("protocol", "protocol", "string", (0, 4), nullable=(0, 4), default=""),
@@ -117,6 +137,26 @@ class GroupMetadataValue(Message):
         Field("members", "members", "struct", (0, 4), is_array=True, default=[], struct=MemberMetadata),
     )
 
+    def __init__(
+        self,
+        protocol_type: str = "",  # string
+        generation: int = 0,  # int32
+        protocol: str | None = "",  # string
+        leader: str | None = "",  # string
+        current_state_timestamp: int = -1,  # int64, v2+, ignorable
+        members: list[MemberMetadata] = UNSET,  # []MemberMetadata
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.protocol_type = protocol_type
+        self.generation = generation
+        self.protocol = protocol
+        self.leader = leader
+        self.current_state_timestamp = current_state_timestamp
+        self.members = [] if members is UNSET else members
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.protocol_type))
         put(wire.pack_int32(self.generation))
@@ -128,17 +168,17 @@ class GroupMetadataValue(Message):
         for member_metadata in self.members:
             member_metadata._write(put, version)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[GroupMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.protocol_type, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         (self.generation,) = wire.unpack_int32(buf, pos)
         pos += 4

@@ -6,34 +6,47 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class HeartbeatRequest(Message):
     """HeartbeatRequest, versions 0-4."""
 
-    group_id: str = ""  # string, groupId
-    generation_id: int = 0  # int32
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string, v3+
+    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id")
 
-    NAME: ClassVar[str] = "HeartbeatRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 12
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "HeartbeatRequest"
+    TYPE = "request"
+    API_KEY = 12
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 4), default="", entity="groupId"),
         Field("GenerationId", "generation_id", "int32", (0, 4), default=0),
         Field("MemberId", "member_id", "string", (0, 4), default=""),
         Field("GroupInstanceId", "group_instance_id", "string", (3, 4), nullable=(3, 4)),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        generation_id: int = 0,  # int32
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string, v3+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.group_id))
@@ -44,17 +57,17 @@ class HeartbeatRequest(Message):
         elif self.group_instance_id is not None:
             raise wire.Unwritable
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[HeartbeatRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         (self.generation_id,) = wire.unpack_int32(buf, pos)
         pos += 4

@@ -6,47 +6,58 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class HeartbeatResponse(Message):
     """HeartbeatResponse, versions 0-4."""
 
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    error_code: int = 0  # int16
+    __slots__ = ("throttle_time_ms", "error_code")
 
-    NAME: ClassVar[str] = "HeartbeatResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 12
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "HeartbeatResponse"
+    TYPE = "response"
+    API_KEY = 12
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 4), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (0, 4), default=0),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
             put(wire.pack_int32(self.throttle_time_ms))
         put(wire.pack_int16(self.error_code))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[HeartbeatResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

@@ -18,18 +18,15 @@ from kmirror.protocol.gen.api_versions_response import (
 new = object.__new__
 pack_h = wire.fused("h")[1]
 unpack_hB = wire.fused("hB")[0]
-unpack_hhhB = wire.fused("hhhB")[0]
+unpack_hhhB, pack_hhhB = wire.fused("hhhB")
 iterate_hhhx = wire.iterator("hhhx")
 unpack_iB, pack_iB = wire.fused("iB")
-api_version_rows = wire.Repeated("hhhx")
 
 
 def read_3(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ApiVersionsResponse, int]:
     size = len(buf)
     self = new(ApiVersionsResponse)
-    self.unknown_tags = ()
-    self.finalized_features_epoch = -1
-    self.zk_migration_ready = False
+    self._tagged = 0
     self.error_code, n = unpack_hB(buf, pos)
     pos += 3
     if n > 127:
@@ -40,27 +37,35 @@ def read_3(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ApiVersionsRes
         raise wire.Malformed
     end = pos + 7 * n
     if end <= size and buf[pos + 6 : end : 7].count(0) == n:
-        self.api_keys = items_1 = list(map(new, repeat(ApiVersion, n)))
+        api_version_items: list[ApiVersion] = list(map(new, repeat(ApiVersion, n)))
+        self.api_keys = api_version_items
+        api_version: ApiVersion
         for (
-            item_1,
+            api_version,
             (
-                item_1.api_key,
-                item_1.min_version,
-                item_1.max_version,
+                api_version.api_key,
+                api_version.min_version,
+                api_version.max_version,
             ),
-        ) in zip(items_1, iterate_hhhx(buf[pos:end])):
-            item_1.unknown_tags = ()
+        ) in zip(api_version_items, iterate_hhhx(buf[pos:end])):
+            api_version._tagged = 0
         pos = end
     else:
-        self.api_keys = items_1 = []
+        api_version_items = []
+        self.api_keys = api_version_items
         for _ in range(n):
-            item_1 = new(ApiVersion)
-            item_1.unknown_tags = ()
-            item_1.api_key, item_1.min_version, item_1.max_version, n = unpack_hhhB(buf, pos)
+            api_version = new(ApiVersion)
+            api_version._tagged = 0
+            (
+                api_version.api_key,
+                api_version.min_version,
+                api_version.max_version,
+                n,
+            ) = unpack_hhhB(buf, pos)
             pos += 7
             if n:
-                pos = item_1._read_tags(buf, pos - 1, version)
-            items_1.append(item_1)
+                pos = api_version._read_tags(buf, pos - 1, version)
+            api_version_items.append(api_version)
     self.throttle_time_ms, n = unpack_iB(buf, pos)
     pos += 5
     if n:
@@ -69,16 +74,20 @@ def read_3(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ApiVersionsRes
 
 
 def write_3(self: ApiVersionsResponse, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.supported_features or self.finalized_features_epoch != -1 or self.finalized_features or self.zk_migration_ready:
+    if self._tagged:
         self._write(put, version)
         return
     put(pack_h(self.error_code))
     put(wire.uvarint(len(self.api_keys) + 1))
-    if [item for item in self.api_keys if item.unknown_tags]:
-        for item in self.api_keys:
-            item._write(put, version)
-    else:
-        put(api_version_rows.pack([(item.api_key, item.min_version, item.max_version) for item in self.api_keys]))
+    try:
+        rows = [
+            pack_hhhB(item.api_key, item.min_version, item.max_version, item._tagged)
+            for item in self.api_keys
+        ]
+        put(b"".join(rows))
+    except wire.PACK_ERRORS:
+        for api_version in self.api_keys:
+            api_version._write(put, version)
     put(pack_iB(self.throttle_time_ms, 0))
 
 

@@ -24,17 +24,15 @@ pack_iiibii = wire.fused("iiibii")[1]
 unpack_iiibiiB = wire.fused("iiibiiB")[0]
 pack_iiiibii = wire.fused("iiiibii")[1]
 unpack_iiiibiiB = wire.fused("iiiibiiB")[0]
-unpack_iiqiqiB = wire.fused("iiqiqiB")[0]
+unpack_iiqiqiB, pack_iiqiqiB = wire.fused("iiqiqiB")
 iterate_iiqiqix = wire.iterator("iiqiqix")
 unpack_uB = wire.fused("16sB")[0]
-fetch_partition_rows = wire.Repeated("iiqiqix")
 
 
 def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest, int]:
     size = len(buf)
     self = new(FetchRequest)
-    self.unknown_tags = ()
-    self.cluster_id = None
+    self._tagged = 0
     (
         self.replica_id,
         self.max_wait_ms,
@@ -52,14 +50,15 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.topics = items_1 = []
+    fetch_topic_items: list[FetchTopic] = []
+    self.topics = fetch_topic_items
     for _ in range(n):
-        item_1 = new(FetchTopic)
-        item_1.unknown_tags = ()
-        item_1.topic = ""
-        item_1.topic_id, n = unpack_uB(buf, pos)
+        fetch_topic = new(FetchTopic)
+        fetch_topic._tagged = 0
+        fetch_topic.topic = ""
+        fetch_topic.topic_id, n = unpack_uB(buf, pos)
         pos += 17
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        fetch_topic.topic_id = new_uuid(Uuid, fetch_topic.topic_id)
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
         else:
@@ -68,49 +67,46 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
             raise wire.Malformed
         end = pos + 33 * n
         if end <= size and buf[pos + 32 : end : 33].count(0) == n:
-            item_1.partitions = items_2 = list(map(new, repeat(FetchPartition, n)))
+            fetch_partition_items: list[FetchPartition] = list(map(new, repeat(FetchPartition, n)))
+            fetch_topic.partitions = fetch_partition_items
+            fetch_partition: FetchPartition
             for (
-                item_2,
+                fetch_partition,
                 (
-                    item_2.partition,
-                    item_2.current_leader_epoch,
-                    item_2.fetch_offset,
-                    item_2.last_fetched_epoch,
-                    item_2.log_start_offset,
-                    item_2.partition_max_bytes,
+                    fetch_partition.partition,
+                    fetch_partition.current_leader_epoch,
+                    fetch_partition.fetch_offset,
+                    fetch_partition.last_fetched_epoch,
+                    fetch_partition.log_start_offset,
+                    fetch_partition.partition_max_bytes,
                 ),
-            ) in zip(items_2, iterate_iiqiqix(buf[pos:end])):
-                item_2.unknown_tags = ()
-                item_2.replica_directory_id = Uuid.ZERO
-                item_2.high_watermark = 9223372036854775807
-                item_2.mirror_leader_epoch = -1
+            ) in zip(fetch_partition_items, iterate_iiqiqix(buf[pos:end])):
+                fetch_partition._tagged = 0
             pos = end
         else:
-            item_1.partitions = items_2 = []
+            fetch_partition_items = []
+            fetch_topic.partitions = fetch_partition_items
             for _ in range(n):
-                item_2 = new(FetchPartition)
-                item_2.unknown_tags = ()
-                item_2.replica_directory_id = Uuid.ZERO
-                item_2.high_watermark = 9223372036854775807
-                item_2.mirror_leader_epoch = -1
+                fetch_partition = new(FetchPartition)
+                fetch_partition._tagged = 0
                 (
-                    item_2.partition,
-                    item_2.current_leader_epoch,
-                    item_2.fetch_offset,
-                    item_2.last_fetched_epoch,
-                    item_2.log_start_offset,
-                    item_2.partition_max_bytes,
+                    fetch_partition.partition,
+                    fetch_partition.current_leader_epoch,
+                    fetch_partition.fetch_offset,
+                    fetch_partition.last_fetched_epoch,
+                    fetch_partition.log_start_offset,
+                    fetch_partition.partition_max_bytes,
                     n,
                 ) = unpack_iiqiqiB(buf, pos)
                 pos += 33
                 if n:
-                    pos = item_2._read_tags(buf, pos - 1, version)
-                items_2.append(item_2)
+                    pos = fetch_partition._read_tags(buf, pos - 1, version)
+                fetch_partition_items.append(fetch_partition)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = fetch_topic._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        fetch_topic_items.append(fetch_topic)
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -119,16 +115,17 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.forgotten_topics_data = items_1 = []
+    forgotten_topic_items: list[ForgottenTopic] = []
+    self.forgotten_topics_data = forgotten_topic_items
     for _ in range(n):
-        item_1 = new(ForgottenTopic)
-        item_1.unknown_tags = ()
-        item_1.topic = ""
-        item_1.topic_id, n = unpack_uB(buf, pos)
+        forgotten_topic = new(ForgottenTopic)
+        forgotten_topic._tagged = 0
+        forgotten_topic.topic = ""
+        forgotten_topic.topic_id, n = unpack_uB(buf, pos)
         pos += 17
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        forgotten_topic.topic_id = new_uuid(Uuid, forgotten_topic.topic_id)
         if 0 < n < 33:
-            item_1.partitions = list(wire.UNPACK_INT32S[n - 1](buf, pos))
+            forgotten_topic.partitions = list(wire.UNPACK_INT32S[n - 1](buf, pos))
             pos += 4 * n - 4
         else:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -137,12 +134,12 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
             elif 4 * n > size - pos:
                 raise wire.Malformed
             else:
-                item_1.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                forgotten_topic.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = forgotten_topic._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        forgotten_topic_items.append(forgotten_topic)
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -165,7 +162,7 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
 
 
 def write_13(self: FetchRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_id is not None or (part := self.replica_state).replica_id != -1 or part.replica_epoch != -1 or part.unknown_tags:
+    if self._tagged:
         self._write(put, version)
         return
     put(pack_iiiibii(
@@ -178,26 +175,38 @@ def write_13(self: FetchRequest, put: wire.Put, version: int) -> None:
         self.session_epoch,
     ))
     put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for fetch_topic in self.topics:
+        if fetch_topic._tagged:
+            fetch_topic._write(put, version)
             continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        if [item for item in item_1.partitions if item.unknown_tags]:
-            for item in item_1.partitions:
-                item._write(put, version)
-        else:
-            put(fetch_partition_rows.pack([(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes) for item in item_1.partitions]))
+        put(wire.uuid(fetch_topic.topic_id))
+        put(wire.uvarint(len(fetch_topic.partitions) + 1))
+        try:
+            rows = [
+                pack_iiqiqiB(
+                    item.partition,
+                    item.current_leader_epoch,
+                    item.fetch_offset,
+                    item.last_fetched_epoch,
+                    item.log_start_offset,
+                    item.partition_max_bytes,
+                    item._tagged,
+                )
+                for item in fetch_topic.partitions
+            ]
+            put(b"".join(rows))
+        except wire.PACK_ERRORS:
+            for fetch_partition in fetch_topic.partitions:
+                fetch_partition._write(put, version)
         put(b"\0")
     put(wire.uvarint(len(self.forgotten_topics_data) + 1))
-    for item_1 in self.forgotten_topics_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for forgotten_topic in self.forgotten_topics_data:
+        if forgotten_topic._tagged:
+            forgotten_topic._write(put, version)
             continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        put(wire.numbers(item_1.partitions, "i"))
+        put(wire.uuid(forgotten_topic.topic_id))
+        put(wire.uvarint(len(forgotten_topic.partitions) + 1))
+        put(wire.numbers(forgotten_topic.partitions, "i"))
         put(b"\0")
     put(wire.compact_string(self.rack_id))
     put(b"\0")
@@ -206,8 +215,7 @@ def write_13(self: FetchRequest, put: wire.Put, version: int) -> None:
 def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest, int]:
     size = len(buf)
     self = new(FetchRequest)
-    self.unknown_tags = ()
-    self.cluster_id = None
+    self._tagged = 0
     self.replica_id = -1
     (
         self.max_wait_ms,
@@ -225,14 +233,15 @@ def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.topics = items_1 = []
+    fetch_topic_items: list[FetchTopic] = []
+    self.topics = fetch_topic_items
     for _ in range(n):
-        item_1 = new(FetchTopic)
-        item_1.unknown_tags = ()
-        item_1.topic = ""
-        item_1.topic_id, n = unpack_uB(buf, pos)
+        fetch_topic = new(FetchTopic)
+        fetch_topic._tagged = 0
+        fetch_topic.topic = ""
+        fetch_topic.topic_id, n = unpack_uB(buf, pos)
         pos += 17
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        fetch_topic.topic_id = new_uuid(Uuid, fetch_topic.topic_id)
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
         else:
@@ -241,49 +250,46 @@ def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
             raise wire.Malformed
         end = pos + 33 * n
         if end <= size and buf[pos + 32 : end : 33].count(0) == n:
-            item_1.partitions = items_2 = list(map(new, repeat(FetchPartition, n)))
+            fetch_partition_items: list[FetchPartition] = list(map(new, repeat(FetchPartition, n)))
+            fetch_topic.partitions = fetch_partition_items
+            fetch_partition: FetchPartition
             for (
-                item_2,
+                fetch_partition,
                 (
-                    item_2.partition,
-                    item_2.current_leader_epoch,
-                    item_2.fetch_offset,
-                    item_2.last_fetched_epoch,
-                    item_2.log_start_offset,
-                    item_2.partition_max_bytes,
+                    fetch_partition.partition,
+                    fetch_partition.current_leader_epoch,
+                    fetch_partition.fetch_offset,
+                    fetch_partition.last_fetched_epoch,
+                    fetch_partition.log_start_offset,
+                    fetch_partition.partition_max_bytes,
                 ),
-            ) in zip(items_2, iterate_iiqiqix(buf[pos:end])):
-                item_2.unknown_tags = ()
-                item_2.replica_directory_id = Uuid.ZERO
-                item_2.high_watermark = 9223372036854775807
-                item_2.mirror_leader_epoch = -1
+            ) in zip(fetch_partition_items, iterate_iiqiqix(buf[pos:end])):
+                fetch_partition._tagged = 0
             pos = end
         else:
-            item_1.partitions = items_2 = []
+            fetch_partition_items = []
+            fetch_topic.partitions = fetch_partition_items
             for _ in range(n):
-                item_2 = new(FetchPartition)
-                item_2.unknown_tags = ()
-                item_2.replica_directory_id = Uuid.ZERO
-                item_2.high_watermark = 9223372036854775807
-                item_2.mirror_leader_epoch = -1
+                fetch_partition = new(FetchPartition)
+                fetch_partition._tagged = 0
                 (
-                    item_2.partition,
-                    item_2.current_leader_epoch,
-                    item_2.fetch_offset,
-                    item_2.last_fetched_epoch,
-                    item_2.log_start_offset,
-                    item_2.partition_max_bytes,
+                    fetch_partition.partition,
+                    fetch_partition.current_leader_epoch,
+                    fetch_partition.fetch_offset,
+                    fetch_partition.last_fetched_epoch,
+                    fetch_partition.log_start_offset,
+                    fetch_partition.partition_max_bytes,
                     n,
                 ) = unpack_iiqiqiB(buf, pos)
                 pos += 33
                 if n:
-                    pos = item_2._read_tags(buf, pos - 1, version)
-                items_2.append(item_2)
+                    pos = fetch_partition._read_tags(buf, pos - 1, version)
+                fetch_partition_items.append(fetch_partition)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = fetch_topic._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        fetch_topic_items.append(fetch_topic)
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -292,16 +298,17 @@ def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.forgotten_topics_data = items_1 = []
+    forgotten_topic_items: list[ForgottenTopic] = []
+    self.forgotten_topics_data = forgotten_topic_items
     for _ in range(n):
-        item_1 = new(ForgottenTopic)
-        item_1.unknown_tags = ()
-        item_1.topic = ""
-        item_1.topic_id, n = unpack_uB(buf, pos)
+        forgotten_topic = new(ForgottenTopic)
+        forgotten_topic._tagged = 0
+        forgotten_topic.topic = ""
+        forgotten_topic.topic_id, n = unpack_uB(buf, pos)
         pos += 17
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        forgotten_topic.topic_id = new_uuid(Uuid, forgotten_topic.topic_id)
         if 0 < n < 33:
-            item_1.partitions = list(wire.UNPACK_INT32S[n - 1](buf, pos))
+            forgotten_topic.partitions = list(wire.UNPACK_INT32S[n - 1](buf, pos))
             pos += 4 * n - 4
         else:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -310,12 +317,12 @@ def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
             elif 4 * n > size - pos:
                 raise wire.Malformed
             else:
-                item_1.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+                forgotten_topic.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = forgotten_topic._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        forgotten_topic_items.append(forgotten_topic)
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -338,7 +345,7 @@ def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
 
 
 def write_15(self: FetchRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_id is not None or self.replica_id != -1 or (part := self.replica_state).replica_id != -1 or part.replica_epoch != -1 or part.unknown_tags:
+    if self._tagged or self.replica_id != -1:
         self._write(put, version)
         return
     put(pack_iiibii(
@@ -350,140 +357,38 @@ def write_15(self: FetchRequest, put: wire.Put, version: int) -> None:
         self.session_epoch,
     ))
     put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for fetch_topic in self.topics:
+        if fetch_topic._tagged:
+            fetch_topic._write(put, version)
             continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        if [item for item in item_1.partitions if item.unknown_tags]:
-            for item in item_1.partitions:
-                item._write(put, version)
-        else:
-            put(fetch_partition_rows.pack([(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes) for item in item_1.partitions]))
+        put(wire.uuid(fetch_topic.topic_id))
+        put(wire.uvarint(len(fetch_topic.partitions) + 1))
+        try:
+            rows = [
+                pack_iiqiqiB(
+                    item.partition,
+                    item.current_leader_epoch,
+                    item.fetch_offset,
+                    item.last_fetched_epoch,
+                    item.log_start_offset,
+                    item.partition_max_bytes,
+                    item._tagged,
+                )
+                for item in fetch_topic.partitions
+            ]
+            put(b"".join(rows))
+        except wire.PACK_ERRORS:
+            for fetch_partition in fetch_topic.partitions:
+                fetch_partition._write(put, version)
         put(b"\0")
     put(wire.uvarint(len(self.forgotten_topics_data) + 1))
-    for item_1 in self.forgotten_topics_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for forgotten_topic in self.forgotten_topics_data:
+        if forgotten_topic._tagged:
+            forgotten_topic._write(put, version)
             continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        put(wire.numbers(item_1.partitions, "i"))
-        put(b"\0")
-    put(wire.compact_string(self.rack_id))
-    put(b"\0")
-
-
-def write_17(self: FetchRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_id is not None or self.replica_id != -1 or (part := self.replica_state).replica_id != -1 or part.replica_epoch != -1 or part.unknown_tags:
-        self._write(put, version)
-        return
-    put(pack_iiibii(
-        self.max_wait_ms,
-        self.min_bytes,
-        self.max_bytes,
-        self.isolation_level,
-        self.session_id,
-        self.session_epoch,
-    ))
-    put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
-            continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        if [item for item in item_1.partitions if item.unknown_tags or item.replica_directory_id is not Uuid.ZERO]:
-            for item in item_1.partitions:
-                item._write(put, version)
-        else:
-            put(fetch_partition_rows.pack([(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes) for item in item_1.partitions]))
-        put(b"\0")
-    put(wire.uvarint(len(self.forgotten_topics_data) + 1))
-    for item_1 in self.forgotten_topics_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
-            continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        put(wire.numbers(item_1.partitions, "i"))
-        put(b"\0")
-    put(wire.compact_string(self.rack_id))
-    put(b"\0")
-
-
-def write_18(self: FetchRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_id is not None or self.replica_id != -1 or (part := self.replica_state).replica_id != -1 or part.replica_epoch != -1 or part.unknown_tags:
-        self._write(put, version)
-        return
-    put(pack_iiibii(
-        self.max_wait_ms,
-        self.min_bytes,
-        self.max_bytes,
-        self.isolation_level,
-        self.session_id,
-        self.session_epoch,
-    ))
-    put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
-            continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        if [item for item in item_1.partitions if item.unknown_tags or item.replica_directory_id is not Uuid.ZERO or item.high_watermark != 9223372036854775807]:
-            for item in item_1.partitions:
-                item._write(put, version)
-        else:
-            put(fetch_partition_rows.pack([(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes) for item in item_1.partitions]))
-        put(b"\0")
-    put(wire.uvarint(len(self.forgotten_topics_data) + 1))
-    for item_1 in self.forgotten_topics_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
-            continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        put(wire.numbers(item_1.partitions, "i"))
-        put(b"\0")
-    put(wire.compact_string(self.rack_id))
-    put(b"\0")
-
-
-def write_19(self: FetchRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_id is not None or self.replica_id != -1 or (part := self.replica_state).replica_id != -1 or part.replica_epoch != -1 or part.unknown_tags:
-        self._write(put, version)
-        return
-    put(pack_iiibii(
-        self.max_wait_ms,
-        self.min_bytes,
-        self.max_bytes,
-        self.isolation_level,
-        self.session_id,
-        self.session_epoch,
-    ))
-    put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
-            continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        if [item for item in item_1.partitions if item.unknown_tags or item.replica_directory_id is not Uuid.ZERO or item.high_watermark != 9223372036854775807 or item.mirror_leader_epoch != -1]:
-            for item in item_1.partitions:
-                item._write(put, version)
-        else:
-            put(fetch_partition_rows.pack([(item.partition, item.current_leader_epoch, item.fetch_offset, item.last_fetched_epoch, item.log_start_offset, item.partition_max_bytes) for item in item_1.partitions]))
-        put(b"\0")
-    put(wire.uvarint(len(self.forgotten_topics_data) + 1))
-    for item_1 in self.forgotten_topics_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
-            continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        put(wire.numbers(item_1.partitions, "i"))
+        put(wire.uuid(forgotten_topic.topic_id))
+        put(wire.uvarint(len(forgotten_topic.partitions) + 1))
+        put(wire.numbers(forgotten_topic.partitions, "i"))
         put(b"\0")
     put(wire.compact_string(self.rack_id))
     put(b"\0")
@@ -503,7 +408,7 @@ FetchRequest.WRITERS = {
     14: write_13,
     15: write_15,
     16: write_15,
-    17: write_17,
-    18: write_18,
-    19: write_19,
+    17: write_15,
+    18: write_15,
+    19: write_15,
 }

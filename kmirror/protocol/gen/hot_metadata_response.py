@@ -16,6 +16,7 @@ from kmirror.protocol.gen.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kmirror.protocol.message import Late
 from kmirror.protocol.uuid import Uuid
 
 new = object.__new__
@@ -31,9 +32,16 @@ metadata_response_partition_shape = wire.Shape("h", "i", "i", "i", "i*", "i*", "
 metadata_response_partition_shape_pack = metadata_response_partition_shape.known_packs.get
 
 
+class LateMetadataResponseTopic(MetadataResponseTopic):
+    __slots__ = ()
+
+    partitions = Late(MetadataResponseTopic, "partitions")
+
+
 def load_metadata_response_partition_shape(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[MetadataResponsePartition]:
     cut, pick = rows
     items = list(map(new, repeat(MetadataResponsePartition, n)))
+    item: MetadataResponsePartition
     for (
         item,
         (
@@ -46,14 +54,14 @@ def load_metadata_response_partition_shape(buf: Any, pos: int, end: int, n: int,
             item.offline_replicas,
         ),
     ) in zip(items, map(pick, cut(buf[pos:end]))):
-        item.unknown_tags = ()
+        item._tagged = 0
     return items
 
 
 def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataResponse, int]:
     size = len(buf)
     self = new(MetadataResponse)
-    self.unknown_tags = ()
+    self._tagged = 0
     self.cluster_authorized_operations = -2147483648
     self.error_code = 0
     self.throttle_time_ms, n = unpack_iB(buf, pos)
@@ -64,11 +72,12 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         n -= 1
     if not 0 <= n * 10 <= size - pos:
         raise wire.Malformed
-    self.brokers = items_1 = []
+    metadata_response_broker_items: list[MetadataResponseBroker] = []
+    self.brokers = metadata_response_broker_items
     for _ in range(n):
-        item_1 = new(MetadataResponseBroker)
-        item_1.unknown_tags = ()
-        item_1.node_id, n = unpack_iB(buf, pos)
+        metadata_response_broker = new(MetadataResponseBroker)
+        metadata_response_broker._tagged = 0
+        metadata_response_broker.node_id, n = unpack_iB(buf, pos)
         pos += 5
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -80,9 +89,9 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
             raise wire.Malformed
         else:
             end = pos + n
-            item_1.host = buf[pos:end].decode()
+            metadata_response_broker.host = buf[pos:end].decode()
             pos = end
-        item_1.port, n = unpack_iB(buf, pos)
+        metadata_response_broker.port, n = unpack_iB(buf, pos)
         pos += 5
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -91,16 +100,16 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         else:
             n -= 1
         if n < 0:
-            item_1.rack = None
+            metadata_response_broker.rack = None
         else:
             end = pos + n
-            item_1.rack = buf[pos:end].decode()
+            metadata_response_broker.rack = buf[pos:end].decode()
             pos = end
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = metadata_response_broker._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        metadata_response_broker_items.append(metadata_response_broker)
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -123,11 +132,12 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         n -= 1
     if not 0 <= n * 8 <= size - pos:
         raise wire.Malformed
-    self.topics = items_1 = []
+    metadata_response_topic_items: list[MetadataResponseTopic] = []
+    self.topics = metadata_response_topic_items
     for _ in range(n):
-        item_1 = new(MetadataResponseTopic)
-        item_1.unknown_tags = ()
-        item_1.error_code, n = unpack_hB(buf, pos)
+        metadata_response_topic = new(MetadataResponseTopic)
+        metadata_response_topic._tagged = 0
+        metadata_response_topic.error_code, n = unpack_hB(buf, pos)
         pos += 3
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -136,14 +146,18 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         else:
             n -= 1
         if n < 0:
-            item_1.name = None
+            metadata_response_topic.name = None
         else:
             end = pos + n
-            item_1.name = buf[pos:end].decode()
+            metadata_response_topic.name = buf[pos:end].decode()
             pos = end
-        item_1.topic_id, item_1.is_internal, n = unpack_uoB(buf, pos)
+        (
+            metadata_response_topic.topic_id,
+            metadata_response_topic.is_internal,
+            n,
+        ) = unpack_uoB(buf, pos)
         pos += 18
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        metadata_response_topic.topic_id = new_uuid(Uuid, metadata_response_topic.topic_id)
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
         else:
@@ -175,25 +189,27 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         ):
             rows = metadata_response_partition_shape.known_rows.get((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
             if lazy:
-                item_1._pending = ("partitions", load_metadata_response_partition_shape, buf, pos, end, n, rows)
+                metadata_response_topic.partitions = (load_metadata_response_partition_shape, buf, pos, end, n, rows)  # type: ignore[assignment]
+                metadata_response_topic.__class__ = LateMetadataResponseTopic
             else:
-                item_1.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
+                metadata_response_topic.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
             pos = end
         else:
-            item_1.partitions = items_2 = []
+            metadata_response_partition_items: list[MetadataResponsePartition] = []
+            metadata_response_topic.partitions = metadata_response_partition_items
             for _ in range(n):
-                item_2 = new(MetadataResponsePartition)
-                item_2.unknown_tags = ()
+                metadata_response_partition = new(MetadataResponsePartition)
+                metadata_response_partition._tagged = 0
                 (
-                    item_2.error_code,
-                    item_2.partition_index,
-                    item_2.leader_id,
-                    item_2.leader_epoch,
+                    metadata_response_partition.error_code,
+                    metadata_response_partition.partition_index,
+                    metadata_response_partition.leader_id,
+                    metadata_response_partition.leader_epoch,
                     n,
                 ) = unpack_hiiiB(buf, pos)
                 pos += 15
                 if 0 < n < 33:
-                    item_2.replica_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    metadata_response_partition.replica_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
                     pos += 4 * n - 4
                 else:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -202,11 +218,11 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
                     elif 4 * n > size - pos:
                         raise wire.Malformed
                     else:
-                        item_2.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                        metadata_response_partition.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
                 n = buf[pos]
                 pos += 1
                 if 0 < n < 33:
-                    item_2.isr_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    metadata_response_partition.isr_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
                     pos += 4 * n - 4
                 else:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -215,11 +231,11 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
                     elif 4 * n > size - pos:
                         raise wire.Malformed
                     else:
-                        item_2.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                        metadata_response_partition.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
                 n = buf[pos]
                 pos += 1
                 if 0 < n < 33:
-                    item_2.offline_replicas = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    metadata_response_partition.offline_replicas = wire.UNPACK_INT32S[n - 1](buf, pos)
                     pos += 4 * n - 4
                 else:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -228,17 +244,17 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
                     elif 4 * n > size - pos:
                         raise wire.Malformed
                     else:
-                        item_2.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                        metadata_response_partition.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
                 if buf[pos]:
-                    pos = item_2._read_tags(buf, pos, version)
+                    pos = metadata_response_partition._read_tags(buf, pos, version)
                 else:
                     pos += 1
-                items_2.append(item_2)
-        item_1.topic_authorized_operations, n = unpack_iB(buf, pos)
+                metadata_response_partition_items.append(metadata_response_partition)
+        metadata_response_topic.topic_authorized_operations, n = unpack_iB(buf, pos)
         pos += 5
         if n:
-            pos = item_1._read_tags(buf, pos - 1, version)
-        items_1.append(item_1)
+            pos = metadata_response_topic._read_tags(buf, pos - 1, version)
+        metadata_response_topic_items.append(metadata_response_topic)
     if buf[pos]:
         pos = self._read_tags(buf, pos, version)
     else:
@@ -247,60 +263,61 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
 
 
 def write_12(self: MetadataResponse, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_authorized_operations != -2147483648:
+    if self._tagged or self.cluster_authorized_operations != -2147483648:
         self._write(put, version)
         return
     put(pack_i(self.throttle_time_ms))
     put(wire.uvarint(len(self.brokers) + 1))
-    for item_1 in self.brokers:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for metadata_response_broker in self.brokers:
+        if metadata_response_broker._tagged:
+            metadata_response_broker._write(put, version)
             continue
-        put(pack_i(item_1.node_id))
-        put(wire.compact_string(item_1.host))
-        put(pack_i(item_1.port))
-        put(wire.compact_nullable_string(item_1.rack))
+        put(pack_i(metadata_response_broker.node_id))
+        put(wire.compact_string(metadata_response_broker.host))
+        put(pack_i(metadata_response_broker.port))
+        put(wire.compact_nullable_string(metadata_response_broker.rack))
         put(b"\0")
     put(wire.compact_nullable_string(self.cluster_id))
     put(pack_i(self.controller_id))
     put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for metadata_response_topic in self.topics:
+        if metadata_response_topic._tagged:
+            metadata_response_topic._write(put, version)
             continue
-        put(pack_h(item_1.error_code))
-        put(wire.compact_nullable_string(item_1.name))
-        put(wire.uuid(item_1.topic_id))
-        put(pack_o(item_1.is_internal))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        for item_2 in item_1.partitions:
-            if item_2.unknown_tags:
-                item_2._write(put, version)
-                continue
-            replica_nodes = item_2.replica_nodes
-            isr_nodes = item_2.isr_nodes
-            offline_replicas = item_2.offline_replicas
-            pack = metadata_response_partition_shape_pack((len(replica_nodes), len(isr_nodes), len(offline_replicas))) or metadata_response_partition_shape.pack(len(replica_nodes), len(isr_nodes), len(offline_replicas))
-            put(pack(
-                item_2.error_code,
-                item_2.partition_index,
-                item_2.leader_id,
-                item_2.leader_epoch,
-                len(replica_nodes) + 1,
-                *replica_nodes,
-                len(isr_nodes) + 1,
-                *isr_nodes,
-                len(offline_replicas) + 1,
-                *offline_replicas,
-            ))
-        put(pack_iB(item_1.topic_authorized_operations, 0))
+        put(pack_h(metadata_response_topic.error_code))
+        put(wire.compact_nullable_string(metadata_response_topic.name))
+        put(wire.uuid(metadata_response_topic.topic_id))
+        put(pack_o(metadata_response_topic.is_internal))
+        put(wire.uvarint(len(metadata_response_topic.partitions) + 1))
+        for metadata_response_partition in metadata_response_topic.partitions:
+            replica_nodes = metadata_response_partition.replica_nodes
+            isr_nodes = metadata_response_partition.isr_nodes
+            offline_replicas = metadata_response_partition.offline_replicas
+            try:
+                pack = metadata_response_partition_shape_pack((len(replica_nodes), len(isr_nodes), len(offline_replicas))) or metadata_response_partition_shape.pack(len(replica_nodes), len(isr_nodes), len(offline_replicas))
+                put(pack(
+                    metadata_response_partition.error_code,
+                    metadata_response_partition.partition_index,
+                    metadata_response_partition.leader_id,
+                    metadata_response_partition.leader_epoch,
+                    len(replica_nodes) + 1,
+                    *replica_nodes,
+                    len(isr_nodes) + 1,
+                    *isr_nodes,
+                    len(offline_replicas) + 1,
+                    *offline_replicas,
+                    metadata_response_partition._tagged,
+                ))
+            except wire.PACK_ERRORS:
+                metadata_response_partition._write(put, version)
+        put(pack_iB(metadata_response_topic.topic_authorized_operations, 0))
     put(b"\0")
 
 
 def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataResponse, int]:
     size = len(buf)
     self = new(MetadataResponse)
-    self.unknown_tags = ()
+    self._tagged = 0
     self.cluster_authorized_operations = -2147483648
     self.throttle_time_ms, n = unpack_iB(buf, pos)
     pos += 5
@@ -310,11 +327,12 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         n -= 1
     if not 0 <= n * 10 <= size - pos:
         raise wire.Malformed
-    self.brokers = items_1 = []
+    metadata_response_broker_items: list[MetadataResponseBroker] = []
+    self.brokers = metadata_response_broker_items
     for _ in range(n):
-        item_1 = new(MetadataResponseBroker)
-        item_1.unknown_tags = ()
-        item_1.node_id, n = unpack_iB(buf, pos)
+        metadata_response_broker = new(MetadataResponseBroker)
+        metadata_response_broker._tagged = 0
+        metadata_response_broker.node_id, n = unpack_iB(buf, pos)
         pos += 5
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -326,9 +344,9 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
             raise wire.Malformed
         else:
             end = pos + n
-            item_1.host = buf[pos:end].decode()
+            metadata_response_broker.host = buf[pos:end].decode()
             pos = end
-        item_1.port, n = unpack_iB(buf, pos)
+        metadata_response_broker.port, n = unpack_iB(buf, pos)
         pos += 5
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -337,16 +355,16 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         else:
             n -= 1
         if n < 0:
-            item_1.rack = None
+            metadata_response_broker.rack = None
         else:
             end = pos + n
-            item_1.rack = buf[pos:end].decode()
+            metadata_response_broker.rack = buf[pos:end].decode()
             pos = end
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = metadata_response_broker._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        metadata_response_broker_items.append(metadata_response_broker)
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -369,11 +387,12 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         n -= 1
     if not 0 <= n * 8 <= size - pos:
         raise wire.Malformed
-    self.topics = items_1 = []
+    metadata_response_topic_items: list[MetadataResponseTopic] = []
+    self.topics = metadata_response_topic_items
     for _ in range(n):
-        item_1 = new(MetadataResponseTopic)
-        item_1.unknown_tags = ()
-        item_1.error_code, n = unpack_hB(buf, pos)
+        metadata_response_topic = new(MetadataResponseTopic)
+        metadata_response_topic._tagged = 0
+        metadata_response_topic.error_code, n = unpack_hB(buf, pos)
         pos += 3
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
@@ -382,14 +401,18 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         else:
             n -= 1
         if n < 0:
-            item_1.name = None
+            metadata_response_topic.name = None
         else:
             end = pos + n
-            item_1.name = buf[pos:end].decode()
+            metadata_response_topic.name = buf[pos:end].decode()
             pos = end
-        item_1.topic_id, item_1.is_internal, n = unpack_uoB(buf, pos)
+        (
+            metadata_response_topic.topic_id,
+            metadata_response_topic.is_internal,
+            n,
+        ) = unpack_uoB(buf, pos)
         pos += 18
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        metadata_response_topic.topic_id = new_uuid(Uuid, metadata_response_topic.topic_id)
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
         else:
@@ -421,25 +444,27 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
         ):
             rows = metadata_response_partition_shape.known_rows.get((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
             if lazy:
-                item_1._pending = ("partitions", load_metadata_response_partition_shape, buf, pos, end, n, rows)
+                metadata_response_topic.partitions = (load_metadata_response_partition_shape, buf, pos, end, n, rows)  # type: ignore[assignment]
+                metadata_response_topic.__class__ = LateMetadataResponseTopic
             else:
-                item_1.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
+                metadata_response_topic.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
             pos = end
         else:
-            item_1.partitions = items_2 = []
+            metadata_response_partition_items: list[MetadataResponsePartition] = []
+            metadata_response_topic.partitions = metadata_response_partition_items
             for _ in range(n):
-                item_2 = new(MetadataResponsePartition)
-                item_2.unknown_tags = ()
+                metadata_response_partition = new(MetadataResponsePartition)
+                metadata_response_partition._tagged = 0
                 (
-                    item_2.error_code,
-                    item_2.partition_index,
-                    item_2.leader_id,
-                    item_2.leader_epoch,
+                    metadata_response_partition.error_code,
+                    metadata_response_partition.partition_index,
+                    metadata_response_partition.leader_id,
+                    metadata_response_partition.leader_epoch,
                     n,
                 ) = unpack_hiiiB(buf, pos)
                 pos += 15
                 if 0 < n < 33:
-                    item_2.replica_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    metadata_response_partition.replica_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
                     pos += 4 * n - 4
                 else:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -448,11 +473,11 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
                     elif 4 * n > size - pos:
                         raise wire.Malformed
                     else:
-                        item_2.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                        metadata_response_partition.replica_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
                 n = buf[pos]
                 pos += 1
                 if 0 < n < 33:
-                    item_2.isr_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    metadata_response_partition.isr_nodes = wire.UNPACK_INT32S[n - 1](buf, pos)
                     pos += 4 * n - 4
                 else:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -461,11 +486,11 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
                     elif 4 * n > size - pos:
                         raise wire.Malformed
                     else:
-                        item_2.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                        metadata_response_partition.isr_nodes, pos = wire.read_tuple(buf, pos, n, "i", 4)
                 n = buf[pos]
                 pos += 1
                 if 0 < n < 33:
-                    item_2.offline_replicas = wire.UNPACK_INT32S[n - 1](buf, pos)
+                    metadata_response_partition.offline_replicas = wire.UNPACK_INT32S[n - 1](buf, pos)
                     pos += 4 * n - 4
                 else:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -474,17 +499,17 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
                     elif 4 * n > size - pos:
                         raise wire.Malformed
                     else:
-                        item_2.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
+                        metadata_response_partition.offline_replicas, pos = wire.read_tuple(buf, pos, n, "i", 4)
                 if buf[pos]:
-                    pos = item_2._read_tags(buf, pos, version)
+                    pos = metadata_response_partition._read_tags(buf, pos, version)
                 else:
                     pos += 1
-                items_2.append(item_2)
-        item_1.topic_authorized_operations, n = unpack_iB(buf, pos)
+                metadata_response_partition_items.append(metadata_response_partition)
+        metadata_response_topic.topic_authorized_operations, n = unpack_iB(buf, pos)
         pos += 5
         if n:
-            pos = item_1._read_tags(buf, pos - 1, version)
-        items_1.append(item_1)
+            pos = metadata_response_topic._read_tags(buf, pos - 1, version)
+        metadata_response_topic_items.append(metadata_response_topic)
     self.error_code, n = unpack_hB(buf, pos)
     pos += 3
     if n:
@@ -493,53 +518,54 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
 
 
 def write_13(self: MetadataResponse, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.cluster_authorized_operations != -2147483648:
+    if self._tagged or self.cluster_authorized_operations != -2147483648:
         self._write(put, version)
         return
     put(pack_i(self.throttle_time_ms))
     put(wire.uvarint(len(self.brokers) + 1))
-    for item_1 in self.brokers:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for metadata_response_broker in self.brokers:
+        if metadata_response_broker._tagged:
+            metadata_response_broker._write(put, version)
             continue
-        put(pack_i(item_1.node_id))
-        put(wire.compact_string(item_1.host))
-        put(pack_i(item_1.port))
-        put(wire.compact_nullable_string(item_1.rack))
+        put(pack_i(metadata_response_broker.node_id))
+        put(wire.compact_string(metadata_response_broker.host))
+        put(pack_i(metadata_response_broker.port))
+        put(wire.compact_nullable_string(metadata_response_broker.rack))
         put(b"\0")
     put(wire.compact_nullable_string(self.cluster_id))
     put(pack_i(self.controller_id))
     put(wire.uvarint(len(self.topics) + 1))
-    for item_1 in self.topics:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for metadata_response_topic in self.topics:
+        if metadata_response_topic._tagged:
+            metadata_response_topic._write(put, version)
             continue
-        put(pack_h(item_1.error_code))
-        put(wire.compact_nullable_string(item_1.name))
-        put(wire.uuid(item_1.topic_id))
-        put(pack_o(item_1.is_internal))
-        put(wire.uvarint(len(item_1.partitions) + 1))
-        for item_2 in item_1.partitions:
-            if item_2.unknown_tags:
-                item_2._write(put, version)
-                continue
-            replica_nodes = item_2.replica_nodes
-            isr_nodes = item_2.isr_nodes
-            offline_replicas = item_2.offline_replicas
-            pack = metadata_response_partition_shape_pack((len(replica_nodes), len(isr_nodes), len(offline_replicas))) or metadata_response_partition_shape.pack(len(replica_nodes), len(isr_nodes), len(offline_replicas))
-            put(pack(
-                item_2.error_code,
-                item_2.partition_index,
-                item_2.leader_id,
-                item_2.leader_epoch,
-                len(replica_nodes) + 1,
-                *replica_nodes,
-                len(isr_nodes) + 1,
-                *isr_nodes,
-                len(offline_replicas) + 1,
-                *offline_replicas,
-            ))
-        put(pack_iB(item_1.topic_authorized_operations, 0))
+        put(pack_h(metadata_response_topic.error_code))
+        put(wire.compact_nullable_string(metadata_response_topic.name))
+        put(wire.uuid(metadata_response_topic.topic_id))
+        put(pack_o(metadata_response_topic.is_internal))
+        put(wire.uvarint(len(metadata_response_topic.partitions) + 1))
+        for metadata_response_partition in metadata_response_topic.partitions:
+            replica_nodes = metadata_response_partition.replica_nodes
+            isr_nodes = metadata_response_partition.isr_nodes
+            offline_replicas = metadata_response_partition.offline_replicas
+            try:
+                pack = metadata_response_partition_shape_pack((len(replica_nodes), len(isr_nodes), len(offline_replicas))) or metadata_response_partition_shape.pack(len(replica_nodes), len(isr_nodes), len(offline_replicas))
+                put(pack(
+                    metadata_response_partition.error_code,
+                    metadata_response_partition.partition_index,
+                    metadata_response_partition.leader_id,
+                    metadata_response_partition.leader_epoch,
+                    len(replica_nodes) + 1,
+                    *replica_nodes,
+                    len(isr_nodes) + 1,
+                    *isr_nodes,
+                    len(offline_replicas) + 1,
+                    *offline_replicas,
+                    metadata_response_partition._tagged,
+                ))
+            except wire.PACK_ERRORS:
+                metadata_response_partition._write(put, version)
+        put(pack_iB(metadata_response_topic.topic_authorized_operations, 0))
     put(pack_hB(self.error_code, 0))
 
 

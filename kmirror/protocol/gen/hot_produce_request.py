@@ -29,7 +29,7 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
     size = len(buf)
     view = memoryview(buf)
     self = new(ProduceRequest)
-    self.unknown_tags = ()
+    self._tagged = 0
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -52,11 +52,12 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.topic_data = items_1 = []
+    topic_produce_data_items: list[TopicProduceData] = []
+    self.topic_data = topic_produce_data_items
     for _ in range(n):
-        item_1 = new(TopicProduceData)
-        item_1.unknown_tags = ()
-        item_1.topic_id = Uuid.ZERO
+        topic_produce_data = new(TopicProduceData)
+        topic_produce_data._tagged = 0
+        topic_produce_data.topic_id = Uuid.ZERO
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -69,7 +70,7 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
             raise wire.Malformed
         else:
             end = pos + n
-            item_1.name = str(buf[pos:end], "utf-8")
+            topic_produce_data.name = str(buf[pos:end], "utf-8")
             pos = end
         n = buf[pos]
         pos += 1
@@ -79,11 +80,12 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
             n -= 1
         if not 0 <= n * 6 <= size - pos:
             raise wire.Malformed
-        item_1.partition_data = items_2 = []
+        partition_produce_data_items: list[PartitionProduceData] = []
+        topic_produce_data.partition_data = partition_produce_data_items
         for _ in range(n):
-            item_2 = new(PartitionProduceData)
-            item_2.unknown_tags = ()
-            item_2.index, n = unpack_iB(buf, pos)
+            partition_produce_data = new(PartitionProduceData)
+            partition_produce_data._tagged = 0
+            partition_produce_data.index, n = unpack_iB(buf, pos)
             pos += 5
             if n > 127:
                 second = buf[pos]
@@ -98,21 +100,21 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
             else:
                 n -= 1
             if n < 0:
-                item_2.records = None
+                partition_produce_data.records = None
             else:
                 end = pos + n
-                item_2.records = view[pos:end]
+                partition_produce_data.records = view[pos:end]
                 pos = end
             if buf[pos]:
-                pos = item_2._read_tags(buf, pos, version)
+                pos = partition_produce_data._read_tags(buf, pos, version)
             else:
                 pos += 1
-            items_2.append(item_2)
+            partition_produce_data_items.append(partition_produce_data)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = topic_produce_data._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        topic_produce_data_items.append(topic_produce_data)
     if buf[pos]:
         pos = self._read_tags(buf, pos, version)
     else:
@@ -121,28 +123,28 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
 
 
 def write_9(self: ProduceRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags:
+    if self._tagged:
         self._write(put, version)
         return
     put(wire.compact_nullable_string(self.transactional_id))
     put(pack_hi(self.acks, self.timeout_ms))
     put(wire.uvarint(len(self.topic_data) + 1))
-    for item_1 in self.topic_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for topic_produce_data in self.topic_data:
+        if topic_produce_data._tagged:
+            topic_produce_data._write(put, version)
             continue
-        put(wire.compact_string(item_1.name))
-        put(wire.uvarint(len(item_1.partition_data) + 1))
-        for item_2 in item_1.partition_data:
-            if item_2.unknown_tags:
-                item_2._write(put, version)
+        put(wire.compact_string(topic_produce_data.name))
+        put(wire.uvarint(len(topic_produce_data.partition_data) + 1))
+        for partition_produce_data in topic_produce_data.partition_data:
+            if partition_produce_data._tagged:
+                partition_produce_data._write(put, version)
                 continue
-            put(pack_i(item_2.index))
-            if item_2.records is None:
+            put(pack_i(partition_produce_data.index))
+            if partition_produce_data.records is None:
                 put(b"\0")
             else:
-                put(wire.uvarint(len(item_2.records) + 1))
-                put(item_2.records)
+                put(wire.uvarint(len(partition_produce_data.records) + 1))
+                put(partition_produce_data.records)
             put(b"\0")
         put(b"\0")
     put(b"\0")
@@ -152,7 +154,7 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceReques
     size = len(buf)
     view = memoryview(buf)
     self = new(ProduceRequest)
-    self.unknown_tags = ()
+    self._tagged = 0
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -175,25 +177,27 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceReques
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.topic_data = items_1 = []
+    topic_produce_data_items: list[TopicProduceData] = []
+    self.topic_data = topic_produce_data_items
     for _ in range(n):
-        item_1 = new(TopicProduceData)
-        item_1.unknown_tags = ()
-        item_1.name = ""
-        item_1.topic_id, n = unpack_uB(buf, pos)
+        topic_produce_data = new(TopicProduceData)
+        topic_produce_data._tagged = 0
+        topic_produce_data.name = ""
+        topic_produce_data.topic_id, n = unpack_uB(buf, pos)
         pos += 17
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        topic_produce_data.topic_id = new_uuid(Uuid, topic_produce_data.topic_id)
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
         else:
             n -= 1
         if not 0 <= n * 6 <= size - pos:
             raise wire.Malformed
-        item_1.partition_data = items_2 = []
+        partition_produce_data_items: list[PartitionProduceData] = []
+        topic_produce_data.partition_data = partition_produce_data_items
         for _ in range(n):
-            item_2 = new(PartitionProduceData)
-            item_2.unknown_tags = ()
-            item_2.index, n = unpack_iB(buf, pos)
+            partition_produce_data = new(PartitionProduceData)
+            partition_produce_data._tagged = 0
+            partition_produce_data.index, n = unpack_iB(buf, pos)
             pos += 5
             if n > 127:
                 second = buf[pos]
@@ -208,21 +212,21 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceReques
             else:
                 n -= 1
             if n < 0:
-                item_2.records = None
+                partition_produce_data.records = None
             else:
                 end = pos + n
-                item_2.records = view[pos:end]
+                partition_produce_data.records = view[pos:end]
                 pos = end
             if buf[pos]:
-                pos = item_2._read_tags(buf, pos, version)
+                pos = partition_produce_data._read_tags(buf, pos, version)
             else:
                 pos += 1
-            items_2.append(item_2)
+            partition_produce_data_items.append(partition_produce_data)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = topic_produce_data._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        topic_produce_data_items.append(topic_produce_data)
     if buf[pos]:
         pos = self._read_tags(buf, pos, version)
     else:
@@ -231,28 +235,28 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceReques
 
 
 def write_13(self: ProduceRequest, put: wire.Put, version: int) -> None:
-    if self.unknown_tags:
+    if self._tagged:
         self._write(put, version)
         return
     put(wire.compact_nullable_string(self.transactional_id))
     put(pack_hi(self.acks, self.timeout_ms))
     put(wire.uvarint(len(self.topic_data) + 1))
-    for item_1 in self.topic_data:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for topic_produce_data in self.topic_data:
+        if topic_produce_data._tagged:
+            topic_produce_data._write(put, version)
             continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partition_data) + 1))
-        for item_2 in item_1.partition_data:
-            if item_2.unknown_tags:
-                item_2._write(put, version)
+        put(wire.uuid(topic_produce_data.topic_id))
+        put(wire.uvarint(len(topic_produce_data.partition_data) + 1))
+        for partition_produce_data in topic_produce_data.partition_data:
+            if partition_produce_data._tagged:
+                partition_produce_data._write(put, version)
                 continue
-            put(pack_i(item_2.index))
-            if item_2.records is None:
+            put(pack_i(partition_produce_data.index))
+            if partition_produce_data.records is None:
                 put(b"\0")
             else:
-                put(wire.uvarint(len(item_2.records) + 1))
-                put(item_2.records)
+                put(wire.uvarint(len(partition_produce_data.records) + 1))
+                put(partition_produce_data.records)
             put(b"\0")
         put(b"\0")
     put(b"\0")

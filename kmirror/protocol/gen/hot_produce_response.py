@@ -29,7 +29,7 @@ unpack_uB = wire.fused("16sB")[0]
 def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceResponse, int]:
     size = len(buf)
     self = new(ProduceResponse)
-    self.unknown_tags = ()
+    self._tagged = 0
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -38,11 +38,12 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.responses = items_1 = []
+    topic_produce_response_items: list[TopicProduceResponse] = []
+    self.responses = topic_produce_response_items
     for _ in range(n):
-        item_1 = new(TopicProduceResponse)
-        item_1.unknown_tags = ()
-        item_1.topic_id = Uuid.ZERO
+        topic_produce_response = new(TopicProduceResponse)
+        topic_produce_response._tagged = 0
+        topic_produce_response.topic_id = Uuid.ZERO
         n = buf[pos]
         pos += 1
         if n > 127:
@@ -55,7 +56,7 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
             raise wire.Malformed
         else:
             end = pos + n
-            item_1.name = buf[pos:end].decode()
+            topic_produce_response.name = buf[pos:end].decode()
             pos = end
         n = buf[pos]
         pos += 1
@@ -65,16 +66,17 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
             n -= 1
         if not 0 <= n * 22 <= size - pos:
             raise wire.Malformed
-        item_1.partition_responses = items_2 = []
+        partition_produce_response_items: list[PartitionProduceResponse] = []
+        topic_produce_response.partition_responses = partition_produce_response_items
         for _ in range(n):
-            item_2 = new(PartitionProduceResponse)
-            item_2.unknown_tags = ()
+            partition_produce_response = new(PartitionProduceResponse)
+            partition_produce_response._tagged = 0
             (
-                item_2.index,
-                item_2.error_code,
-                item_2.base_offset,
-                item_2.log_append_time_ms,
-                item_2.log_start_offset,
+                partition_produce_response.index,
+                partition_produce_response.error_code,
+                partition_produce_response.base_offset,
+                partition_produce_response.log_append_time_ms,
+                partition_produce_response.log_start_offset,
                 n,
             ) = unpack_ihqqqB(buf, pos)
             pos += 31
@@ -84,11 +86,12 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
                 n -= 1
             if not 0 <= n * 6 <= size - pos:
                 raise wire.Malformed
-            item_2.record_errors = items_3 = []
+            batch_index_and_error_message_items: list[BatchIndexAndErrorMessage] = []
+            partition_produce_response.record_errors = batch_index_and_error_message_items
             for _ in range(n):
-                item_3 = new(BatchIndexAndErrorMessage)
-                item_3.unknown_tags = ()
-                item_3.batch_index, n = unpack_iB(buf, pos)
+                batch_index_and_error_message = new(BatchIndexAndErrorMessage)
+                batch_index_and_error_message._tagged = 0
+                batch_index_and_error_message.batch_index, n = unpack_iB(buf, pos)
                 pos += 5
                 if n > 127:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -97,16 +100,16 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
                 else:
                     n -= 1
                 if n < 0:
-                    item_3.batch_index_error_message = None
+                    batch_index_and_error_message.batch_index_error_message = None
                 else:
                     end = pos + n
-                    item_3.batch_index_error_message = buf[pos:end].decode()
+                    batch_index_and_error_message.batch_index_error_message = buf[pos:end].decode()
                     pos = end
                 if buf[pos]:
-                    pos = item_3._read_tags(buf, pos, version)
+                    pos = batch_index_and_error_message._read_tags(buf, pos, version)
                 else:
                     pos += 1
-                items_3.append(item_3)
+                batch_index_and_error_message_items.append(batch_index_and_error_message)
             n = buf[pos]
             pos += 1
             if n > 127:
@@ -116,21 +119,21 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
             else:
                 n -= 1
             if n < 0:
-                item_2.error_message = None
+                partition_produce_response.error_message = None
             else:
                 end = pos + n
-                item_2.error_message = buf[pos:end].decode()
+                partition_produce_response.error_message = buf[pos:end].decode()
                 pos = end
             if buf[pos]:
-                pos = item_2._read_tags(buf, pos, version)
+                pos = partition_produce_response._read_tags(buf, pos, version)
             else:
                 pos += 1
-            items_2.append(item_2)
+            partition_produce_response_items.append(partition_produce_response)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = topic_produce_response._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        topic_produce_response_items.append(topic_produce_response)
     self.throttle_time_ms, n = unpack_iB(buf, pos)
     pos += 5
     if n:
@@ -139,36 +142,36 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
 
 
 def write_9(self: ProduceResponse, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.node_endpoints:
+    if self._tagged:
         self._write(put, version)
         return
     put(wire.uvarint(len(self.responses) + 1))
-    for item_1 in self.responses:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for topic_produce_response in self.responses:
+        if topic_produce_response._tagged:
+            topic_produce_response._write(put, version)
             continue
-        put(wire.compact_string(item_1.name))
-        put(wire.uvarint(len(item_1.partition_responses) + 1))
-        for item_2 in item_1.partition_responses:
-            if item_2.unknown_tags or (part := item_2.current_leader).leader_id != -1 or part.leader_epoch != -1 or part.unknown_tags:
-                item_2._write(put, version)
+        put(wire.compact_string(topic_produce_response.name))
+        put(wire.uvarint(len(topic_produce_response.partition_responses) + 1))
+        for partition_produce_response in topic_produce_response.partition_responses:
+            if partition_produce_response._tagged:
+                partition_produce_response._write(put, version)
                 continue
             put(pack_ihqqq(
-                item_2.index,
-                item_2.error_code,
-                item_2.base_offset,
-                item_2.log_append_time_ms,
-                item_2.log_start_offset,
+                partition_produce_response.index,
+                partition_produce_response.error_code,
+                partition_produce_response.base_offset,
+                partition_produce_response.log_append_time_ms,
+                partition_produce_response.log_start_offset,
             ))
-            put(wire.uvarint(len(item_2.record_errors) + 1))
-            for item_3 in item_2.record_errors:
-                if item_3.unknown_tags:
-                    item_3._write(put, version)
+            put(wire.uvarint(len(partition_produce_response.record_errors) + 1))
+            for batch_index_and_error_message in partition_produce_response.record_errors:
+                if batch_index_and_error_message._tagged:
+                    batch_index_and_error_message._write(put, version)
                     continue
-                put(pack_i(item_3.batch_index))
-                put(wire.compact_nullable_string(item_3.batch_index_error_message))
+                put(pack_i(batch_index_and_error_message.batch_index))
+                put(wire.compact_nullable_string(batch_index_and_error_message.batch_index_error_message))
                 put(b"\0")
-            put(wire.compact_nullable_string(item_2.error_message))
+            put(wire.compact_nullable_string(partition_produce_response.error_message))
             put(b"\0")
         put(b"\0")
     put(pack_iB(self.throttle_time_ms, 0))
@@ -177,7 +180,7 @@ def write_9(self: ProduceResponse, put: wire.Put, version: int) -> None:
 def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceResponse, int]:
     size = len(buf)
     self = new(ProduceResponse)
-    self.unknown_tags = ()
+    self._tagged = 0
     n = buf[pos]
     pos += 1
     if n > 127:
@@ -186,30 +189,32 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespon
         n -= 1
     if not 0 <= n * 3 <= size - pos:
         raise wire.Malformed
-    self.responses = items_1 = []
+    topic_produce_response_items: list[TopicProduceResponse] = []
+    self.responses = topic_produce_response_items
     for _ in range(n):
-        item_1 = new(TopicProduceResponse)
-        item_1.unknown_tags = ()
-        item_1.name = ""
-        item_1.topic_id, n = unpack_uB(buf, pos)
+        topic_produce_response = new(TopicProduceResponse)
+        topic_produce_response._tagged = 0
+        topic_produce_response.name = ""
+        topic_produce_response.topic_id, n = unpack_uB(buf, pos)
         pos += 17
-        item_1.topic_id = new_uuid(Uuid, item_1.topic_id)
+        topic_produce_response.topic_id = new_uuid(Uuid, topic_produce_response.topic_id)
         if n > 127:
             n, pos = wire.read_compact_length(buf, pos - 1)
         else:
             n -= 1
         if not 0 <= n * 22 <= size - pos:
             raise wire.Malformed
-        item_1.partition_responses = items_2 = []
+        partition_produce_response_items: list[PartitionProduceResponse] = []
+        topic_produce_response.partition_responses = partition_produce_response_items
         for _ in range(n):
-            item_2 = new(PartitionProduceResponse)
-            item_2.unknown_tags = ()
+            partition_produce_response = new(PartitionProduceResponse)
+            partition_produce_response._tagged = 0
             (
-                item_2.index,
-                item_2.error_code,
-                item_2.base_offset,
-                item_2.log_append_time_ms,
-                item_2.log_start_offset,
+                partition_produce_response.index,
+                partition_produce_response.error_code,
+                partition_produce_response.base_offset,
+                partition_produce_response.log_append_time_ms,
+                partition_produce_response.log_start_offset,
                 n,
             ) = unpack_ihqqqB(buf, pos)
             pos += 31
@@ -219,11 +224,12 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespon
                 n -= 1
             if not 0 <= n * 6 <= size - pos:
                 raise wire.Malformed
-            item_2.record_errors = items_3 = []
+            batch_index_and_error_message_items: list[BatchIndexAndErrorMessage] = []
+            partition_produce_response.record_errors = batch_index_and_error_message_items
             for _ in range(n):
-                item_3 = new(BatchIndexAndErrorMessage)
-                item_3.unknown_tags = ()
-                item_3.batch_index, n = unpack_iB(buf, pos)
+                batch_index_and_error_message = new(BatchIndexAndErrorMessage)
+                batch_index_and_error_message._tagged = 0
+                batch_index_and_error_message.batch_index, n = unpack_iB(buf, pos)
                 pos += 5
                 if n > 127:
                     n, pos = wire.read_compact_length(buf, pos - 1)
@@ -232,16 +238,16 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespon
                 else:
                     n -= 1
                 if n < 0:
-                    item_3.batch_index_error_message = None
+                    batch_index_and_error_message.batch_index_error_message = None
                 else:
                     end = pos + n
-                    item_3.batch_index_error_message = buf[pos:end].decode()
+                    batch_index_and_error_message.batch_index_error_message = buf[pos:end].decode()
                     pos = end
                 if buf[pos]:
-                    pos = item_3._read_tags(buf, pos, version)
+                    pos = batch_index_and_error_message._read_tags(buf, pos, version)
                 else:
                     pos += 1
-                items_3.append(item_3)
+                batch_index_and_error_message_items.append(batch_index_and_error_message)
             n = buf[pos]
             pos += 1
             if n > 127:
@@ -251,21 +257,21 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespon
             else:
                 n -= 1
             if n < 0:
-                item_2.error_message = None
+                partition_produce_response.error_message = None
             else:
                 end = pos + n
-                item_2.error_message = buf[pos:end].decode()
+                partition_produce_response.error_message = buf[pos:end].decode()
                 pos = end
             if buf[pos]:
-                pos = item_2._read_tags(buf, pos, version)
+                pos = partition_produce_response._read_tags(buf, pos, version)
             else:
                 pos += 1
-            items_2.append(item_2)
+            partition_produce_response_items.append(partition_produce_response)
         if buf[pos]:
-            pos = item_1._read_tags(buf, pos, version)
+            pos = topic_produce_response._read_tags(buf, pos, version)
         else:
             pos += 1
-        items_1.append(item_1)
+        topic_produce_response_items.append(topic_produce_response)
     self.throttle_time_ms, n = unpack_iB(buf, pos)
     pos += 5
     if n:
@@ -274,36 +280,36 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespon
 
 
 def write_13(self: ProduceResponse, put: wire.Put, version: int) -> None:
-    if self.unknown_tags or self.node_endpoints:
+    if self._tagged:
         self._write(put, version)
         return
     put(wire.uvarint(len(self.responses) + 1))
-    for item_1 in self.responses:
-        if item_1.unknown_tags:
-            item_1._write(put, version)
+    for topic_produce_response in self.responses:
+        if topic_produce_response._tagged:
+            topic_produce_response._write(put, version)
             continue
-        put(wire.uuid(item_1.topic_id))
-        put(wire.uvarint(len(item_1.partition_responses) + 1))
-        for item_2 in item_1.partition_responses:
-            if item_2.unknown_tags or (part := item_2.current_leader).leader_id != -1 or part.leader_epoch != -1 or part.unknown_tags:
-                item_2._write(put, version)
+        put(wire.uuid(topic_produce_response.topic_id))
+        put(wire.uvarint(len(topic_produce_response.partition_responses) + 1))
+        for partition_produce_response in topic_produce_response.partition_responses:
+            if partition_produce_response._tagged:
+                partition_produce_response._write(put, version)
                 continue
             put(pack_ihqqq(
-                item_2.index,
-                item_2.error_code,
-                item_2.base_offset,
-                item_2.log_append_time_ms,
-                item_2.log_start_offset,
+                partition_produce_response.index,
+                partition_produce_response.error_code,
+                partition_produce_response.base_offset,
+                partition_produce_response.log_append_time_ms,
+                partition_produce_response.log_start_offset,
             ))
-            put(wire.uvarint(len(item_2.record_errors) + 1))
-            for item_3 in item_2.record_errors:
-                if item_3.unknown_tags:
-                    item_3._write(put, version)
+            put(wire.uvarint(len(partition_produce_response.record_errors) + 1))
+            for batch_index_and_error_message in partition_produce_response.record_errors:
+                if batch_index_and_error_message._tagged:
+                    batch_index_and_error_message._write(put, version)
                     continue
-                put(pack_i(item_3.batch_index))
-                put(wire.compact_nullable_string(item_3.batch_index_error_message))
+                put(pack_i(batch_index_and_error_message.batch_index))
+                put(wire.compact_nullable_string(batch_index_and_error_message.batch_index_error_message))
                 put(b"\0")
-            put(wire.compact_nullable_string(item_2.error_message))
+            put(wire.compact_nullable_string(partition_produce_response.error_message))
             put(b"\0")
         put(b"\0")
     put(pack_iB(self.throttle_time_ms, 0))

@@ -6,28 +6,41 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AlterConfigsResourceResponse(Struct):
     """Part of IncrementalAlterConfigsResponse."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    resource_type: int = 0  # int8
-    resource_name: str = ""  # string
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 2), nullable=(0, 2), default=""),
         Field("ResourceType", "resource_type", "int8", (0, 2), default=0),
         Field("ResourceName", "resource_name", "string", (0, 2), default=""),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        resource_type: int = 0,  # int8
+        resource_name: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -35,17 +48,17 @@ class AlterConfigsResourceResponse(Struct):
         put(wire.pack_int8(self.resource_type))
         put((wire.compact_string if version >= 1 else wire.string)(self.resource_name))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AlterConfigsResourceResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 1 else wire.read_nullable_string)(buf, pos)
@@ -60,20 +73,18 @@ class AlterConfigsResourceResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class IncrementalAlterConfigsResponse(Message):
     """IncrementalAlterConfigsResponse, versions 0-2."""
 
-    throttle_time_ms: int = 0  # int32
-    responses: list[AlterConfigsResourceResponse] = field(default_factory=list)  # []AlterConfigsResourceResponse
+    __slots__ = ("throttle_time_ms", "responses")
 
-    NAME: ClassVar[str] = "IncrementalAlterConfigsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 44
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "IncrementalAlterConfigsResponse"
+    TYPE = "response"
+    API_KEY = 44
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
         Field(
             "Responses",
@@ -86,23 +97,35 @@ class IncrementalAlterConfigsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        responses: list[AlterConfigsResourceResponse] = UNSET,  # []AlterConfigsResourceResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is UNSET else responses
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put((wire.compact_count if version >= 1 else wire.count)(self.responses))
         for alter_configs_resource_response in self.responses:
             alter_configs_resource_response._write(put, version)
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[IncrementalAlterConfigsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 6)

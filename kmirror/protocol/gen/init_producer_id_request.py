@@ -6,34 +6,36 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 unpack_oo, pack_oo = wire.fused("??")
 unpack_qh, pack_qh = wire.fused("qh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class InitProducerIdRequest(Message):
     """InitProducerIdRequest, versions 0-6."""
 
-    transactional_id: str | None = ""  # string, transactionalId
-    transaction_timeout_ms: int = 0  # int32
-    producer_id: int = -1  # int64, v3+, producerId
-    producer_epoch: int = -1  # int16, v3+
-    enable2_pc: bool = False  # bool, v6+
-    keep_prepared_txn: bool = False  # bool, v6+
+    __slots__ = (
+        "transactional_id",
+        "transaction_timeout_ms",
+        "producer_id",
+        "producer_epoch",
+        "enable2_pc",
+        "keep_prepared_txn",
+    )
 
-    NAME: ClassVar[str] = "InitProducerIdRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 22
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "InitProducerIdRequest"
+    TYPE = "request"
+    API_KEY = 22
+    MIN_VERSION = 0
+    MAX_VERSION = 6
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field(
             "TransactionalId",
             "transactional_id",
@@ -49,6 +51,26 @@ class InitProducerIdRequest(Message):
         Field("Enable2Pc", "enable2_pc", "bool", (6, 6), default=False),
         Field("KeepPreparedTxn", "keep_prepared_txn", "bool", (6, 6), default=False),
     )
+
+    def __init__(
+        self,
+        transactional_id: str | None = "",  # string, transactionalId
+        transaction_timeout_ms: int = 0,  # int32
+        producer_id: int = -1,  # int64, v3+, producerId
+        producer_epoch: int = -1,  # int16, v3+
+        enable2_pc: bool = False,  # bool, v6+
+        keep_prepared_txn: bool = False,  # bool, v6+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactional_id = transactional_id
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.enable2_pc = enable2_pc
+        self.keep_prepared_txn = keep_prepared_txn
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_string if version >= 2 else wire.nullable_string)(self.transactional_id))
@@ -66,17 +88,17 @@ class InitProducerIdRequest(Message):
         if version < 6 and self.keep_prepared_txn:
             raise wire.Unwritable
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[InitProducerIdRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.transactional_id, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)
         (self.transaction_timeout_ms,) = wire.unpack_int32(buf, pos)
         pos += 4

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class JoinGroupRequestProtocol(Struct):
     """Part of JoinGroupRequest."""
 
-    name: str = ""  # string
-    metadata: bytes = b""  # bytes
+    __slots__ = ("name", "metadata")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 9), default="", map_key=True),
         Field("Metadata", "metadata", "bytes", (0, 9), default=b""),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string
+        metadata: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.metadata = metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.name))
         (wire.put_compact_bytes if version >= 6 else wire.put_bytes)(put, self.metadata)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[JoinGroupRequestProtocol, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         self.metadata, pos = (wire.read_compact_bytes if version >= 6 else wire.read_bytes)(buf, pos)
         if version >= 6:
@@ -50,26 +61,27 @@ class JoinGroupRequestProtocol(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class JoinGroupRequest(Message):
     """JoinGroupRequest, versions 0-9."""
 
-    group_id: str = ""  # string, groupId
-    session_timeout_ms: int = 0  # int32
-    rebalance_timeout_ms: int = -1  # int32, v1+, ignorable
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string, v5+
-    protocol_type: str = ""  # string
-    protocols: list[JoinGroupRequestProtocol] = field(default_factory=list)  # []JoinGroupRequestProtocol
-    reason: str | None = None  # string, v8+, ignorable
+    __slots__ = (
+        "group_id",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",
+        "member_id",
+        "group_instance_id",
+        "protocol_type",
+        "protocols",
+        "reason",
+    )
 
-    NAME: ClassVar[str] = "JoinGroupRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 11
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 9
-    FLEXIBLE_FROM: ClassVar[int | None] = 6
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "JoinGroupRequest"
+    TYPE = "request"
+    API_KEY = 11
+    MIN_VERSION = 0
+    MAX_VERSION = 9
+    FLEXIBLE_FROM = 6
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 9), default="", entity="groupId"),
         Field("SessionTimeoutMs", "session_timeout_ms", "int32", (0, 9), default=0),
         Field("RebalanceTimeoutMs", "rebalance_timeout_ms", "int32", (1, 9), default=-1, ignorable=True),
@@ -88,6 +100,30 @@ class JoinGroupRequest(Message):
         Field("Reason", "reason", "string", (8, 9), nullable=(8, 9), ignorable=True),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        session_timeout_ms: int = 0,  # int32
+        rebalance_timeout_ms: int = -1,  # int32, v1+, ignorable
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string, v5+
+        protocol_type: str = "",  # string
+        protocols: list[JoinGroupRequestProtocol] = UNSET,  # []JoinGroupRequestProtocol
+        reason: str | None = None,  # string, v8+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocols = [] if protocols is UNSET else protocols
+        self.reason = reason
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.group_id))
         put(wire.pack_int32(self.session_timeout_ms))
@@ -105,17 +141,17 @@ class JoinGroupRequest(Message):
         if version >= 8:
             put(wire.compact_nullable_string(self.reason))
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[JoinGroupRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         (self.session_timeout_ms,) = wire.unpack_int32(buf, pos)
         pos += 4

@@ -6,28 +6,40 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hi, pack_hi = wire.fused("hi")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class JoinGroupResponseMember(Struct):
     """Part of JoinGroupResponse."""
 
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string, v5+, ignorable
-    metadata: bytes = b""  # bytes
+    __slots__ = ("member_id", "group_instance_id", "metadata")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MemberId", "member_id", "string", (0, 9), default=""),
         Field("GroupInstanceId", "group_instance_id", "string", (5, 9), nullable=(5, 9), ignorable=True),
         Field("Metadata", "metadata", "bytes", (0, 9), default=b""),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string, v5+, ignorable
+        metadata: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.metadata = metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.member_id))
@@ -35,17 +47,17 @@ class JoinGroupResponseMember(Struct):
             put((wire.compact_nullable_string if version >= 6 else wire.nullable_string)(self.group_instance_id))
         (wire.put_compact_bytes if version >= 6 else wire.put_bytes)(put, self.metadata)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[JoinGroupResponseMember, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         if version >= 5:
             self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 6 else wire.read_nullable_string)(buf, pos)
@@ -60,27 +72,28 @@ class JoinGroupResponseMember(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class JoinGroupResponse(Message):
     """JoinGroupResponse, versions 0-9."""
 
-    throttle_time_ms: int = 0  # int32, v2+, ignorable
-    error_code: int = 0  # int16
-    generation_id: int = -1  # int32
-    protocol_type: str | None = None  # string, v7+, ignorable
-    protocol_name: str | None = ""  # string, null in v7+
-    leader: str = ""  # string
-    skip_assignment: bool = False  # bool, v9+
-    member_id: str = ""  # string
-    members: list[JoinGroupResponseMember] = field(default_factory=list)  # []JoinGroupResponseMember
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "generation_id",
+        "protocol_type",
+        "protocol_name",
+        "leader",
+        "skip_assignment",
+        "member_id",
+        "members",
+    )
 
-    NAME: ClassVar[str] = "JoinGroupResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 11
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 9
-    FLEXIBLE_FROM: ClassVar[int | None] = 6
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "JoinGroupResponse"
+    TYPE = "response"
+    API_KEY = 11
+    MIN_VERSION = 0
+    MAX_VERSION = 9
+    FLEXIBLE_FROM = 6
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 9), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (0, 9), default=0),
         Field("GenerationId", "generation_id", "int32", (0, 9), default=-1),
@@ -100,6 +113,32 @@ class JoinGroupResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v2+, ignorable
+        error_code: int = 0,  # int16
+        generation_id: int = -1,  # int32
+        protocol_type: str | None = None,  # string, v7+, ignorable
+        protocol_name: str | None = "",  # string, null in v7+
+        leader: str = "",  # string
+        skip_assignment: bool = False,  # bool, v9+
+        member_id: str = "",  # string
+        members: list[JoinGroupResponseMember] = UNSET,  # []JoinGroupResponseMember
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.generation_id = generation_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.leader = leader
+        self.skip_assignment = skip_assignment
+        self.member_id = member_id
+        self.members = [] if members is UNSET else members
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 2:
             put(wire.pack_int32(self.throttle_time_ms))
@@ -117,17 +156,17 @@ class JoinGroupResponse(Message):
         for join_group_response_member in self.members:
             join_group_response_member._write(put, version)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[JoinGroupResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 2:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Partition(Struct):
     """Part of LastMirrorEpochsValue."""
 
-    # Partition.
-    partition_index: int = 0  # int32
-    # Last mirror epoch of the partition.
-    last_mirror_epoch: int = 0  # int32
+    __slots__ = ("partition_index", "last_mirror_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        # Partition.
+        partition_index: int = 0,  # int32
+        # Last mirror epoch of the partition.
+        last_mirror_epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.last_mirror_epoch = last_mirror_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.partition_index, self.last_mirror_epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Partition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.last_mirror_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
@@ -49,34 +60,44 @@ class Partition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Topic(Struct):
     """Part of LastMirrorEpochsValue."""
 
-    # Name of the topic.
-    name: str = ""  # string
-    # Exactly the partition of the key.
-    partitions: list[Partition] = field(default_factory=list)  # []Partition
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default=""),
         Field("Partitions", "partitions", "struct", (0, 0), is_array=True, default=[], struct=Partition),
     )
+
+    def __init__(
+        self,
+        # Name of the topic.
+        name: str = "",  # string
+        # Exactly the partition of the key.
+        partitions: list[Partition] = UNSET,  # []Partition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for partition in self.partitions:
             partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Topic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 9)
         self.partitions, pos = wire.read_structs(Partition._read, buf, pos, n, version)
@@ -87,36 +108,45 @@ class Topic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LastMirrorEpochsValue(Message):
     """The last leader epoch of the source that this cluster holds records of."""
 
-    # Exactly the topic of the key.
-    topics: list[Topic] = field(default_factory=list)  # []Topic
+    __slots__ = ("topics",)
 
-    NAME: ClassVar[str] = "LastMirrorEpochsValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 1
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "LastMirrorEpochsValue"
+    TYPE = "coordinator-value"
+    API_KEY = 1
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=Topic),
     )
+
+    def __init__(
+        self,
+        # Exactly the topic of the key.
+        topics: list[Topic] = UNSET,  # []Topic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.topics))
         for topic in self.topics:
             topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LastMirrorEpochsValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(Topic._read, buf, pos, n, version)
         if buf[pos]:

@@ -6,26 +6,38 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MemberIdentity(Struct):
     """Part of LeaveGroupRequest, v3+."""
 
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string
-    reason: str | None = None  # string, v5+, ignorable
+    __slots__ = ("member_id", "group_instance_id", "reason")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MemberId", "member_id", "string", (3, 5), default=""),
         Field("GroupInstanceId", "group_instance_id", "string", (3, 5), nullable=(3, 5)),
         Field("Reason", "reason", "string", (5, 5), nullable=(5, 5), ignorable=True),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string
+        reason: str | None = None,  # string, v5+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.reason = reason
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
@@ -33,17 +45,17 @@ class MemberIdentity(Struct):
         if version >= 5:
             put(wire.compact_nullable_string(self.reason))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MemberIdentity, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
         if version >= 5:
@@ -58,25 +70,36 @@ class MemberIdentity(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LeaveGroupRequest(Message):
     """LeaveGroupRequest, versions 0-5."""
 
-    group_id: str = ""  # string, groupId
-    member_id: str = ""  # string, v0-2
-    members: list[MemberIdentity] = field(default_factory=list)  # []MemberIdentity, v3+
+    __slots__ = ("group_id", "member_id", "members")
 
-    NAME: ClassVar[str] = "LeaveGroupRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 13
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "LeaveGroupRequest"
+    TYPE = "request"
+    API_KEY = 13
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
         Field("MemberId", "member_id", "string", (0, 2), default=""),
         Field("Members", "members", "struct", (3, 5), is_array=True, default=[], struct=MemberIdentity),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        member_id: str = "",  # string, v0-2
+        members: list[MemberIdentity] = UNSET,  # []MemberIdentity, v3+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.members = [] if members is UNSET else members
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.group_id))
@@ -91,17 +114,17 @@ class LeaveGroupRequest(Message):
         elif self.members:
             raise wire.Unwritable
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaveGroupRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         if version <= 2:
             self.member_id, pos = wire.read_string(buf, pos)

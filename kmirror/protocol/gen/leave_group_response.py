@@ -6,43 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MemberResponse(Struct):
     """Part of LeaveGroupResponse, v3+."""
 
-    member_id: str = ""  # string
-    group_instance_id: str | None = ""  # string
-    error_code: int = 0  # int16
+    __slots__ = ("member_id", "group_instance_id", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MemberId", "member_id", "string", (3, 5), default=""),
         Field("GroupInstanceId", "group_instance_id", "string", (3, 5), nullable=(3, 5), default=""),
         Field("ErrorCode", "error_code", "int16", (3, 5), default=0),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        group_instance_id: str | None = "",  # string
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
         put((wire.compact_nullable_string if version >= 4 else wire.nullable_string)(self.group_instance_id))
         put(wire.pack_int16(self.error_code))
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MemberResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         self.group_instance_id, pos = (wire.read_compact_nullable_string if version >= 4 else wire.read_nullable_string)(buf, pos)
         (self.error_code,) = wire.unpack_int16(buf, pos)
@@ -55,25 +67,36 @@ class MemberResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LeaveGroupResponse(Message):
     """LeaveGroupResponse, versions 0-5."""
 
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    error_code: int = 0  # int16
-    members: list[MemberResponse] = field(default_factory=list)  # []MemberResponse, v3+
+    __slots__ = ("throttle_time_ms", "error_code", "members")
 
-    NAME: ClassVar[str] = "LeaveGroupResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 13
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "LeaveGroupResponse"
+    TYPE = "response"
+    API_KEY = 13
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 5), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (0, 5), default=0),
         Field("Members", "members", "struct", (3, 5), is_array=True, default=[], struct=MemberResponse),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        error_code: int = 0,  # int16
+        members: list[MemberResponse] = UNSET,  # []MemberResponse, v3+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.members = [] if members is UNSET else members
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
@@ -86,17 +109,17 @@ class LeaveGroupResponse(Message):
         elif self.members:
             raise wire.Unwritable
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaveGroupResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

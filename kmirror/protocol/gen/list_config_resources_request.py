@@ -6,28 +6,38 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListConfigResourcesRequest(Message):
     """ListConfigResourcesRequest, versions 0-1."""
 
-    resource_types: list[int] = field(default_factory=list)  # []int8, v1+
+    __slots__ = ("resource_types",)
 
-    NAME: ClassVar[str] = "ListConfigResourcesRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 74
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListConfigResourcesRequest"
+    TYPE = "request"
+    API_KEY = 74
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ResourceTypes", "resource_types", "int8", (1, 1), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        resource_types: list[int] = UNSET,  # []int8, v1+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resource_types = [] if resource_types is UNSET else resource_types
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
@@ -35,15 +45,15 @@ class ListConfigResourcesRequest(Message):
             put(wire.numbers(self.resource_types, "b"))
         elif self.resource_types:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListConfigResourcesRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             n, pos = wire.read_compact_count(buf, pos, 1)
             self.resource_types, pos = wire.read_numbers(buf, pos, n, "b", 1)

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ConfigResource(Struct):
     """Part of ListConfigResourcesResponse."""
 
-    resource_name: str = ""  # string
-    resource_type: int = 16  # int8, v1+, ignorable
+    __slots__ = ("resource_name", "resource_type")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ResourceName", "resource_name", "string", (0, 1), default=""),
         Field("ResourceType", "resource_type", "int8", (1, 1), default=16, ignorable=True),
     )
+
+    def __init__(
+        self,
+        resource_name: str = "",  # string
+        resource_type: int = 16,  # int8, v1+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.resource_name = resource_name
+        self.resource_type = resource_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.resource_name))
         if version >= 1:
             put(wire.pack_int8(self.resource_type))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ConfigResource, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.resource_name, pos = wire.read_compact_string(buf, pos)
         if version >= 1:
             (self.resource_type,) = wire.unpack_int8(buf, pos)
@@ -53,21 +64,18 @@ class ConfigResource(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListConfigResourcesResponse(Message):
     """ListConfigResourcesResponse, versions 0-1."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    config_resources: list[ConfigResource] = field(default_factory=list)  # []ConfigResource
+    __slots__ = ("throttle_time_ms", "error_code", "config_resources")
 
-    NAME: ClassVar[str] = "ListConfigResourcesResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 74
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListConfigResourcesResponse"
+    TYPE = "response"
+    API_KEY = 74
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 1), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field(
@@ -81,20 +89,34 @@ class ListConfigResourcesResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        config_resources: list[ConfigResource] = UNSET,  # []ConfigResource
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.config_resources = [] if config_resources is UNSET else config_resources
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_count(self.config_resources))
         for config_resource in self.config_resources:
             config_resource._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListConfigResourcesResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         n, pos = wire.read_compact_count(buf, pos, 2)

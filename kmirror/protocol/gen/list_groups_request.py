@@ -6,30 +6,41 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListGroupsRequest(Message):
     """ListGroupsRequest, versions 0-5."""
 
-    states_filter: list[str] = field(default_factory=list)  # []string, v4+
-    types_filter: list[str] = field(default_factory=list)  # []string, v5+
+    __slots__ = ("states_filter", "types_filter")
 
-    NAME: ClassVar[str] = "ListGroupsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 16
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListGroupsRequest"
+    TYPE = "request"
+    API_KEY = 16
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("StatesFilter", "states_filter", "string", (4, 5), is_array=True, default=[]),
         Field("TypesFilter", "types_filter", "string", (5, 5), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        states_filter: list[str] = UNSET,  # []string, v4+
+        types_filter: list[str] = UNSET,  # []string, v5+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.states_filter = [] if states_filter is UNSET else states_filter
+        self.types_filter = [] if types_filter is UNSET else types_filter
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 4:
@@ -45,17 +56,17 @@ class ListGroupsRequest(Message):
         elif self.types_filter:
             raise wire.Unwritable
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListGroupsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 4:
             n, pos = wire.read_compact_count(buf, pos, 1)
             self.states_filter, pos = wire.read_many(wire.read_compact_string, buf, pos, n)

@@ -6,28 +6,41 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListedGroup(Struct):
     """Part of ListGroupsResponse."""
 
-    group_id: str = ""  # string, groupId
-    protocol_type: str = ""  # string
-    group_state: str = ""  # string, v4+, ignorable
-    group_type: str = ""  # string, v5+, ignorable
+    __slots__ = ("group_id", "protocol_type", "group_state", "group_type")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
         Field("ProtocolType", "protocol_type", "string", (0, 5), default=""),
         Field("GroupState", "group_state", "string", (4, 5), default="", ignorable=True),
         Field("GroupType", "group_type", "string", (5, 5), default="", ignorable=True),
     )
+
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        protocol_type: str = "",  # string
+        group_state: str = "",  # string, v4+, ignorable
+        group_type: str = "",  # string, v5+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.protocol_type = protocol_type
+        self.group_state = group_state
+        self.group_type = group_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 3 else wire.string)(self.group_id))
@@ -37,17 +50,17 @@ class ListedGroup(Struct):
         if version >= 5:
             put(wire.compact_string(self.group_type))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListedGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         self.protocol_type, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         if version >= 4:
@@ -66,25 +79,36 @@ class ListedGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListGroupsResponse(Message):
     """ListGroupsResponse, versions 0-5."""
 
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    error_code: int = 0  # int16
-    groups: list[ListedGroup] = field(default_factory=list)  # []ListedGroup
+    __slots__ = ("throttle_time_ms", "error_code", "groups")
 
-    NAME: ClassVar[str] = "ListGroupsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 16
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListGroupsResponse"
+    TYPE = "response"
+    API_KEY = 16
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 5), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (0, 5), default=0),
         Field("Groups", "groups", "struct", (0, 5), is_array=True, default=[], struct=ListedGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        error_code: int = 0,  # int16
+        groups: list[ListedGroup] = UNSET,  # []ListedGroup
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.groups = [] if groups is UNSET else groups
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
@@ -94,17 +118,17 @@ class ListGroupsResponse(Message):
         for listed_group in self.groups:
             listed_group._write(put, version)
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListGroupsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

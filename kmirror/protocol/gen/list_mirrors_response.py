@@ -6,49 +6,62 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListedMirror(Struct):
     """Part of ListMirrorsResponse."""
 
-    # Name of the mirror.
-    mirror_name: str = ""  # string, mirrorName
-    # Bootstrap servers of the source cluster.
-    source_bootstrap: str = ""  # string
-    # Id of the source cluster, empty until it is known.
-    source_cluster_id: str = ""  # string
-    # Number of topics that name this mirror.
-    topic_count: int = 0  # int32
+    __slots__ = ("mirror_name", "source_bootstrap", "source_cluster_id", "topic_count")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("SourceBootstrap", "source_bootstrap", "string", (0, 0), default=""),
         Field("SourceClusterId", "source_cluster_id", "string", (0, 0), default=""),
         Field("TopicCount", "topic_count", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        # Name of the mirror.
+        mirror_name: str = "",  # string, mirrorName
+        # Bootstrap servers of the source cluster.
+        source_bootstrap: str = "",  # string
+        # Id of the source cluster, empty until it is known.
+        source_cluster_id: str = "",  # string
+        # Number of topics that name this mirror.
+        topic_count: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.mirror_name = mirror_name
+        self.source_bootstrap = source_bootstrap
+        self.source_cluster_id = source_cluster_id
+        self.topic_count = topic_count
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.mirror_name))
         put(wire.compact_string(self.source_bootstrap))
         put(wire.compact_string(self.source_cluster_id))
         put(wire.pack_int32(self.topic_count))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListedMirror, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.mirror_name, pos = wire.read_compact_string(buf, pos)
         self.source_bootstrap, pos = wire.read_compact_string(buf, pos)
         self.source_cluster_id, pos = wire.read_compact_string(buf, pos)
@@ -61,31 +74,43 @@ class ListedMirror(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListMirrorsResponse(Message):
     """The mirrors of this cluster."""
 
-    # How long the broker held the answer back because of a quota, in milliseconds.
-    throttle_time_ms: int = 0  # int32
-    # Error code, 0 if all is well.
-    error_code: int = 0  # int16
-    # What went wrong, null if all is well.
-    error_message: str | None = None  # string
-    # One entry for each mirror that the caller may see.
-    mirrors: list[ListedMirror] = field(default_factory=list)  # []ListedMirror
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "mirrors")
 
-    NAME: ClassVar[str] = "ListMirrorsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 98
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListMirrorsResponse"
+    TYPE = "response"
+    API_KEY = 98
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
         Field("Mirrors", "mirrors", "struct", (0, 0), is_array=True, default=[], struct=ListedMirror),
     )
+
+    def __init__(
+        self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
+        throttle_time_ms: int = 0,  # int32
+        # Error code, 0 if all is well.
+        error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
+        error_message: str | None = None,  # string
+        # One entry for each mirror that the caller may see.
+        mirrors: list[ListedMirror] = UNSET,  # []ListedMirror
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.mirrors = [] if mirrors is UNSET else mirrors
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
@@ -93,15 +118,15 @@ class ListMirrorsResponse(Message):
         put(wire.compact_count(self.mirrors))
         for listed_mirror in self.mirrors:
             listed_mirror._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListMirrorsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

@@ -6,26 +6,38 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListOffsetsPartition(Struct):
     """Part of ListOffsetsRequest."""
 
-    partition_index: int = 0  # int32
-    current_leader_epoch: int = -1  # int32, v4+, ignorable
-    timestamp: int = 0  # int64
+    __slots__ = ("partition_index", "current_leader_epoch", "timestamp")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (1, 11), default=0),
         Field("CurrentLeaderEpoch", "current_leader_epoch", "int32", (4, 11), default=-1, ignorable=True),
         Field("Timestamp", "timestamp", "int64", (1, 11), default=0),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        current_leader_epoch: int = -1,  # int32, v4+, ignorable
+        timestamp: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.current_leader_epoch = current_leader_epoch
+        self.timestamp = timestamp
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
@@ -33,17 +45,17 @@ class ListOffsetsPartition(Struct):
             put(wire.pack_int32(self.current_leader_epoch))
         put(wire.pack_int64(self.timestamp))
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 4:
@@ -61,14 +73,12 @@ class ListOffsetsPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListOffsetsTopic(Struct):
     """Part of ListOffsetsRequest."""
 
-    name: str = ""  # string, topicName
-    partitions: list[ListOffsetsPartition] = field(default_factory=list)  # []ListOffsetsPartition
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 11), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -81,23 +91,35 @@ class ListOffsetsTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[ListOffsetsPartition] = UNSET,  # []ListOffsetsPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.name))
         put((wire.compact_count if version >= 6 else wire.count)(self.partitions))
         for list_offsets_partition in self.partitions:
             list_offsets_partition._write(put, version)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 12)
         self.partitions, pos = wire.read_structs(ListOffsetsPartition._read, buf, pos, n, version)
@@ -109,27 +131,39 @@ class ListOffsetsTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListOffsetsRequest(Message):
     """ListOffsetsRequest, versions 1-11."""
 
-    replica_id: int = 0  # int32, brokerId
-    isolation_level: int = 0  # int8, v2+
-    topics: list[ListOffsetsTopic] = field(default_factory=list)  # []ListOffsetsTopic
-    timeout_ms: int = 0  # int32, v10+, ignorable
+    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms")
 
-    NAME: ClassVar[str] = "ListOffsetsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 2
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 11
-    FLEXIBLE_FROM: ClassVar[int | None] = 6
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListOffsetsRequest"
+    TYPE = "request"
+    API_KEY = 2
+    MIN_VERSION = 1
+    MAX_VERSION = 11
+    FLEXIBLE_FROM = 6
+    FIELDS = (
         Field("ReplicaId", "replica_id", "int32", (1, 11), default=0, entity="brokerId"),
         Field("IsolationLevel", "isolation_level", "int8", (2, 11), default=0),
         Field("Topics", "topics", "struct", (1, 11), is_array=True, default=[], struct=ListOffsetsTopic),
         Field("TimeoutMs", "timeout_ms", "int32", (10, 11), default=0, ignorable=True),
     )
+
+    def __init__(
+        self,
+        replica_id: int = 0,  # int32, brokerId
+        isolation_level: int = 0,  # int8, v2+
+        topics: list[ListOffsetsTopic] = UNSET,  # []ListOffsetsTopic
+        timeout_ms: int = 0,  # int32, v10+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.replica_id = replica_id
+        self.isolation_level = isolation_level
+        self.topics = [] if topics is UNSET else topics
+        self.timeout_ms = timeout_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.replica_id))
@@ -143,17 +177,17 @@ class ListOffsetsRequest(Message):
         if version >= 10:
             put(wire.pack_int32(self.timeout_ms))
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.replica_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 2:

@@ -6,32 +6,46 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ihqq, pack_ihqq = wire.fused("ihqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListOffsetsPartitionResponse(Struct):
     """Part of ListOffsetsResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
-    timestamp: int = -1  # int64
-    offset: int = -1  # int64
-    leader_epoch: int = -1  # int32, v4+
+    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (1, 11), default=0),
         Field("ErrorCode", "error_code", "int16", (1, 11), default=0),
         Field("Timestamp", "timestamp", "int64", (1, 11), default=-1),
         Field("Offset", "offset", "int64", (1, 11), default=-1),
         Field("LeaderEpoch", "leader_epoch", "int32", (4, 11), default=-1),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        timestamp: int = -1,  # int64
+        offset: int = -1,  # int64
+        leader_epoch: int = -1,  # int32, v4+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.timestamp = timestamp
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ihqq(self.partition_index, self.error_code, self.timestamp, self.offset))
@@ -40,17 +54,17 @@ class ListOffsetsPartitionResponse(Struct):
         elif self.leader_epoch != -1:
             raise wire.Unwritable
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsPartitionResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code, self.timestamp, self.offset = unpack_ihqq(buf, pos)
         pos += 22
         if version >= 4:
@@ -66,14 +80,12 @@ class ListOffsetsPartitionResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListOffsetsTopicResponse(Struct):
     """Part of ListOffsetsResponse."""
 
-    name: str = ""  # string, topicName
-    partitions: list[ListOffsetsPartitionResponse] = field(default_factory=list)  # []ListOffsetsPartitionResponse
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 11), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -86,23 +98,35 @@ class ListOffsetsTopicResponse(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[ListOffsetsPartitionResponse] = UNSET,  # []ListOffsetsPartitionResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.name))
         put((wire.compact_count if version >= 6 else wire.count)(self.partitions))
         for list_offsets_partition_response in self.partitions:
             list_offsets_partition_response._write(put, version)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsTopicResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 22)
         self.partitions, pos = wire.read_structs(ListOffsetsPartitionResponse._read, buf, pos, n, version)
@@ -114,20 +138,18 @@ class ListOffsetsTopicResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListOffsetsResponse(Message):
     """ListOffsetsResponse, versions 1-11."""
 
-    throttle_time_ms: int = 0  # int32, v2+, ignorable
-    topics: list[ListOffsetsTopicResponse] = field(default_factory=list)  # []ListOffsetsTopicResponse
+    __slots__ = ("throttle_time_ms", "topics")
 
-    NAME: ClassVar[str] = "ListOffsetsResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 2
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 11
-    FLEXIBLE_FROM: ClassVar[int | None] = 6
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListOffsetsResponse"
+    TYPE = "response"
+    API_KEY = 2
+    MIN_VERSION = 1
+    MAX_VERSION = 11
+    FLEXIBLE_FROM = 6
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (2, 11), default=0, ignorable=True),
         Field(
             "Topics",
@@ -140,6 +162,18 @@ class ListOffsetsResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v2+, ignorable
+        topics: list[ListOffsetsTopicResponse] = UNSET,  # []ListOffsetsTopicResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 2:
             put(wire.pack_int32(self.throttle_time_ms))
@@ -147,17 +181,17 @@ class ListOffsetsResponse(Message):
         for list_offsets_topic_response in self.topics:
             list_offsets_topic_response._write(put, version)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListOffsetsResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 2:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

@@ -6,29 +6,26 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ListTransactionsRequest(Message):
     """ListTransactionsRequest, versions 0-2."""
 
-    state_filters: list[str] = field(default_factory=list)  # []string
-    producer_id_filters: list[int] = field(default_factory=list)  # []int64, producerId
-    duration_filter: int = -1  # int64, v1+
-    transactional_id_pattern: str | None = None  # string, v2+
+    __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern")
 
-    NAME: ClassVar[str] = "ListTransactionsRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 66
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ListTransactionsRequest"
+    TYPE = "request"
+    API_KEY = 66
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("StateFilters", "state_filters", "string", (0, 2), is_array=True, default=[]),
         Field(
             "ProducerIdFilters",
@@ -42,6 +39,22 @@ class ListTransactionsRequest(Message):
         Field("DurationFilter", "duration_filter", "int64", (1, 2), default=-1),
         Field("TransactionalIdPattern", "transactional_id_pattern", "string", (2, 2), nullable=(2, 2)),
     )
+
+    def __init__(
+        self,
+        state_filters: list[str] = UNSET,  # []string
+        producer_id_filters: list[int] = UNSET,  # []int64, producerId
+        duration_filter: int = -1,  # int64, v1+
+        transactional_id_pattern: str | None = None,  # string, v2+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.state_filters = [] if state_filters is UNSET else state_filters
+        self.producer_id_filters = [] if producer_id_filters is UNSET else producer_id_filters
+        self.duration_filter = duration_filter
+        self.transactional_id_pattern = transactional_id_pattern
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.state_filters))
@@ -57,15 +70,15 @@ class ListTransactionsRequest(Message):
             put(wire.compact_nullable_string(self.transactional_id_pattern))
         elif self.transactional_id_pattern is not None:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ListTransactionsRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.state_filters, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         n, pos = wire.read_compact_count(buf, pos, 8)

@@ -6,42 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MetadataRequestTopic(Struct):
     """Part of MetadataRequest."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
-    name: str | None = ""  # string, null in v10+, topicName
+    __slots__ = ("topic_id", "name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (10, 13), default=Uuid.ZERO, ignorable=True),
         Field("Name", "name", "string", (0, 13), nullable=(10, 13), default="", entity="topicName"),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        name: str | None = "",  # string, null in v10+, topicName
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.name = name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 10:
             put(wire.uuid(self.topic_id))
         put((wire.compact_nullable_string if version >= 10 else wire.compact_string if version >= 9 else wire.string)(self.name))
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 10:
             self.topic_id, pos = wire.read_uuid(buf, pos)
         else:
@@ -55,22 +66,23 @@ class MetadataRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MetadataRequest(Message):
     """MetadataRequest, versions 0-13."""
 
-    topics: list[MetadataRequestTopic] | None = field(default_factory=list)  # []MetadataRequestTopic, null in v1+
-    allow_auto_topic_creation: bool = True  # bool, v4+
-    include_cluster_authorized_operations: bool = False  # bool, v8-10
-    include_topic_authorized_operations: bool = False  # bool, v8+
+    __slots__ = (
+        "topics",
+        "allow_auto_topic_creation",
+        "include_cluster_authorized_operations",
+        "include_topic_authorized_operations",
+    )
 
-    NAME: ClassVar[str] = "MetadataRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 3
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 13
-    FLEXIBLE_FROM: ClassVar[int | None] = 9
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "MetadataRequest"
+    TYPE = "request"
+    API_KEY = 3
+    MIN_VERSION = 0
+    MAX_VERSION = 13
+    FLEXIBLE_FROM = 9
+    FIELDS = (
         Field(
             "Topics",
             "topics",
@@ -98,6 +110,22 @@ class MetadataRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        topics: list[MetadataRequestTopic] | None = UNSET,  # []MetadataRequestTopic, null in v1+
+        allow_auto_topic_creation: bool = True,  # bool, v4+
+        include_cluster_authorized_operations: bool = False,  # bool, v8-10
+        include_topic_authorized_operations: bool = False,  # bool, v8+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topics = [] if topics is UNSET else topics
+        self.allow_auto_topic_creation = allow_auto_topic_creation
+        self.include_cluster_authorized_operations = include_cluster_authorized_operations
+        self.include_topic_authorized_operations = include_topic_authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_count if version >= 9 else wire.nullable_count if version >= 1 else wire.count)(self.topics))
         for metadata_request_topic in self.topics or ():
@@ -115,17 +143,17 @@ class MetadataRequest(Message):
         elif self.include_topic_authorized_operations:
             raise wire.Unwritable
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_nullable_count if version >= 9 else wire.read_nullable_count if version >= 1 else wire.read_count)(buf, pos, 2)
         if n < 0:
             self.topics = None

@@ -7,31 +7,43 @@ Change schemas/ or codegen/, then run python -m codegen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hii, pack_hii = wire.fused("hii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MetadataResponseBroker(Struct):
     """Part of MetadataResponse."""
 
-    node_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # int32
-    rack: str | None = None  # string, v1+, ignorable
+    __slots__ = ("node_id", "host", "port", "rack")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("NodeId", "node_id", "int32", (0, 13), default=0, entity="brokerId", map_key=True),
         Field("Host", "host", "string", (0, 13), default=""),
         Field("Port", "port", "int32", (0, 13), default=0),
         Field("Rack", "rack", "string", (1, 13), nullable=(1, 13), ignorable=True),
     )
+
+    def __init__(
+        self,
+        node_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # int32
+        rack: str | None = None,  # string, v1+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.node_id))
@@ -40,17 +52,17 @@ class MetadataResponseBroker(Struct):
         if version >= 1:
             put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.rack))
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponseBroker, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.node_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.host, pos = (wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
@@ -68,19 +80,20 @@ class MetadataResponseBroker(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MetadataResponsePartition(Struct):
     """Part of MetadataResponse."""
 
-    error_code: int = 0  # int16
-    partition_index: int = 0  # int32
-    leader_id: int = 0  # int32, brokerId
-    leader_epoch: int = -1  # int32, v7+, ignorable
-    replica_nodes: Sequence[int] = field(default_factory=list)  # []int32, read as a tuple, brokerId
-    isr_nodes: Sequence[int] = field(default_factory=list)  # []int32, read as a tuple, brokerId
-    offline_replicas: Sequence[int] = field(default_factory=list)  # []int32, read as a tuple, v5+, ignorable, brokerId
+    __slots__ = (
+        "error_code",
+        "partition_index",
+        "leader_id",
+        "leader_epoch",
+        "replica_nodes",
+        "isr_nodes",
+        "offline_replicas",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 13), default=0),
         Field("PartitionIndex", "partition_index", "int32", (0, 13), default=0),
         Field("LeaderId", "leader_id", "int32", (0, 13), default=0, entity="brokerId"),
@@ -107,6 +120,28 @@ class MetadataResponsePartition(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        partition_index: int = 0,  # int32
+        leader_id: int = 0,  # int32, brokerId
+        leader_epoch: int = -1,  # int32, v7+, ignorable
+        replica_nodes: Sequence[int] = UNSET,  # []int32, read as a tuple, brokerId
+        isr_nodes: Sequence[int] = UNSET,  # []int32, read as a tuple, brokerId
+        offline_replicas: Sequence[int] = UNSET,  # []int32, read as a tuple, v5+, ignorable, brokerId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.partition_index = partition_index
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.replica_nodes = [] if replica_nodes is UNSET else replica_nodes
+        self.isr_nodes = [] if isr_nodes is UNSET else isr_nodes
+        self.offline_replicas = [] if offline_replicas is UNSET else offline_replicas
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_hii(self.error_code, self.partition_index, self.leader_id))
         if version >= 7:
@@ -119,17 +154,17 @@ class MetadataResponsePartition(Struct):
             put((wire.compact_count if version >= 9 else wire.count)(self.offline_replicas))
             put(wire.numbers(self.offline_replicas, "i"))
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponsePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.error_code, self.partition_index, self.leader_id = unpack_hii(buf, pos)
         pos += 10
         if version >= 7:
@@ -154,18 +189,12 @@ class MetadataResponsePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MetadataResponseTopic(Struct):
     """Part of MetadataResponse."""
 
-    error_code: int = 0  # int16
-    name: str | None = ""  # string, null in v12+, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
-    is_internal: bool = False  # bool, v1+, ignorable
-    partitions: list[MetadataResponsePartition] = field(default_factory=list)  # []MetadataResponsePartition
-    topic_authorized_operations: int = -2147483648  # int32, v8+
+    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 13), default=0),
         Field(
             "Name",
@@ -197,6 +226,26 @@ class MetadataResponseTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        name: str | None = "",  # string, null in v12+, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        is_internal: bool = False,  # bool, v1+, ignorable
+        partitions: list[MetadataResponsePartition] = UNSET,  # []MetadataResponsePartition
+        topic_authorized_operations: int = -2147483648,  # int32, v8+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.name = name
+        self.topic_id = topic_id
+        self.is_internal = is_internal
+        self.partitions = [] if partitions is UNSET else partitions
+        self.topic_authorized_operations = topic_authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
         put((wire.compact_nullable_string if version >= 12 else wire.compact_string if version >= 9 else wire.string)(self.name))
@@ -212,17 +261,17 @@ class MetadataResponseTopic(Struct):
         elif self.topic_authorized_operations != -2147483648:
             raise wire.Unwritable
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponseTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.name, pos = (wire.read_compact_nullable_string if version >= 12 else wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
@@ -250,25 +299,26 @@ class MetadataResponseTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MetadataResponse(Message):
     """MetadataResponse, versions 0-13."""
 
-    throttle_time_ms: int = 0  # int32, v3+, ignorable
-    brokers: list[MetadataResponseBroker] = field(default_factory=list)  # []MetadataResponseBroker
-    cluster_id: str | None = None  # string, v2+, ignorable
-    controller_id: int = -1  # int32, v1+, ignorable, brokerId
-    topics: list[MetadataResponseTopic] = field(default_factory=list)  # []MetadataResponseTopic
-    cluster_authorized_operations: int = -2147483648  # int32, v8-10
-    error_code: int = 0  # int16, v13+, ignorable
+    __slots__ = (
+        "throttle_time_ms",
+        "brokers",
+        "cluster_id",
+        "controller_id",
+        "topics",
+        "cluster_authorized_operations",
+        "error_code",
+    )
 
-    NAME: ClassVar[str] = "MetadataResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 3
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 13
-    FLEXIBLE_FROM: ClassVar[int | None] = 9
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "MetadataResponse"
+    TYPE = "response"
+    API_KEY = 3
+    MIN_VERSION = 0
+    MAX_VERSION = 13
+    FLEXIBLE_FROM = 9
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 13), default=0, ignorable=True),
         Field(
             "Brokers",
@@ -300,6 +350,28 @@ class MetadataResponse(Message):
         Field("ErrorCode", "error_code", "int16", (13, 13), default=0, ignorable=True),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v3+, ignorable
+        brokers: list[MetadataResponseBroker] = UNSET,  # []MetadataResponseBroker
+        cluster_id: str | None = None,  # string, v2+, ignorable
+        controller_id: int = -1,  # int32, v1+, ignorable, brokerId
+        topics: list[MetadataResponseTopic] = UNSET,  # []MetadataResponseTopic
+        cluster_authorized_operations: int = -2147483648,  # int32, v8-10
+        error_code: int = 0,  # int16, v13+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.brokers = [] if brokers is UNSET else brokers
+        self.cluster_id = cluster_id
+        self.controller_id = controller_id
+        self.topics = [] if topics is UNSET else topics
+        self.cluster_authorized_operations = cluster_authorized_operations
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 3:
             put(wire.pack_int32(self.throttle_time_ms))
@@ -320,17 +392,17 @@ class MetadataResponse(Message):
         if version >= 13:
             put(wire.pack_int16(self.error_code))
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MetadataResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 3:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

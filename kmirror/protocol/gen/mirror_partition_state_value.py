@@ -6,44 +6,66 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ib, pack_ib = wire.fused("ib")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class MirrorPartitionStateValue(Message):
     """Where a mirrored partition stands."""
 
-    # Name of the topic.
-    topic_name: str = ""  # string
-    # Partition.
-    partition: int = 0  # int32
-    # Byte of the mirror state.
-    state: int = 0  # int8
-    # Leader epoch of the mirrored partition at the time of the write: an older one is fenced.
-    leader_epoch: int = -1  # int32, tag 0
+    __slots__ = ("topic_name", "partition", "state")
 
-    NAME: ClassVar[str] = "MirrorPartitionStateValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 2
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    leader_epoch = Tagged[int]("leader_epoch", -1)
+
+    NAME = "MirrorPartitionStateValue"
+    TYPE = "coordinator-value"
+    API_KEY = 2
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("TopicName", "topic_name", "string", (0, 0), default=""),
         Field("Partition", "partition", "int32", (0, 0), default=0),
         Field("State", "state", "int8", (0, 0), default=0),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), tagged=(0, 0), tag=0, default=-1),
     )
 
+    def __init__(
+        self,
+        # Name of the topic.
+        topic_name: str = "",  # string
+        # Partition.
+        partition: int = 0,  # int32
+        # Byte of the mirror state.
+        state: int = 0,  # int8
+        # Leader epoch of the mirrored partition at the time of the write: an older one is fenced.
+        leader_epoch: int = -1,  # int32, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partition = partition
+        self.state = state
+        if leader_epoch != -1:
+            self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic_name))
         put(pack_ib(self.partition, self.state))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.leader_epoch != -1:
             tags.append((0, wire.pack_int32(self.leader_epoch)))
@@ -52,11 +74,10 @@ class MirrorPartitionStateValue(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[MirrorPartitionStateValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         self.partition, self.state = unpack_ib(buf, pos)
         pos += 5
-        self.leader_epoch = -1
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

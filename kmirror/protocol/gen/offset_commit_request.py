@@ -6,31 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitRequestPartition(Struct):
     """Part of OffsetCommitRequest."""
 
-    partition_index: int = 0  # int32
-    committed_offset: int = 0  # int64
-    committed_leader_epoch: int = -1  # int32, v6+, ignorable
-    committed_metadata: str | None = ""  # string
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (2, 10), default=0),
         Field("CommittedOffset", "committed_offset", "int64", (2, 10), default=0),
         Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (6, 10), default=-1, ignorable=True),
         Field("CommittedMetadata", "committed_metadata", "string", (2, 10), nullable=(2, 10), default=""),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        committed_offset: int = 0,  # int64
+        committed_leader_epoch: int = -1,  # int32, v6+, ignorable
+        committed_metadata: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.partition_index, self.committed_offset))
@@ -38,17 +51,17 @@ class OffsetCommitRequestPartition(Struct):
             put(wire.pack_int32(self.committed_leader_epoch))
         put((wire.compact_nullable_string if version >= 8 else wire.nullable_string)(self.committed_metadata))
         if version >= 8:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitRequestPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.committed_offset = unpack_iq(buf, pos)
         pos += 12
         if version >= 6:
@@ -65,15 +78,12 @@ class OffsetCommitRequestPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitRequestTopic(Struct):
     """Part of OffsetCommitRequest."""
 
-    name: str = ""  # string, v2-9, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
-    partitions: list[OffsetCommitRequestPartition] = field(default_factory=list)  # []OffsetCommitRequestPartition
+    __slots__ = ("name", "topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (2, 9), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
         Field(
@@ -87,6 +97,20 @@ class OffsetCommitRequestTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, v2-9, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        partitions: list[OffsetCommitRequestPartition] = UNSET,  # []OffsetCommitRequestPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 9:
             put((wire.compact_string if version >= 8 else wire.string)(self.name))
@@ -96,17 +120,17 @@ class OffsetCommitRequestTopic(Struct):
         for offset_commit_request_partition in self.partitions:
             offset_commit_request_partition._write(put, version)
         if version >= 8:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 9:
             self.name, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
         else:
@@ -125,24 +149,25 @@ class OffsetCommitRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitRequest(Message):
     """OffsetCommitRequest, versions 2-10."""
 
-    group_id: str = ""  # string, groupId
-    generation_id_or_member_epoch: int = -1  # int32, ignorable
-    member_id: str = ""  # string, ignorable
-    group_instance_id: str | None = None  # string, v7+
-    retention_time_ms: int = -1  # int64, v2-4, ignorable
-    topics: list[OffsetCommitRequestTopic] = field(default_factory=list)  # []OffsetCommitRequestTopic
+    __slots__ = (
+        "group_id",
+        "generation_id_or_member_epoch",
+        "member_id",
+        "group_instance_id",
+        "retention_time_ms",
+        "topics",
+    )
 
-    NAME: ClassVar[str] = "OffsetCommitRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 8
-    MIN_VERSION: ClassVar[int] = 2
-    MAX_VERSION: ClassVar[int] = 10
-    FLEXIBLE_FROM: ClassVar[int | None] = 8
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "OffsetCommitRequest"
+    TYPE = "request"
+    API_KEY = 8
+    MIN_VERSION = 2
+    MAX_VERSION = 10
+    FLEXIBLE_FROM = 8
+    FIELDS = (
         Field("GroupId", "group_id", "string", (2, 10), default="", entity="groupId"),
         Field(
             "GenerationIdOrMemberEpoch",
@@ -166,6 +191,26 @@ class OffsetCommitRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        generation_id_or_member_epoch: int = -1,  # int32, ignorable
+        member_id: str = "",  # string, ignorable
+        group_instance_id: str | None = None,  # string, v7+
+        retention_time_ms: int = -1,  # int64, v2-4, ignorable
+        topics: list[OffsetCommitRequestTopic] = UNSET,  # []OffsetCommitRequestTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.generation_id_or_member_epoch = generation_id_or_member_epoch
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.retention_time_ms = retention_time_ms
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 8 else wire.string)(self.group_id))
         put(wire.pack_int32(self.generation_id_or_member_epoch))
@@ -180,17 +225,17 @@ class OffsetCommitRequest(Message):
         for offset_commit_request_topic in self.topics:
             offset_commit_request_topic._write(put, version)
         if version >= 8:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
         (self.generation_id_or_member_epoch,) = wire.unpack_int32(buf, pos)
         pos += 4

@@ -6,42 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitResponsePartition(Struct):
     """Part of OffsetCommitResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
+    __slots__ = ("partition_index", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (2, 10), default=0),
         Field("ErrorCode", "error_code", "int16", (2, 10), default=0),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.error_code))
         if version >= 8:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitResponsePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         if version >= 8:
@@ -52,15 +63,12 @@ class OffsetCommitResponsePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitResponseTopic(Struct):
     """Part of OffsetCommitResponse."""
 
-    name: str = ""  # string, v2-9, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
-    partitions: list[OffsetCommitResponsePartition] = field(default_factory=list)  # []OffsetCommitResponsePartition
+    __slots__ = ("name", "topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (2, 9), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
         Field(
@@ -74,6 +82,20 @@ class OffsetCommitResponseTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, v2-9, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        partitions: list[OffsetCommitResponsePartition] = UNSET,  # []OffsetCommitResponsePartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 9:
             put((wire.compact_string if version >= 8 else wire.string)(self.name))
@@ -83,17 +105,17 @@ class OffsetCommitResponseTopic(Struct):
         for offset_commit_response_partition in self.partitions:
             offset_commit_response_partition._write(put, version)
         if version >= 8:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitResponseTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 9:
             self.name, pos = (wire.read_compact_string if version >= 8 else wire.read_string)(buf, pos)
         else:
@@ -112,20 +134,18 @@ class OffsetCommitResponseTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitResponse(Message):
     """OffsetCommitResponse, versions 2-10."""
 
-    throttle_time_ms: int = 0  # int32, v3+, ignorable
-    topics: list[OffsetCommitResponseTopic] = field(default_factory=list)  # []OffsetCommitResponseTopic
+    __slots__ = ("throttle_time_ms", "topics")
 
-    NAME: ClassVar[str] = "OffsetCommitResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 8
-    MIN_VERSION: ClassVar[int] = 2
-    MAX_VERSION: ClassVar[int] = 10
-    FLEXIBLE_FROM: ClassVar[int | None] = 8
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "OffsetCommitResponse"
+    TYPE = "response"
+    API_KEY = 8
+    MIN_VERSION = 2
+    MAX_VERSION = 10
+    FLEXIBLE_FROM = 8
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 10), default=0, ignorable=True),
         Field(
             "Topics",
@@ -138,6 +158,18 @@ class OffsetCommitResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v3+, ignorable
+        topics: list[OffsetCommitResponseTopic] = UNSET,  # []OffsetCommitResponseTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 3:
             put(wire.pack_int32(self.throttle_time_ms))
@@ -145,17 +177,17 @@ class OffsetCommitResponse(Message):
         for offset_commit_response_topic in self.topics:
             offset_commit_response_topic._write(put, version)
         if version >= 8:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 3:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

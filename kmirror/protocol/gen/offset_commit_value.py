@@ -6,32 +6,29 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetCommitValue(Message):
     """OffsetCommitValue, versions 0-4."""
 
-    offset: int = 0  # int64
-    leader_epoch: int = -1  # int32, v3+, ignorable
-    metadata: str = ""  # string
-    commit_timestamp: int = 0  # int64
-    expire_timestamp: int = -1  # int64, v1, ignorable
-    topic_id: Uuid = Uuid.ZERO  # uuid, v4+, tag 0, ignorable
+    __slots__ = ("offset", "leader_epoch", "metadata", "commit_timestamp", "expire_timestamp")
 
-    NAME: ClassVar[str] = "OffsetCommitValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 1
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    topic_id = Tagged[Uuid]("topic_id", Uuid.ZERO)
+
+    NAME = "OffsetCommitValue"
+    TYPE = "coordinator-value"
+    API_KEY = 1
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("offset", "offset", "int64", (0, 4), default=0),
         Field("leaderEpoch", "leader_epoch", "int32", (3, 4), default=-1, ignorable=True),
         Field("metadata", "metadata", "string", (0, 4), default=""),
@@ -39,6 +36,27 @@ class OffsetCommitValue(Message):
         Field("expireTimestamp", "expire_timestamp", "int64", (1, 1), default=-1, ignorable=True),
         Field("topicId", "topic_id", "uuid", (4, 4), tagged=(4, 4), tag=0, default=Uuid.ZERO, ignorable=True),
     )
+
+    def __init__(
+        self,
+        offset: int = 0,  # int64
+        leader_epoch: int = -1,  # int32, v3+, ignorable
+        metadata: str = "",  # string
+        commit_timestamp: int = 0,  # int64
+        expire_timestamp: int = -1,  # int64, v1, ignorable
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v4+, tag 0, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+        self.metadata = metadata
+        self.commit_timestamp = commit_timestamp
+        self.expire_timestamp = expire_timestamp
+        if topic_id is not Uuid.ZERO:
+            self.topic_id = topic_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int64(self.offset))
@@ -49,17 +67,23 @@ class OffsetCommitValue(Message):
         if version == 1:
             put(wire.pack_int64(self.expire_timestamp))
         if version >= 4:
-            tags: list[tuple[int, bytes]] = []
-            if self.topic_id != Uuid.ZERO:
-                tags.append((0, wire.uuid(self.topic_id)))
-            wire.put_tags(put, tags, self.unknown_tags, 1)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.topic_id != Uuid.ZERO:
+            tags.append((0, wire.uuid(self.topic_id)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetCommitValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.offset,) = wire.unpack_int64(buf, pos)
         pos += 8
         if version >= 3:
@@ -75,7 +99,6 @@ class OffsetCommitValue(Message):
             pos += 8
         else:
             self.expire_timestamp = -1
-        self.topic_id = Uuid.ZERO
         if version >= 4:
             pos = self._read_tags(buf, pos, version)
         return self, pos

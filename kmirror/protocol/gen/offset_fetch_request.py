@@ -6,42 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchRequestTopic(Struct):
     """Part of OffsetFetchRequest, v1-7."""
 
-    name: str = ""  # string, topicName
-    partition_indexes: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("name", "partition_indexes")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 7), default="", entity="topicName"),
         Field("PartitionIndexes", "partition_indexes", "int32", (1, 7), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partition_indexes: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.name))
         put((wire.compact_count if version >= 6 else wire.count)(self.partition_indexes))
         put(wire.numbers(self.partition_indexes, "i"))
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 4)
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -53,19 +64,30 @@ class OffsetFetchRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchRequestTopics(Struct):
     """Part of OffsetFetchRequest, v8+."""
 
-    name: str = ""  # string, v8-9, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
-    partition_indexes: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("name", "topic_id", "partition_indexes")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (8, 9), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
         Field("PartitionIndexes", "partition_indexes", "int32", (8, 10), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, v8-9, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        partition_indexes: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 9:
@@ -74,15 +96,15 @@ class OffsetFetchRequestTopics(Struct):
             put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partition_indexes))
         put(wire.numbers(self.partition_indexes, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequestTopics, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 9:
             self.name, pos = wire.read_compact_string(buf, pos)
         else:
@@ -100,16 +122,12 @@ class OffsetFetchRequestTopics(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchRequestGroup(Struct):
     """Part of OffsetFetchRequest, v8+."""
 
-    group_id: str = ""  # string, groupId
-    member_id: str | None = None  # string, v9+, ignorable
-    member_epoch: int = -1  # int32, v9+, ignorable
-    topics: list[OffsetFetchRequestTopics] | None = field(default_factory=list)  # []OffsetFetchRequestTopics
+    __slots__ = ("group_id", "member_id", "member_epoch", "topics")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("GroupId", "group_id", "string", (8, 10), default="", entity="groupId"),
         Field("MemberId", "member_id", "string", (9, 10), nullable=(9, 10), ignorable=True),
         Field("MemberEpoch", "member_epoch", "int32", (9, 10), default=-1, ignorable=True),
@@ -125,6 +143,22 @@ class OffsetFetchRequestGroup(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        member_id: str | None = None,  # string, v9+, ignorable
+        member_epoch: int = -1,  # int32, v9+, ignorable
+        topics: list[OffsetFetchRequestTopics] | None = UNSET,  # []OffsetFetchRequestTopics
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         if version >= 9:
@@ -134,15 +168,15 @@ class OffsetFetchRequestGroup(Struct):
         put(wire.compact_nullable_count(self.topics))
         for offset_fetch_request_topics in self.topics or ():
             offset_fetch_request_topics._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequestGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         if version >= 9:
             self.member_id, pos = wire.read_compact_nullable_string(buf, pos)
@@ -165,22 +199,18 @@ class OffsetFetchRequestGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchRequest(Message):
     """OffsetFetchRequest, versions 1-10."""
 
-    group_id: str = ""  # string, v1-7, groupId
-    topics: list[OffsetFetchRequestTopic] | None = field(default_factory=list)  # []OffsetFetchRequestTopic, v1-7, null in v2-7
-    groups: list[OffsetFetchRequestGroup] = field(default_factory=list)  # []OffsetFetchRequestGroup, v8+
-    require_stable: bool = False  # bool, v7+
+    __slots__ = ("group_id", "topics", "groups", "require_stable")
 
-    NAME: ClassVar[str] = "OffsetFetchRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 9
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 10
-    FLEXIBLE_FROM: ClassVar[int | None] = 6
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "OffsetFetchRequest"
+    TYPE = "request"
+    API_KEY = 9
+    MIN_VERSION = 1
+    MAX_VERSION = 10
+    FLEXIBLE_FROM = 6
+    FIELDS = (
         Field("GroupId", "group_id", "string", (1, 7), default="", entity="groupId"),
         Field(
             "Topics",
@@ -204,6 +234,22 @@ class OffsetFetchRequest(Message):
         Field("RequireStable", "require_stable", "bool", (7, 10), default=False),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, v1-7, groupId
+        topics: list[OffsetFetchRequestTopic] | None = UNSET,  # []OffsetFetchRequestTopic, v1-7, null in v2-7
+        groups: list[OffsetFetchRequestGroup] = UNSET,  # []OffsetFetchRequestGroup, v8+
+        require_stable: bool = False,  # bool, v7+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.groups = [] if groups is UNSET else groups
+        self.require_stable = require_stable
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 7:
             put((wire.compact_string if version >= 6 else wire.string)(self.group_id))
@@ -226,17 +272,17 @@ class OffsetFetchRequest(Message):
         elif self.require_stable:
             raise wire.Unwritable
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 7:
             self.group_id, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         else:

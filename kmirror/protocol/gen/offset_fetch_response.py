@@ -6,34 +6,48 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 unpack_iqi, pack_iqi = wire.fused("iqi")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchResponsePartition(Struct):
     """Part of OffsetFetchResponse, v1-7."""
 
-    partition_index: int = 0  # int32
-    committed_offset: int = 0  # int64
-    committed_leader_epoch: int = -1  # int32, v5+, ignorable
-    metadata: str | None = ""  # string
-    error_code: int = 0  # int16
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (1, 7), default=0),
         Field("CommittedOffset", "committed_offset", "int64", (1, 7), default=0),
         Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (5, 7), default=-1, ignorable=True),
         Field("Metadata", "metadata", "string", (1, 7), nullable=(1, 7), default=""),
         Field("ErrorCode", "error_code", "int16", (1, 7), default=0),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        committed_offset: int = 0,  # int64
+        committed_leader_epoch: int = -1,  # int32, v5+, ignorable
+        metadata: str | None = "",  # string
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.partition_index, self.committed_offset))
@@ -42,17 +56,17 @@ class OffsetFetchResponsePartition(Struct):
         put((wire.compact_nullable_string if version >= 6 else wire.nullable_string)(self.metadata))
         put(wire.pack_int16(self.error_code))
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponsePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.committed_offset = unpack_iq(buf, pos)
         pos += 12
         if version >= 5:
@@ -71,14 +85,12 @@ class OffsetFetchResponsePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchResponseTopic(Struct):
     """Part of OffsetFetchResponse, v1-7."""
 
-    name: str = ""  # string, topicName
-    partitions: list[OffsetFetchResponsePartition] = field(default_factory=list)  # []OffsetFetchResponsePartition
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 7), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -91,23 +103,35 @@ class OffsetFetchResponseTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[OffsetFetchResponsePartition] = UNSET,  # []OffsetFetchResponsePartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 6 else wire.string)(self.name))
         put((wire.compact_count if version >= 6 else wire.count)(self.partitions))
         for offset_fetch_response_partition in self.partitions:
             offset_fetch_response_partition._write(put, version)
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponseTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 6 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 6 else wire.read_count)(buf, pos, 16)
         self.partitions, pos = wire.read_structs(OffsetFetchResponsePartition._read, buf, pos, n, version)
@@ -119,17 +143,12 @@ class OffsetFetchResponseTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchResponsePartitions(Struct):
     """Part of OffsetFetchResponse, v8+."""
 
-    partition_index: int = 0  # int32
-    committed_offset: int = 0  # int64
-    committed_leader_epoch: int = -1  # int32, ignorable
-    metadata: str | None = ""  # string
-    error_code: int = 0  # int16
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (8, 10), default=0),
         Field("CommittedOffset", "committed_offset", "int64", (8, 10), default=0),
         Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (8, 10), default=-1, ignorable=True),
@@ -137,19 +156,37 @@ class OffsetFetchResponsePartitions(Struct):
         Field("ErrorCode", "error_code", "int16", (8, 10), default=0),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        committed_offset: int = 0,  # int64
+        committed_leader_epoch: int = -1,  # int32, ignorable
+        metadata: str | None = "",  # string
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.metadata = metadata
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
         put(wire.compact_nullable_string(self.metadata))
         put(wire.pack_int16(self.error_code))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponsePartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.partition_index,
             self.committed_offset,
@@ -166,15 +203,12 @@ class OffsetFetchResponsePartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchResponseTopics(Struct):
     """Part of OffsetFetchResponse, v8+."""
 
-    name: str = ""  # string, v8-9, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v10+, ignorable
-    partitions: list[OffsetFetchResponsePartitions] = field(default_factory=list)  # []OffsetFetchResponsePartitions
+    __slots__ = ("name", "topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (8, 9), default="", ignorable=True, entity="topicName"),
         Field("TopicId", "topic_id", "uuid", (10, 10), default=Uuid.ZERO, ignorable=True),
         Field(
@@ -188,6 +222,20 @@ class OffsetFetchResponseTopics(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, v8-9, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        partitions: list[OffsetFetchResponsePartitions] = UNSET,  # []OffsetFetchResponsePartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 9:
             put(wire.compact_string(self.name))
@@ -196,15 +244,15 @@ class OffsetFetchResponseTopics(Struct):
         put(wire.compact_count(self.partitions))
         for offset_fetch_response_partitions in self.partitions:
             offset_fetch_response_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponseTopics, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 9:
             self.name, pos = wire.read_compact_string(buf, pos)
         else:
@@ -222,15 +270,12 @@ class OffsetFetchResponseTopics(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchResponseGroup(Struct):
     """Part of OffsetFetchResponse, v8+."""
 
-    group_id: str = ""  # string, groupId
-    topics: list[OffsetFetchResponseTopics] = field(default_factory=list)  # []OffsetFetchResponseTopics
-    error_code: int = 0  # int16
+    __slots__ = ("group_id", "topics", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("GroupId", "group_id", "string", (8, 10), default="", entity="groupId"),
         Field(
             "Topics",
@@ -244,21 +289,35 @@ class OffsetFetchResponseGroup(Struct):
         Field("ErrorCode", "error_code", "int16", (8, 10), default=0),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        topics: list[OffsetFetchResponseTopics] = UNSET,  # []OffsetFetchResponseTopics
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.topics = [] if topics is UNSET else topics
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_count(self.topics))
         for offset_fetch_response_topics in self.topics:
             offset_fetch_response_topics._write(put, version)
         put(wire.pack_int16(self.error_code))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponseGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(OffsetFetchResponseTopics._read, buf, pos, n, version)
@@ -271,22 +330,18 @@ class OffsetFetchResponseGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class OffsetFetchResponse(Message):
     """OffsetFetchResponse, versions 1-10."""
 
-    throttle_time_ms: int = 0  # int32, v3+, ignorable
-    topics: list[OffsetFetchResponseTopic] = field(default_factory=list)  # []OffsetFetchResponseTopic, v1-7
-    error_code: int = 0  # int16, v2-7, ignorable
-    groups: list[OffsetFetchResponseGroup] = field(default_factory=list)  # []OffsetFetchResponseGroup, v8+
+    __slots__ = ("throttle_time_ms", "topics", "error_code", "groups")
 
-    NAME: ClassVar[str] = "OffsetFetchResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 9
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 10
-    FLEXIBLE_FROM: ClassVar[int | None] = 6
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "OffsetFetchResponse"
+    TYPE = "response"
+    API_KEY = 9
+    MIN_VERSION = 1
+    MAX_VERSION = 10
+    FLEXIBLE_FROM = 6
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (3, 10), default=0, ignorable=True),
         Field(
             "Topics",
@@ -309,6 +364,22 @@ class OffsetFetchResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v3+, ignorable
+        topics: list[OffsetFetchResponseTopic] = UNSET,  # []OffsetFetchResponseTopic, v1-7
+        error_code: int = 0,  # int16, v2-7, ignorable
+        groups: list[OffsetFetchResponseGroup] = UNSET,  # []OffsetFetchResponseGroup, v8+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        self.error_code = error_code
+        self.groups = [] if groups is UNSET else groups
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 3:
             put(wire.pack_int32(self.throttle_time_ms))
@@ -327,17 +398,17 @@ class OffsetFetchResponse(Message):
         elif self.groups:
             raise wire.Unwritable
         if version >= 6:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[OffsetFetchResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 3:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

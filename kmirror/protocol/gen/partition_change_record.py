@@ -6,37 +6,37 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionChangeRecord(Message):
     """PartitionChangeRecord, versions 0-2."""
 
-    partition_id: int = -1  # int32
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    isr: list[int] | None = None  # []int32, tag 0, brokerId
-    leader: int = -2  # int32, tag 1, brokerId
-    replicas: list[int] | None = None  # []int32, tag 2, brokerId
-    removing_replicas: list[int] | None = None  # []int32, tag 3, brokerId
-    adding_replicas: list[int] | None = None  # []int32, tag 4, brokerId
-    leader_recovery_state: int = -1  # int8, tag 5
-    directories: list[Uuid] | None = None  # []uuid, v1+, tag 8
-    eligible_leader_replicas: list[int] | None = None  # []int32, v2+, tag 6, brokerId
-    last_known_elr: list[int] | None = None  # []int32, v2+, tag 7, brokerId
+    __slots__ = ("partition_id", "topic_id")
 
-    NAME: ClassVar[str] = "PartitionChangeRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 5
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    isr = Tagged[list[int] | None]("isr", None)
+    leader = Tagged[int]("leader", -2)
+    replicas = Tagged[list[int] | None]("replicas", None)
+    removing_replicas = Tagged[list[int] | None]("removing_replicas", None)
+    adding_replicas = Tagged[list[int] | None]("adding_replicas", None)
+    leader_recovery_state = Tagged[int]("leader_recovery_state", -1)
+    directories = Tagged[list[Uuid] | None]("directories", None)
+    eligible_leader_replicas = Tagged[list[int] | None]("eligible_leader_replicas", None)
+    last_known_elr = Tagged[list[int] | None]("last_known_elr", None)
+
+    NAME = "PartitionChangeRecord"
+    TYPE = "metadata"
+    API_KEY = 5
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("PartitionId", "partition_id", "int32", (0, 2), default=-1),
         Field("TopicId", "topic_id", "uuid", (0, 2), default=Uuid.ZERO),
         Field(
@@ -127,15 +127,60 @@ class PartitionChangeRecord(Message):
         ),
     )
 
+    def __init__(
+        self,
+        partition_id: int = -1,  # int32
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        isr: list[int] | None = None,  # []int32, tag 0, brokerId
+        leader: int = -2,  # int32, tag 1, brokerId
+        replicas: list[int] | None = None,  # []int32, tag 2, brokerId
+        removing_replicas: list[int] | None = None,  # []int32, tag 3, brokerId
+        adding_replicas: list[int] | None = None,  # []int32, tag 4, brokerId
+        leader_recovery_state: int = -1,  # int8, tag 5
+        directories: list[Uuid] | None = None,  # []uuid, v1+, tag 8
+        eligible_leader_replicas: list[int] | None = None,  # []int32, v2+, tag 6, brokerId
+        last_known_elr: list[int] | None = None,  # []int32, v2+, tag 7, brokerId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        if isr is not None:
+            self.isr = isr
+        if leader != -2:
+            self.leader = leader
+        if replicas is not None:
+            self.replicas = replicas
+        if removing_replicas is not None:
+            self.removing_replicas = removing_replicas
+        if adding_replicas is not None:
+            self.adding_replicas = adding_replicas
+        if leader_recovery_state != -1:
+            self.leader_recovery_state = leader_recovery_state
+        if directories is not None:
+            self.directories = directories
+        if eligible_leader_replicas is not None:
+            self.eligible_leader_replicas = eligible_leader_replicas
+        if last_known_elr is not None:
+            self.last_known_elr = last_known_elr
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_id))
         put(wire.uuid(self.topic_id))
-        if version < 1 and self.directories is not None:
+        if version < 1 and self._tagged and self.directories is not None:
             raise wire.Unwritable
-        if version < 2 and self.eligible_leader_replicas is not None:
+        if version < 2 and self._tagged and self.eligible_leader_replicas is not None:
             raise wire.Unwritable
-        if version < 2 and self.last_known_elr is not None:
+        if version < 2 and self._tagged and self.last_known_elr is not None:
             raise wire.Unwritable
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.isr is not None:
             body_0: list[wire.Chunk] = []
@@ -182,19 +227,10 @@ class PartitionChangeRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionChangeRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.topic_id, pos = wire.read_uuid(buf, pos)
-        self.isr = None
-        self.leader = -2
-        self.replicas = None
-        self.removing_replicas = None
-        self.adding_replicas = None
-        self.leader_recovery_state = -1
-        self.directories = None
-        self.eligible_leader_replicas = None
-        self.last_known_elr = None
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

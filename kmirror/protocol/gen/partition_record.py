@@ -6,41 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iii, pack_iii = wire.fused("iii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionRecord(Message):
     """PartitionRecord, versions 0-2."""
 
-    partition_id: int = -1  # int32
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    replicas: list[int] = field(default_factory=list)  # []int32, brokerId
-    isr: list[int] = field(default_factory=list)  # []int32
-    removing_replicas: list[int] = field(default_factory=list)  # []int32, brokerId
-    adding_replicas: list[int] = field(default_factory=list)  # []int32, brokerId
-    leader: int = -1  # int32, brokerId
-    leader_recovery_state: int = 0  # int8, tag 0
-    leader_epoch: int = -1  # int32
-    partition_epoch: int = -1  # int32
-    directories: list[Uuid] = field(default_factory=list)  # []uuid, v1+
-    eligible_leader_replicas: list[int] | None = None  # []int32, v2+, tag 1, brokerId
-    last_known_elr: list[int] | None = None  # []int32, v2+, tag 2, brokerId
+    __slots__ = (
+        "partition_id",
+        "topic_id",
+        "replicas",
+        "isr",
+        "removing_replicas",
+        "adding_replicas",
+        "leader",
+        "leader_epoch",
+        "partition_epoch",
+        "directories",
+    )
 
-    NAME: ClassVar[str] = "PartitionRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 3
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    leader_recovery_state = Tagged[int]("leader_recovery_state", 0)
+    eligible_leader_replicas = Tagged[list[int] | None]("eligible_leader_replicas", None)
+    last_known_elr = Tagged[list[int] | None]("last_known_elr", None)
+
+    NAME = "PartitionRecord"
+    TYPE = "metadata"
+    API_KEY = 3
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("PartitionId", "partition_id", "int32", (0, 2), default=-1),
         Field("TopicId", "topic_id", "uuid", (0, 2), default=Uuid.ZERO),
         Field("Replicas", "replicas", "int32", (0, 2), is_array=True, default=[], entity="brokerId"),
@@ -100,6 +103,43 @@ class PartitionRecord(Message):
         ),
     )
 
+    def __init__(
+        self,
+        partition_id: int = -1,  # int32
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        replicas: list[int] = UNSET,  # []int32, brokerId
+        isr: list[int] = UNSET,  # []int32
+        removing_replicas: list[int] = UNSET,  # []int32, brokerId
+        adding_replicas: list[int] = UNSET,  # []int32, brokerId
+        leader: int = -1,  # int32, brokerId
+        leader_recovery_state: int = 0,  # int8, tag 0
+        leader_epoch: int = -1,  # int32
+        partition_epoch: int = -1,  # int32
+        directories: list[Uuid] = UNSET,  # []uuid, v1+
+        eligible_leader_replicas: list[int] | None = None,  # []int32, v2+, tag 1, brokerId
+        last_known_elr: list[int] | None = None,  # []int32, v2+, tag 2, brokerId
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_id = partition_id
+        self.topic_id = topic_id
+        self.replicas = [] if replicas is UNSET else replicas
+        self.isr = [] if isr is UNSET else isr
+        self.removing_replicas = [] if removing_replicas is UNSET else removing_replicas
+        self.adding_replicas = [] if adding_replicas is UNSET else adding_replicas
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+        self.partition_epoch = partition_epoch
+        self.directories = [] if directories is UNSET else directories
+        if leader_recovery_state != 0:
+            self.leader_recovery_state = leader_recovery_state
+        if eligible_leader_replicas is not None:
+            self.eligible_leader_replicas = eligible_leader_replicas
+        if last_known_elr is not None:
+            self.last_known_elr = last_known_elr
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_id))
         put(wire.uuid(self.topic_id))
@@ -118,10 +158,16 @@ class PartitionRecord(Message):
                 put(wire.uuid(uuid))
         elif self.directories:
             raise wire.Unwritable
-        if version < 2 and self.eligible_leader_replicas is not None:
+        if version < 2 and self._tagged and self.eligible_leader_replicas is not None:
             raise wire.Unwritable
-        if version < 2 and self.last_known_elr is not None:
+        if version < 2 and self._tagged and self.last_known_elr is not None:
             raise wire.Unwritable
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.leader_recovery_state:
             tags.append((0, wire.pack_int8(self.leader_recovery_state)))
@@ -140,7 +186,7 @@ class PartitionRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.topic_id, pos = wire.read_uuid(buf, pos)
@@ -159,9 +205,6 @@ class PartitionRecord(Message):
             self.directories, pos = wire.read_many(wire.read_uuid, buf, pos, n)
         else:
             self.directories = []
-        self.leader_recovery_state = 0
-        self.eligible_leader_replicas = None
-        self.last_known_elr = None
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,43 +6,54 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hi, pack_hi = wire.fused("hi")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionProduceData(Struct):
     """Part of ProduceRequest."""
 
-    index: int = 0  # int32
-    records: bytes | memoryview | None = None  # records
+    __slots__ = ("index", "records")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Index", "index", "int32", (3, 13), default=0),
         Field("Records", "records", "records", (3, 13), nullable=(3, 13)),
     )
+
+    def __init__(
+        self,
+        index: int = 0,  # int32
+        records: bytes | memoryview | None = None,  # records
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.index = index
+        self.records = records
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.index))
         (wire.put_compact_nullable_bytes if version >= 9 else wire.put_nullable_bytes)(put, self.records)
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionProduceData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.index,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.records, pos = (wire.read_compact_nullable_records if version >= 9 else wire.read_nullable_records)(buf, pos)
@@ -54,15 +65,12 @@ class PartitionProduceData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicProduceData(Struct):
     """Part of ProduceRequest."""
 
-    name: str = ""  # string, v3-12, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
-    partition_data: list[PartitionProduceData] = field(default_factory=list)  # []PartitionProduceData
+    __slots__ = ("name", "topic_id", "partition_data")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "Name",
             "name",
@@ -85,6 +93,20 @@ class TopicProduceData(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, v3-12, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        partition_data: list[PartitionProduceData] = UNSET,  # []PartitionProduceData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_data = [] if partition_data is UNSET else partition_data
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 12:
             put((wire.compact_string if version >= 9 else wire.string)(self.name))
@@ -94,17 +116,17 @@ class TopicProduceData(Struct):
         for partition_produce_data in self.partition_data:
             partition_produce_data._write(put, version)
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicProduceData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 12:
             self.name, pos = (wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
         else:
@@ -123,23 +145,19 @@ class TopicProduceData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ProduceRequest(Message):
     """ProduceRequest, versions 3-13."""
 
-    transactional_id: str | None = None  # string, transactionalId
-    acks: int = 0  # int16
-    timeout_ms: int = 0  # int32
-    topic_data: list[TopicProduceData] = field(default_factory=list)  # []TopicProduceData
+    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
 
-    NAME: ClassVar[str] = "ProduceRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 0
-    MIN_VERSION: ClassVar[int] = 3
-    MAX_VERSION: ClassVar[int] = 13
-    FLEXIBLE_FROM: ClassVar[int | None] = 9
-    HAS_RECORDS: ClassVar[bool] = True
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ProduceRequest"
+    TYPE = "request"
+    API_KEY = 0
+    MIN_VERSION = 3
+    MAX_VERSION = 13
+    FLEXIBLE_FROM = 9
+    HAS_RECORDS = True
+    FIELDS = (
         Field(
             "TransactionalId",
             "transactional_id",
@@ -161,6 +179,22 @@ class ProduceRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        transactional_id: str | None = None,  # string, transactionalId
+        acks: int = 0,  # int16
+        timeout_ms: int = 0,  # int32
+        topic_data: list[TopicProduceData] = UNSET,  # []TopicProduceData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactional_id = transactional_id
+        self.acks = acks
+        self.timeout_ms = timeout_ms
+        self.topic_data = [] if topic_data is UNSET else topic_data
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.transactional_id))
         put(pack_hi(self.acks, self.timeout_ms))
@@ -168,17 +202,17 @@ class ProduceRequest(Message):
         for topic_produce_data in self.topic_data:
             topic_produce_data._write(put, version)
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ProduceRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.transactional_id, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
         self.acks, self.timeout_ms = unpack_hi(buf, pos)
         pos += 6

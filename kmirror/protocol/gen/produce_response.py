@@ -6,44 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ihqq, pack_ihqq = wire.fused("ihqq")
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BatchIndexAndErrorMessage(Struct):
     """Part of ProduceResponse, v8+."""
 
-    batch_index: int = 0  # int32
-    batch_index_error_message: str | None = None  # string
+    __slots__ = ("batch_index", "batch_index_error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("BatchIndex", "batch_index", "int32", (8, 13), default=0),
         Field("BatchIndexErrorMessage", "batch_index_error_message", "string", (8, 13), nullable=(8, 13)),
     )
+
+    def __init__(
+        self,
+        batch_index: int = 0,  # int32
+        batch_index_error_message: str | None = None,  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.batch_index = batch_index
+        self.batch_index_error_message = batch_index_error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.batch_index))
         put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.batch_index_error_message))
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BatchIndexAndErrorMessage, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.batch_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.batch_index_error_message, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
@@ -55,29 +66,39 @@ class BatchIndexAndErrorMessage(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LeaderIdAndEpoch(Struct):
     """Part of ProduceResponse, v10+."""
 
-    leader_id: int = -1  # int32, brokerId
-    leader_epoch: int = -1  # int32
+    __slots__ = ("leader_id", "leader_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("LeaderId", "leader_id", "int32", (10, 13), default=-1, entity="brokerId"),
         Field("LeaderEpoch", "leader_epoch", "int32", (10, 13), default=-1),
     )
 
+    def __init__(
+        self,
+        leader_id: int = -1,  # int32, brokerId
+        leader_epoch: int = -1,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.leader_id, self.leader_epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
@@ -87,20 +108,22 @@ class LeaderIdAndEpoch(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionProduceResponse(Struct):
     """Part of ProduceResponse."""
 
-    index: int = 0  # int32
-    error_code: int = 0  # int16
-    base_offset: int = 0  # int64
-    log_append_time_ms: int = -1  # int64, ignorable
-    log_start_offset: int = -1  # int64, v5+, ignorable
-    record_errors: list[BatchIndexAndErrorMessage] = field(default_factory=list)  # []BatchIndexAndErrorMessage, v8+, ignorable
-    error_message: str | None = None  # string, v8+, ignorable
-    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)  # LeaderIdAndEpoch, v10+, tag 0
+    __slots__ = (
+        "index",
+        "error_code",
+        "base_offset",
+        "log_append_time_ms",
+        "log_start_offset",
+        "record_errors",
+        "error_message",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    current_leader = Tagged[LeaderIdAndEpoch]("current_leader", LeaderIdAndEpoch)
+
+    FIELDS = (
         Field("Index", "index", "int32", (3, 13), default=0),
         Field("ErrorCode", "error_code", "int16", (3, 13), default=0),
         Field("BaseOffset", "base_offset", "int64", (3, 13), default=0),
@@ -129,6 +152,31 @@ class PartitionProduceResponse(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        base_offset: int = 0,  # int64
+        log_append_time_ms: int = -1,  # int64, ignorable
+        log_start_offset: int = -1,  # int64, v5+, ignorable
+        record_errors: list[BatchIndexAndErrorMessage] = UNSET,  # []BatchIndexAndErrorMessage, v8+, ignorable
+        error_message: str | None = None,  # string, v8+, ignorable
+        current_leader: LeaderIdAndEpoch = UNSET,  # LeaderIdAndEpoch, v10+, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.index = index
+        self.error_code = error_code
+        self.base_offset = base_offset
+        self.log_append_time_ms = log_append_time_ms
+        self.log_start_offset = log_start_offset
+        self.record_errors = [] if record_errors is UNSET else record_errors
+        self.error_message = error_message
+        if current_leader is not UNSET:
+            self.current_leader = current_leader
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ihqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms))
         if version >= 5:
@@ -139,22 +187,28 @@ class PartitionProduceResponse(Struct):
                 batch_index_and_error_message._write(put, version)
         if version >= 8:
             put((wire.compact_nullable_string if version >= 9 else wire.nullable_string)(self.error_message))
-        if version < 10 and self.current_leader != LeaderIdAndEpoch():
+        if version < 10 and self._tagged and self.current_leader != LeaderIdAndEpoch():
             raise wire.Unwritable
         if version >= 9:
-            tags: list[tuple[int, bytes]] = []
-            if version >= 10 and self.current_leader != LeaderIdAndEpoch():
-                body_0: list[wire.Chunk] = []
-                self.current_leader._write(body_0.append, version)
-                tags.append((0, b"".join(body_0)))
-            wire.put_tags(put, tags, self.unknown_tags, 1)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if version >= 10 and self.current_leader != LeaderIdAndEpoch():
+            body_0: list[wire.Chunk] = []
+            self.current_leader._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionProduceResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.index,
             self.error_code,
@@ -176,7 +230,6 @@ class PartitionProduceResponse(Struct):
             self.error_message, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
         else:
             self.error_message = None
-        self.current_leader = LeaderIdAndEpoch()
         if version >= 9:
             pos = self._read_tags(buf, pos, version)
         return self, pos
@@ -194,15 +247,12 @@ class PartitionProduceResponse(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicProduceResponse(Struct):
     """Part of ProduceResponse."""
 
-    name: str = ""  # string, v3-12, ignorable, topicName
-    topic_id: Uuid = Uuid.ZERO  # uuid, v13+, ignorable
-    partition_responses: list[PartitionProduceResponse] = field(default_factory=list)  # []PartitionProduceResponse
+    __slots__ = ("name", "topic_id", "partition_responses")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "Name",
             "name",
@@ -225,6 +275,20 @@ class TopicProduceResponse(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, v3-12, ignorable, topicName
+        topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        partition_responses: list[PartitionProduceResponse] = UNSET,  # []PartitionProduceResponse
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.topic_id = topic_id
+        self.partition_responses = [] if partition_responses is UNSET else partition_responses
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 12:
             put((wire.compact_string if version >= 9 else wire.string)(self.name))
@@ -234,17 +298,17 @@ class TopicProduceResponse(Struct):
         for partition_produce_response in self.partition_responses:
             partition_produce_response._write(put, version)
         if version >= 9:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicProduceResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 12:
             self.name, pos = (wire.read_compact_string if version >= 9 else wire.read_string)(buf, pos)
         else:
@@ -263,36 +327,48 @@ class TopicProduceResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class NodeEndpoint(Struct):
     """Part of ProduceResponse, v10+."""
 
-    node_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # int32
-    rack: str | None = None  # string
+    __slots__ = ("node_id", "host", "port", "rack")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("NodeId", "node_id", "int32", (10, 13), default=0, entity="brokerId", map_key=True),
         Field("Host", "host", "string", (10, 13), default=""),
         Field("Port", "port", "int32", (10, 13), default=0),
         Field("Rack", "rack", "string", (10, 13), nullable=(10, 13)),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # int32
+        rack: str | None = None,  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.node_id))
         put(wire.compact_string(self.host))
         put(wire.pack_int32(self.port))
         put(wire.compact_nullable_string(self.rack))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.node_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.host, pos = wire.read_compact_string(buf, pos)
@@ -306,21 +382,20 @@ class NodeEndpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ProduceResponse(Message):
     """ProduceResponse, versions 3-13."""
 
-    responses: list[TopicProduceResponse] = field(default_factory=list)  # []TopicProduceResponse
-    throttle_time_ms: int = 0  # int32, ignorable
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint, v10+, tag 0
+    __slots__ = ("responses", "throttle_time_ms")
 
-    NAME: ClassVar[str] = "ProduceResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 0
-    MIN_VERSION: ClassVar[int] = 3
-    MAX_VERSION: ClassVar[int] = 13
-    FLEXIBLE_FROM: ClassVar[int | None] = 9
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    node_endpoints = Tagged[list[NodeEndpoint]]("node_endpoints", list)
+
+    NAME = "ProduceResponse"
+    TYPE = "response"
+    API_KEY = 0
+    MIN_VERSION = 3
+    MAX_VERSION = 13
+    FLEXIBLE_FROM = 9
+    FIELDS = (
         Field(
             "Responses",
             "responses",
@@ -344,34 +419,54 @@ class ProduceResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        responses: list[TopicProduceResponse] = UNSET,  # []TopicProduceResponse
+        throttle_time_ms: int = 0,  # int32, ignorable
+        node_endpoints: list[NodeEndpoint] = UNSET,  # []NodeEndpoint, v10+, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.responses = [] if responses is UNSET else responses
+        self.throttle_time_ms = throttle_time_ms
+        if node_endpoints is not UNSET:
+            self.node_endpoints = node_endpoints
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_count if version >= 9 else wire.count)(self.responses))
         for topic_produce_response in self.responses:
             topic_produce_response._write(put, version)
         put(wire.pack_int32(self.throttle_time_ms))
-        if version < 10 and self.node_endpoints:
+        if version < 10 and self._tagged and self.node_endpoints:
             raise wire.Unwritable
         if version >= 9:
-            tags: list[tuple[int, bytes]] = []
-            if version >= 10 and self.node_endpoints:
-                body_0: list[wire.Chunk] = []
-                body_0.append(wire.compact_count(self.node_endpoints))
-                for node_endpoint in self.node_endpoints:
-                    node_endpoint._write(body_0.append, version)
-                tags.append((0, b"".join(body_0)))
-            wire.put_tags(put, tags, self.unknown_tags, 1)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if version >= 10 and self.node_endpoints:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.node_endpoints))
+            for node_endpoint in self.node_endpoints:
+                node_endpoint._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ProduceResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = (wire.read_compact_count if version >= 9 else wire.read_count)(buf, pos, 3)
         self.responses, pos = wire.read_structs(TopicProduceResponse._read, buf, pos, n, version)
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
-        self.node_endpoints = []
         if version >= 9:
             pos = self._read_tags(buf, pos, version)
         return self, pos

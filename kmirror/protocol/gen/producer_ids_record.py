@@ -6,46 +6,58 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iqq, pack_iqq = wire.fused("iqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ProducerIdsRecord(Message):
     """ProducerIdsRecord, versions 0."""
 
-    broker_id: int = 0  # int32, brokerId
-    broker_epoch: int = -1  # int64
-    next_producer_id: int = 0  # int64
+    __slots__ = ("broker_id", "broker_epoch", "next_producer_id")
 
-    NAME: ClassVar[str] = "ProducerIdsRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 15
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ProducerIdsRecord"
+    TYPE = "metadata"
+    API_KEY = 15
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("BrokerId", "broker_id", "int32", (0, 0), default=0, entity="brokerId"),
         Field("BrokerEpoch", "broker_epoch", "int64", (0, 0), default=-1),
         Field("NextProducerId", "next_producer_id", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,  # int32, brokerId
+        broker_epoch: int = -1,  # int64
+        next_producer_id: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.next_producer_id = next_producer_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iqq(self.broker_id, self.broker_epoch, self.next_producer_id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ProducerIdsRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.broker_id, self.broker_epoch, self.next_producer_id = unpack_iqq(buf, pos)
         pos += 20
         if buf[pos]:

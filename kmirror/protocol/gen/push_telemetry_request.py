@@ -6,33 +6,29 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iob, pack_iob = wire.fused("i?b")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PushTelemetryRequest(Message):
     """PushTelemetryRequest, versions 0."""
 
-    client_instance_id: Uuid = Uuid.ZERO  # uuid
-    subscription_id: int = 0  # int32
-    terminating: bool = False  # bool
-    compression_type: int = 0  # int8
-    metrics: bytes = b""  # bytes
+    __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics")
 
-    NAME: ClassVar[str] = "PushTelemetryRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 72
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "PushTelemetryRequest"
+    TYPE = "request"
+    API_KEY = 72
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ClientInstanceId", "client_instance_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("SubscriptionId", "subscription_id", "int32", (0, 0), default=0),
         Field("Terminating", "terminating", "bool", (0, 0), default=False),
@@ -40,19 +36,37 @@ class PushTelemetryRequest(Message):
         Field("Metrics", "metrics", "bytes", (0, 0), default=b""),
     )
 
+    def __init__(
+        self,
+        client_instance_id: Uuid = Uuid.ZERO,  # uuid
+        subscription_id: int = 0,  # int32
+        terminating: bool = False,  # bool
+        compression_type: int = 0,  # int8
+        metrics: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.client_instance_id = client_instance_id
+        self.subscription_id = subscription_id
+        self.terminating = terminating
+        self.compression_type = compression_type
+        self.metrics = metrics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.client_instance_id))
         put(pack_iob(self.subscription_id, self.terminating, self.compression_type))
         wire.put_compact_bytes(put, self.metrics)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PushTelemetryRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.client_instance_id, pos = wire.read_uuid(buf, pos)
         self.subscription_id, self.terminating, self.compression_type = unpack_iob(buf, pos)
         pos += 6

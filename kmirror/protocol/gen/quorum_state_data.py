@@ -6,37 +6,47 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iii, pack_iii = wire.fused("iii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Voter(Struct):
     """Part of QuorumStateData, v0."""
 
-    voter_id: int = 0  # int32
+    __slots__ = ("voter_id",)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("VoterId", "voter_id", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        voter_id: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.voter_id = voter_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.voter_id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Voter, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.voter_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         if buf[pos]:
@@ -46,25 +56,26 @@ class Voter(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class QuorumStateData(Message):
     """QuorumStateData, versions 0-1."""
 
-    cluster_id: str = ""  # string, v0
-    leader_id: int = -1  # int32
-    leader_epoch: int = -1  # int32
-    voted_id: int = -1  # int32
-    voted_directory_id: Uuid = Uuid.ZERO  # uuid, v1+
-    applied_offset: int = 0  # int64, v0
-    current_voters: list[Voter] | None = field(default_factory=list)  # []Voter, v0
+    __slots__ = (
+        "cluster_id",
+        "leader_id",
+        "leader_epoch",
+        "voted_id",
+        "voted_directory_id",
+        "applied_offset",
+        "current_voters",
+    )
 
-    NAME: ClassVar[str] = "QuorumStateData"
-    TYPE: ClassVar[str] = "data"
-    API_KEY: ClassVar[int | None] = None
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "QuorumStateData"
+    TYPE = "data"
+    API_KEY = None
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ClusterId", "cluster_id", "string", (0, 0), default=""),
         Field("LeaderId", "leader_id", "int32", (0, 1), default=-1),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 1), default=-1),
@@ -82,6 +93,28 @@ class QuorumStateData(Message):
             struct=Voter,
         ),
     )
+
+    def __init__(
+        self,
+        cluster_id: str = "",  # string, v0
+        leader_id: int = -1,  # int32
+        leader_epoch: int = -1,  # int32
+        voted_id: int = -1,  # int32
+        voted_directory_id: Uuid = Uuid.ZERO,  # uuid, v1+
+        applied_offset: int = 0,  # int64, v0
+        current_voters: list[Voter] | None = UNSET,  # []Voter, v0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.cluster_id = cluster_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.voted_id = voted_id
+        self.voted_directory_id = voted_directory_id
+        self.applied_offset = applied_offset
+        self.current_voters = [] if current_voters is UNSET else current_voters
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version <= 0:
@@ -103,15 +136,15 @@ class QuorumStateData(Message):
                 voter._write(put, version)
         elif (self.current_voters is None or len(self.current_voters)):
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[QuorumStateData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version <= 0:
             self.cluster_id, pos = wire.read_compact_string(buf, pos)
         else:

@@ -6,35 +6,45 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionData(Struct):
     """Part of ReadMirrorStatesRequest."""
 
-    # Partition.
-    partition_index: int = 0  # int32
+    __slots__ = ("partition_index",)
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        # Partition.
+        partition_index: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         if buf[pos]:
@@ -44,34 +54,44 @@ class PartitionData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicData(Struct):
     """Part of ReadMirrorStatesRequest."""
 
-    # Name of the topic.
-    name: str = ""  # string, topicName
-    # Which partitions.
-    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field("Partitions", "partitions", "struct", (0, 0), is_array=True, default=[], struct=PartitionData),
     )
+
+    def __init__(
+        self,
+        # Name of the topic.
+        name: str = "",  # string, topicName
+        # Which partitions.
+        partitions: list[PartitionData] = UNSET,  # []PartitionData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for partition_data in self.partitions:
             partition_data._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 5)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
@@ -82,40 +102,50 @@ class TopicData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReadMirrorStatesRequest(Message):
     """Asks the mirror coordinator for persisted states."""
 
-    # Name of the mirror.
-    mirror_name: str = ""  # string, mirrorName
-    # Which topics.
-    topics: list[TopicData] = field(default_factory=list)  # []TopicData
+    __slots__ = ("mirror_name", "topics")
 
-    NAME: ClassVar[str] = "ReadMirrorStatesRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 100
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ReadMirrorStatesRequest"
+    TYPE = "request"
+    API_KEY = 100
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicData),
     )
+
+    def __init__(
+        self,
+        # Name of the mirror.
+        mirror_name: str = "",  # string, mirrorName
+        # Which topics.
+        topics: list[TopicData] = UNSET,  # []TopicData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.mirror_name = mirror_name
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.mirror_name))
         put(wire.compact_count(self.topics))
         for topic_data in self.topics:
             topic_data._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReadMirrorStatesRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.mirror_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)

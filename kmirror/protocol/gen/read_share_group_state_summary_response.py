@@ -6,30 +6,32 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_iiq, pack_iiq = wire.fused("iiq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionResult(Struct):
     """Part of ReadShareGroupStateSummaryResponse."""
 
-    partition: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    state_epoch: int = 0  # int32
-    leader_epoch: int = 0  # int32
-    start_offset: int = 0  # int64
-    delivery_complete_count: int = -1  # int32, v1+, ignorable
+    __slots__ = (
+        "partition",
+        "error_code",
+        "error_message",
+        "state_epoch",
+        "leader_epoch",
+        "start_offset",
+        "delivery_complete_count",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Partition", "partition", "int32", (0, 1), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 1), nullable=(0, 1)),
@@ -46,21 +48,43 @@ class PartitionResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        state_epoch: int = 0,  # int32
+        leader_epoch: int = 0,  # int32
+        start_offset: int = 0,  # int64
+        delivery_complete_count: int = -1,  # int32, v1+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition = partition
+        self.error_code = error_code
+        self.error_message = error_message
+        self.state_epoch = state_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.delivery_complete_count = delivery_complete_count
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
         put(pack_iiq(self.state_epoch, self.leader_epoch, self.start_offset))
         if version >= 1:
             put(wire.pack_int32(self.delivery_complete_count))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
@@ -78,14 +102,12 @@ class PartitionResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReadStateSummaryResult(Struct):
     """Part of ReadShareGroupStateSummaryResponse."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[PartitionResult] = field(default_factory=list)  # []PartitionResult
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 1), default=Uuid.ZERO),
         Field(
             "Partitions",
@@ -98,20 +120,32 @@ class ReadStateSummaryResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[PartitionResult] = UNSET,  # []PartitionResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         for partition_result in self.partitions:
             partition_result._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReadStateSummaryResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 24)
         self.partitions, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
@@ -122,19 +156,18 @@ class ReadStateSummaryResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ReadShareGroupStateSummaryResponse(Message):
     """ReadShareGroupStateSummaryResponse, versions 0-1."""
 
-    results: list[ReadStateSummaryResult] = field(default_factory=list)  # []ReadStateSummaryResult
+    __slots__ = ("results",)
 
-    NAME: ClassVar[str] = "ReadShareGroupStateSummaryResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 87
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ReadShareGroupStateSummaryResponse"
+    TYPE = "response"
+    API_KEY = 87
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "Results",
             "results",
@@ -146,19 +179,29 @@ class ReadShareGroupStateSummaryResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        results: list[ReadStateSummaryResult] = UNSET,  # []ReadStateSummaryResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.results = [] if results is UNSET else results
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.results))
         for read_state_summary_result in self.results:
             read_state_summary_result._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ReadShareGroupStateSummaryResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.results, pos = wire.read_structs(ReadStateSummaryResult._read, buf, pos, n, version)
         if buf[pos]:

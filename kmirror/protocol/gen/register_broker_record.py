@@ -6,46 +6,59 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_Hh, pack_Hh = wire.fused("Hh")
 unpack_hh, pack_hh = wire.fused("hh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BrokerEndpoint(Struct):
     """Part of RegisterBrokerRecord."""
 
-    name: str = ""  # string
-    host: str = ""  # string
-    port: int = 0  # uint16
-    security_protocol: int = 0  # int16
+    __slots__ = ("name", "host", "port", "security_protocol")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 4), default="", map_key=True),
         Field("Host", "host", "string", (0, 4), default=""),
         Field("Port", "port", "uint16", (0, 4), default=0),
         Field("SecurityProtocol", "security_protocol", "int16", (0, 4), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        security_protocol: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.host = host
+        self.port = port
+        self.security_protocol = security_protocol
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_string(self.host))
         put(pack_Hh(self.port, self.security_protocol))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerEndpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.host, pos = wire.read_compact_string(buf, pos)
         self.port, self.security_protocol = unpack_Hh(buf, pos)
@@ -57,32 +70,43 @@ class BrokerEndpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class BrokerFeature(Struct):
     """Part of RegisterBrokerRecord."""
 
-    name: str = ""  # string
-    min_supported_version: int = 0  # int16
-    max_supported_version: int = 0  # int16
+    __slots__ = ("name", "min_supported_version", "max_supported_version")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 4), default="", map_key=True),
         Field("MinSupportedVersion", "min_supported_version", "int16", (0, 4), default=0),
         Field("MaxSupportedVersion", "max_supported_version", "int16", (0, 4), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        min_supported_version: int = 0,  # int16
+        max_supported_version: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(pack_hh(self.min_supported_version, self.max_supported_version))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[BrokerFeature, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.min_supported_version, self.max_supported_version = unpack_hh(buf, pos)
         pos += 4
@@ -93,29 +117,31 @@ class BrokerFeature(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class RegisterBrokerRecord(Message):
     """RegisterBrokerRecord, versions 0-4."""
 
-    broker_id: int = 0  # int32, brokerId
-    is_migrating_zk_broker: bool = False  # bool, v2+
-    incarnation_id: Uuid = Uuid.ZERO  # uuid
-    broker_epoch: int = 0  # int64
-    end_points: list[BrokerEndpoint] = field(default_factory=list)  # []BrokerEndpoint
-    features: list[BrokerFeature] = field(default_factory=list)  # []BrokerFeature
-    rack: str | None = ""  # string
-    fenced: bool = True  # bool
-    in_controlled_shutdown: bool = False  # bool, v1+
-    log_dirs: list[Uuid] = field(default_factory=list)  # []uuid, v3+, tag 0
-    cordoned_log_dirs: list[Uuid] | None = None  # []uuid, v4+, tag 1
+    __slots__ = (
+        "broker_id",
+        "is_migrating_zk_broker",
+        "incarnation_id",
+        "broker_epoch",
+        "end_points",
+        "features",
+        "rack",
+        "fenced",
+        "in_controlled_shutdown",
+    )
 
-    NAME: ClassVar[str] = "RegisterBrokerRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 0
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    log_dirs = Tagged[list[Uuid]]("log_dirs", list)
+    cordoned_log_dirs = Tagged[list[Uuid] | None]("cordoned_log_dirs", None)
+
+    NAME = "RegisterBrokerRecord"
+    TYPE = "metadata"
+    API_KEY = 0
+    MIN_VERSION = 0
+    MAX_VERSION = 4
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("BrokerId", "broker_id", "int32", (0, 4), default=0, entity="brokerId"),
         Field("IsMigratingZkBroker", "is_migrating_zk_broker", "bool", (2, 4), default=False),
         Field("IncarnationId", "incarnation_id", "uuid", (0, 4), default=Uuid.ZERO),
@@ -138,6 +164,38 @@ class RegisterBrokerRecord(Message):
         ),
     )
 
+    def __init__(
+        self,
+        broker_id: int = 0,  # int32, brokerId
+        is_migrating_zk_broker: bool = False,  # bool, v2+
+        incarnation_id: Uuid = Uuid.ZERO,  # uuid
+        broker_epoch: int = 0,  # int64
+        end_points: list[BrokerEndpoint] = UNSET,  # []BrokerEndpoint
+        features: list[BrokerFeature] = UNSET,  # []BrokerFeature
+        rack: str | None = "",  # string
+        fenced: bool = True,  # bool
+        in_controlled_shutdown: bool = False,  # bool, v1+
+        log_dirs: list[Uuid] = UNSET,  # []uuid, v3+, tag 0
+        cordoned_log_dirs: list[Uuid] | None = None,  # []uuid, v4+, tag 1
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.broker_id = broker_id
+        self.is_migrating_zk_broker = is_migrating_zk_broker
+        self.incarnation_id = incarnation_id
+        self.broker_epoch = broker_epoch
+        self.end_points = [] if end_points is UNSET else end_points
+        self.features = [] if features is UNSET else features
+        self.rack = rack
+        self.fenced = fenced
+        self.in_controlled_shutdown = in_controlled_shutdown
+        if log_dirs is not UNSET:
+            self.log_dirs = log_dirs
+        if cordoned_log_dirs is not None:
+            self.cordoned_log_dirs = cordoned_log_dirs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.broker_id))
         if version >= 2:
@@ -158,10 +216,16 @@ class RegisterBrokerRecord(Message):
             put(wire.pack_bool(self.in_controlled_shutdown))
         elif self.in_controlled_shutdown:
             raise wire.Unwritable
-        if version < 3 and self.log_dirs:
+        if version < 3 and self._tagged and self.log_dirs:
             raise wire.Unwritable
-        if version < 4 and self.cordoned_log_dirs is not None:
+        if version < 4 and self._tagged and self.cordoned_log_dirs is not None:
             raise wire.Unwritable
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if version >= 3 and self.log_dirs:
             body_0: list[wire.Chunk] = []
@@ -180,7 +244,7 @@ class RegisterBrokerRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RegisterBrokerRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.broker_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 2:
@@ -203,8 +267,6 @@ class RegisterBrokerRecord(Message):
             pos += 1
         else:
             self.in_controlled_shutdown = False
-        self.log_dirs = []
-        self.cordoned_log_dirs = None
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

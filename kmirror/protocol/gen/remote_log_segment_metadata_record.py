@@ -6,44 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 unpack_qqiqq, pack_qqiqq = wire.fused("qqiqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicIdPartitionEntry(Struct):
     """Part of RemoteLogSegmentMetadataRecord."""
 
-    name: str = ""  # string
-    id: Uuid = Uuid.ZERO  # uuid
-    partition: int = 0  # int32
+    __slots__ = ("name", "id", "partition")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default=""),
         Field("Id", "id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("Partition", "partition", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        id: Uuid = Uuid.ZERO,  # uuid
+        partition: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.id = id
+        self.partition = partition
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.uuid(self.id))
         put(wire.pack_int32(self.partition))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicIdPartitionEntry, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.id, pos = wire.read_uuid(buf, pos)
         (self.partition,) = wire.unpack_int32(buf, pos)
@@ -55,14 +67,12 @@ class TopicIdPartitionEntry(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class RemoteLogSegmentIdEntry(Struct):
     """Part of RemoteLogSegmentMetadataRecord."""
 
-    topic_id_partition: TopicIdPartitionEntry = field(default_factory=TopicIdPartitionEntry)  # TopicIdPartitionEntry
-    id: Uuid = Uuid.ZERO  # uuid
+    __slots__ = ("topic_id_partition", "id")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field(
             "TopicIdPartition",
             "topic_id_partition",
@@ -74,18 +84,30 @@ class RemoteLogSegmentIdEntry(Struct):
         Field("Id", "id", "uuid", (0, 0), default=Uuid.ZERO),
     )
 
+    def __init__(
+        self,
+        topic_id_partition: TopicIdPartitionEntry = UNSET,  # TopicIdPartitionEntry
+        id: Uuid = Uuid.ZERO,  # uuid
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is UNSET else topic_id_partition
+        self.id = id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         self.topic_id_partition._write(put, version)
         put(wire.uuid(self.id))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoteLogSegmentIdEntry, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id_partition, pos = TopicIdPartitionEntry._read(buf, pos, version)
         self.id, pos = wire.read_uuid(buf, pos)
         if buf[pos]:
@@ -95,29 +117,39 @@ class RemoteLogSegmentIdEntry(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SegmentLeaderEpochEntry(Struct):
     """Part of RemoteLogSegmentMetadataRecord."""
 
-    leader_epoch: int = 0  # int32
-    offset: int = 0  # int64
+    __slots__ = ("leader_epoch", "offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=0),
         Field("Offset", "offset", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        leader_epoch: int = 0,  # int32
+        offset: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.leader_epoch = leader_epoch
+        self.offset = offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.leader_epoch, self.offset))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SegmentLeaderEpochEntry, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.leader_epoch, self.offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
@@ -127,29 +159,31 @@ class SegmentLeaderEpochEntry(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class RemoteLogSegmentMetadataRecord(Message):
     """RemoteLogSegmentMetadataRecord, versions 0."""
 
-    remote_log_segment_id: RemoteLogSegmentIdEntry = field(default_factory=RemoteLogSegmentIdEntry)  # RemoteLogSegmentIdEntry
-    start_offset: int = 0  # int64
-    end_offset: int = 0  # int64
-    broker_id: int = 0  # int32
-    max_timestamp_ms: int = 0  # int64
-    event_timestamp_ms: int = 0  # int64
-    segment_leader_epochs: list[SegmentLeaderEpochEntry] = field(default_factory=list)  # []SegmentLeaderEpochEntry
-    segment_size_in_bytes: int = 0  # int32
-    custom_metadata: bytes | None = None  # bytes
-    remote_log_segment_state: int = 0  # int8
-    txn_index_empty: bool = False  # bool, tag 0
+    __slots__ = (
+        "remote_log_segment_id",
+        "start_offset",
+        "end_offset",
+        "broker_id",
+        "max_timestamp_ms",
+        "event_timestamp_ms",
+        "segment_leader_epochs",
+        "segment_size_in_bytes",
+        "custom_metadata",
+        "remote_log_segment_state",
+    )
 
-    NAME: ClassVar[str] = "RemoteLogSegmentMetadataRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 0
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    txn_index_empty = Tagged[bool]("txn_index_empty", False)
+
+    NAME = "RemoteLogSegmentMetadataRecord"
+    TYPE = "metadata"
+    API_KEY = 0
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field(
             "RemoteLogSegmentId",
             "remote_log_segment_id",
@@ -178,6 +212,37 @@ class RemoteLogSegmentMetadataRecord(Message):
         Field("TxnIndexEmpty", "txn_index_empty", "bool", (0, 0), tagged=(0, 0), tag=0, default=False),
     )
 
+    def __init__(
+        self,
+        remote_log_segment_id: RemoteLogSegmentIdEntry = UNSET,  # RemoteLogSegmentIdEntry
+        start_offset: int = 0,  # int64
+        end_offset: int = 0,  # int64
+        broker_id: int = 0,  # int32
+        max_timestamp_ms: int = 0,  # int64
+        event_timestamp_ms: int = 0,  # int64
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = UNSET,  # []SegmentLeaderEpochEntry
+        segment_size_in_bytes: int = 0,  # int32
+        custom_metadata: bytes | None = None,  # bytes
+        remote_log_segment_state: int = 0,  # int8
+        txn_index_empty: bool = False,  # bool, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.remote_log_segment_id = RemoteLogSegmentIdEntry() if remote_log_segment_id is UNSET else remote_log_segment_id
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self.broker_id = broker_id
+        self.max_timestamp_ms = max_timestamp_ms
+        self.event_timestamp_ms = event_timestamp_ms
+        self.segment_leader_epochs = [] if segment_leader_epochs is UNSET else segment_leader_epochs
+        self.segment_size_in_bytes = segment_size_in_bytes
+        self.custom_metadata = custom_metadata
+        self.remote_log_segment_state = remote_log_segment_state
+        if txn_index_empty != False:
+            self.txn_index_empty = txn_index_empty
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         self.remote_log_segment_id._write(put, version)
         put(pack_qqiqq(
@@ -193,6 +258,12 @@ class RemoteLogSegmentMetadataRecord(Message):
         put(wire.pack_int32(self.segment_size_in_bytes))
         wire.put_compact_nullable_bytes(put, self.custom_metadata)
         put(wire.pack_int8(self.remote_log_segment_state))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.txn_index_empty:
             tags.append((0, wire.pack_bool(self.txn_index_empty)))
@@ -201,7 +272,7 @@ class RemoteLogSegmentMetadataRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoteLogSegmentMetadataRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.remote_log_segment_id, pos = RemoteLogSegmentIdEntry._read(buf, pos, version)
         (
             self.start_offset,
@@ -218,7 +289,6 @@ class RemoteLogSegmentMetadataRecord(Message):
         self.custom_metadata, pos = wire.read_compact_nullable_bytes(buf, pos)
         (self.remote_log_segment_state,) = wire.unpack_int8(buf, pos)
         pos += 1
-        self.txn_index_empty = False
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 unpack_qqiqq, pack_qqiqq = wire.fused("qqiqq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SegmentLeaderEpochEntry(Struct):
     """Part of RemoteLogSegmentMetadataSnapshotRecord."""
 
-    leader_epoch: int = 0  # int32
-    offset: int = 0  # int64
+    __slots__ = ("leader_epoch", "offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=0),
         Field("Offset", "offset", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        leader_epoch: int = 0,  # int32
+        offset: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.leader_epoch = leader_epoch
+        self.offset = offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.leader_epoch, self.offset))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SegmentLeaderEpochEntry, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.leader_epoch, self.offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
@@ -49,29 +60,31 @@ class SegmentLeaderEpochEntry(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class RemoteLogSegmentMetadataSnapshotRecord(Message):
     """RemoteLogSegmentMetadataSnapshotRecord, versions 0."""
 
-    segment_id: Uuid = Uuid.ZERO  # uuid
-    start_offset: int = 0  # int64
-    end_offset: int = 0  # int64
-    broker_id: int = 0  # int32
-    max_timestamp_ms: int = 0  # int64
-    event_timestamp_ms: int = 0  # int64
-    segment_leader_epochs: list[SegmentLeaderEpochEntry] = field(default_factory=list)  # []SegmentLeaderEpochEntry
-    segment_size_in_bytes: int = 0  # int32
-    custom_metadata: bytes | None = None  # bytes
-    remote_log_segment_state: int = 0  # int8
-    txn_index_empty: bool = False  # bool, tag 0
+    __slots__ = (
+        "segment_id",
+        "start_offset",
+        "end_offset",
+        "broker_id",
+        "max_timestamp_ms",
+        "event_timestamp_ms",
+        "segment_leader_epochs",
+        "segment_size_in_bytes",
+        "custom_metadata",
+        "remote_log_segment_state",
+    )
 
-    NAME: ClassVar[str] = "RemoteLogSegmentMetadataSnapshotRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 3
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    txn_index_empty = Tagged[bool]("txn_index_empty", False)
+
+    NAME = "RemoteLogSegmentMetadataSnapshotRecord"
+    TYPE = "metadata"
+    API_KEY = 3
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("SegmentId", "segment_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("StartOffset", "start_offset", "int64", (0, 0), default=0),
         Field("EndOffset", "end_offset", "int64", (0, 0), default=0),
@@ -93,6 +106,37 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         Field("TxnIndexEmpty", "txn_index_empty", "bool", (0, 0), tagged=(0, 0), tag=0, default=False),
     )
 
+    def __init__(
+        self,
+        segment_id: Uuid = Uuid.ZERO,  # uuid
+        start_offset: int = 0,  # int64
+        end_offset: int = 0,  # int64
+        broker_id: int = 0,  # int32
+        max_timestamp_ms: int = 0,  # int64
+        event_timestamp_ms: int = 0,  # int64
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = UNSET,  # []SegmentLeaderEpochEntry
+        segment_size_in_bytes: int = 0,  # int32
+        custom_metadata: bytes | None = None,  # bytes
+        remote_log_segment_state: int = 0,  # int8
+        txn_index_empty: bool = False,  # bool, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.segment_id = segment_id
+        self.start_offset = start_offset
+        self.end_offset = end_offset
+        self.broker_id = broker_id
+        self.max_timestamp_ms = max_timestamp_ms
+        self.event_timestamp_ms = event_timestamp_ms
+        self.segment_leader_epochs = [] if segment_leader_epochs is UNSET else segment_leader_epochs
+        self.segment_size_in_bytes = segment_size_in_bytes
+        self.custom_metadata = custom_metadata
+        self.remote_log_segment_state = remote_log_segment_state
+        if txn_index_empty != False:
+            self.txn_index_empty = txn_index_empty
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.segment_id))
         put(pack_qqiqq(
@@ -108,6 +152,12 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         put(wire.pack_int32(self.segment_size_in_bytes))
         wire.put_compact_nullable_bytes(put, self.custom_metadata)
         put(wire.pack_int8(self.remote_log_segment_state))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.txn_index_empty:
             tags.append((0, wire.pack_bool(self.txn_index_empty)))
@@ -116,7 +166,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoteLogSegmentMetadataSnapshotRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.segment_id, pos = wire.read_uuid(buf, pos)
         (
             self.start_offset,
@@ -133,7 +183,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(Message):
         self.custom_metadata, pos = wire.read_compact_nullable_bytes(buf, pos)
         (self.remote_log_segment_state,) = wire.unpack_int8(buf, pos)
         pos += 1
-        self.txn_index_empty = False
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

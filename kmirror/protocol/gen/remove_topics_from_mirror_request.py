@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicData(Struct):
     """Part of RemoveTopicsFromMirrorRequest."""
 
-    # Id of the topic.
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    # Name of the topic.
-    topic_name: str = ""  # string, topicName
+    __slots__ = ("topic_id", "topic_name")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName", map_key=True),
     )
 
+    def __init__(
+        self,
+        # Id of the topic.
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        # Name of the topic.
+        topic_name: str = "",  # string, topicName
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.topic_name = topic_name
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_string(self.topic_name))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         self.topic_name, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
@@ -49,40 +60,50 @@ class TopicData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class RemoveTopicsFromMirrorRequest(Message):
     """Detaches topics from their mirror: failover."""
 
-    # Name of the mirror.
-    mirror_name: str = ""  # string
-    # The topics that are meant.
-    topics: list[TopicData] = field(default_factory=list)  # []TopicData
+    __slots__ = ("mirror_name", "topics")
 
-    NAME: ClassVar[str] = "RemoveTopicsFromMirrorRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 96
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "RemoveTopicsFromMirrorRequest"
+    TYPE = "request"
+    API_KEY = 96
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("MirrorName", "mirror_name", "string", (0, 0), default=""),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicData),
     )
+
+    def __init__(
+        self,
+        # Name of the mirror.
+        mirror_name: str = "",  # string
+        # The topics that are meant.
+        topics: list[TopicData] = UNSET,  # []TopicData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.mirror_name = mirror_name
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.mirror_name))
         put(wire.compact_count(self.topics))
         for topic_data in self.topics:
             topic_data._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoveTopicsFromMirrorRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.mirror_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)

@@ -6,43 +6,54 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class RemoveUserScramCredentialRecord(Message):
     """RemoveUserScramCredentialRecord, versions 0."""
 
-    name: str = ""  # string
-    mechanism: int = 0  # int8
+    __slots__ = ("name", "mechanism")
 
-    NAME: ClassVar[str] = "RemoveUserScramCredentialRecord"
-    TYPE: ClassVar[str] = "metadata"
-    API_KEY: ClassVar[int | None] = 22
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "RemoveUserScramCredentialRecord"
+    TYPE = "metadata"
+    API_KEY = 22
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default=""),
         Field("Mechanism", "mechanism", "int8", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        mechanism: int = 0,  # int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.mechanism = mechanism
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.pack_int8(self.mechanism))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[RemoveUserScramCredentialRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         (self.mechanism,) = wire.unpack_int8(buf, pos)
         pos += 1

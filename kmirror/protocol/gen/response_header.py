@@ -6,43 +6,53 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ResponseHeader(Message):
     """ResponseHeader, versions 0-1."""
 
-    correlation_id: int = 0  # int32
+    __slots__ = ("correlation_id",)
 
-    NAME: ClassVar[str] = "ResponseHeader"
-    TYPE: ClassVar[str] = "header"
-    API_KEY: ClassVar[int | None] = None
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ResponseHeader"
+    TYPE = "header"
+    API_KEY = None
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("CorrelationId", "correlation_id", "int32", (0, 1), default=0),
     )
+
+    def __init__(
+        self,
+        correlation_id: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.correlation_id = correlation_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.correlation_id))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ResponseHeader, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.correlation_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         if version >= 1:

@@ -6,34 +6,47 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SaslAuthenticateResponse(Message):
     """SaslAuthenticateResponse, versions 0-2."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    auth_bytes: bytes = b""  # bytes
-    session_lifetime_ms: int = 0  # int64, v1+, ignorable
+    __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms")
 
-    NAME: ClassVar[str] = "SaslAuthenticateResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 36
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 2
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "SaslAuthenticateResponse"
+    TYPE = "response"
+    API_KEY = 36
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 2
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 2), nullable=(0, 2), default=""),
         Field("AuthBytes", "auth_bytes", "bytes", (0, 2), default=b""),
         Field("SessionLifetimeMs", "session_lifetime_ms", "int64", (1, 2), default=0, ignorable=True),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        auth_bytes: bytes = b"",  # bytes
+        session_lifetime_ms: int = 0,  # int64, v1+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.auth_bytes = auth_bytes
+        self.session_lifetime_ms = session_lifetime_ms
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -42,17 +55,17 @@ class SaslAuthenticateResponse(Message):
         if version >= 1:
             put(wire.pack_int64(self.session_lifetime_ms))
         if version >= 2:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SaslAuthenticateResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.error_message, pos = (wire.read_compact_nullable_string if version >= 2 else wire.read_nullable_string)(buf, pos)

@@ -6,37 +6,47 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SaslHandshakeRequest(Message):
     """SaslHandshakeRequest, versions 0-1."""
 
-    mechanism: str = ""  # string
+    __slots__ = ("mechanism",)
 
-    NAME: ClassVar[str] = "SaslHandshakeRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 17
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = None
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "SaslHandshakeRequest"
+    TYPE = "request"
+    API_KEY = 17
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = None
+    FIELDS = (
         Field("Mechanism", "mechanism", "string", (0, 1), default=""),
     )
 
+    def __init__(
+        self,
+        mechanism: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.mechanism = mechanism
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.string(self.mechanism))
-        if self.unknown_tags:
+        if self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SaslHandshakeRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.mechanism, pos = wire.read_string(buf, pos)
         return self, pos

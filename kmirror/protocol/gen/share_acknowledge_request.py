@@ -6,43 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qq, pack_qq = wire.fused("qq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AcknowledgementBatch(Struct):
     """Part of ShareAcknowledgeRequest."""
 
-    first_offset: int = 0  # int64
-    last_offset: int = 0  # int64
-    acknowledge_types: list[int] = field(default_factory=list)  # []int8
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("FirstOffset", "first_offset", "int64", (1, 2), default=0),
         Field("LastOffset", "last_offset", "int64", (1, 2), default=0),
         Field("AcknowledgeTypes", "acknowledge_types", "int8", (1, 2), is_array=True, default=[]),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,  # int64
+        last_offset: int = 0,  # int64
+        acknowledge_types: list[int] = UNSET,  # []int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qq(self.first_offset, self.last_offset))
         put(wire.compact_count(self.acknowledge_types))
         put(wire.numbers(self.acknowledge_types, "b"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.first_offset, self.last_offset = unpack_qq(buf, pos)
         pos += 16
         n, pos = wire.read_compact_count(buf, pos, 1)
@@ -54,14 +66,12 @@ class AcknowledgementBatch(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AcknowledgePartition(Struct):
     """Part of ShareAcknowledgeRequest."""
 
-    partition_index: int = 0  # int32
-    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)  # []AcknowledgementBatch
+    __slots__ = ("partition_index", "acknowledgement_batches")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (1, 2), default=0, map_key=True),
         Field(
             "AcknowledgementBatches",
@@ -74,20 +84,32 @@ class AcknowledgePartition(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,  # []AcknowledgementBatch
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
         put(wire.compact_count(self.acknowledgement_batches))
         for acknowledgement_batch in self.acknowledgement_batches:
             acknowledgement_batch._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AcknowledgePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 18)
@@ -99,14 +121,12 @@ class AcknowledgePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AcknowledgeTopic(Struct):
     """Part of ShareAcknowledgeRequest."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[AcknowledgePartition] = field(default_factory=list)  # []AcknowledgePartition
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (1, 2), default=Uuid.ZERO, map_key=True),
         Field(
             "Partitions",
@@ -119,20 +139,32 @@ class AcknowledgeTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[AcknowledgePartition] = UNSET,  # []AcknowledgePartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         for acknowledge_partition in self.partitions:
             acknowledge_partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AcknowledgeTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.partitions, pos = wire.read_structs(AcknowledgePartition._read, buf, pos, n, version)
@@ -143,29 +175,42 @@ class AcknowledgeTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareAcknowledgeRequest(Message):
     """ShareAcknowledgeRequest, versions 1-2."""
 
-    group_id: str | None = None  # string, groupId
-    member_id: str | None = ""  # string
-    share_session_epoch: int = 0  # int32
-    is_renew_ack: bool = False  # bool, v2+
-    topics: list[AcknowledgeTopic] = field(default_factory=list)  # []AcknowledgeTopic
+    __slots__ = ("group_id", "member_id", "share_session_epoch", "is_renew_ack", "topics")
 
-    NAME: ClassVar[str] = "ShareAcknowledgeRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 79
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareAcknowledgeRequest"
+    TYPE = "request"
+    API_KEY = 79
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (1, 2), nullable=(1, 2), entity="groupId"),
         Field("MemberId", "member_id", "string", (1, 2), nullable=(1, 2), default=""),
         Field("ShareSessionEpoch", "share_session_epoch", "int32", (1, 2), default=0),
         Field("IsRenewAck", "is_renew_ack", "bool", (2, 2), default=False),
         Field("Topics", "topics", "struct", (1, 2), is_array=True, default=[], struct=AcknowledgeTopic),
     )
+
+    def __init__(
+        self,
+        group_id: str | None = None,  # string, groupId
+        member_id: str | None = "",  # string
+        share_session_epoch: int = 0,  # int32
+        is_renew_ack: bool = False,  # bool, v2+
+        topics: list[AcknowledgeTopic] = UNSET,  # []AcknowledgeTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.group_id))
@@ -178,15 +223,15 @@ class ShareAcknowledgeRequest(Message):
         put(wire.compact_count(self.topics))
         for acknowledge_topic in self.topics:
             acknowledge_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareAcknowledgeRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.member_id, pos = wire.read_compact_nullable_string(buf, pos)
         (self.share_session_epoch,) = wire.unpack_int32(buf, pos)

@@ -6,45 +6,57 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_bo, pack_bo = wire.fused("b?")
 unpack_iiiiii, pack_iiiiii = wire.fused("iiiiii")
 unpack_qq, pack_qq = wire.fused("qq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AcknowledgementBatch(Struct):
     """Part of ShareFetchRequest."""
 
-    first_offset: int = 0  # int64
-    last_offset: int = 0  # int64
-    acknowledge_types: list[int] = field(default_factory=list)  # []int8
+    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("FirstOffset", "first_offset", "int64", (1, 2), default=0),
         Field("LastOffset", "last_offset", "int64", (1, 2), default=0),
         Field("AcknowledgeTypes", "acknowledge_types", "int8", (1, 2), is_array=True, default=[]),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,  # int64
+        last_offset: int = 0,  # int64
+        acknowledge_types: list[int] = UNSET,  # []int8
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.acknowledge_types = [] if acknowledge_types is UNSET else acknowledge_types
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qq(self.first_offset, self.last_offset))
         put(wire.compact_count(self.acknowledge_types))
         put(wire.numbers(self.acknowledge_types, "b"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AcknowledgementBatch, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.first_offset, self.last_offset = unpack_qq(buf, pos)
         pos += 16
         n, pos = wire.read_compact_count(buf, pos, 1)
@@ -56,15 +68,12 @@ class AcknowledgementBatch(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchPartition(Struct):
     """Part of ShareFetchRequest."""
 
-    partition_index: int = 0  # int32
-    partition_max_bytes: int = 0  # int32, no version
-    acknowledgement_batches: list[AcknowledgementBatch] = field(default_factory=list)  # []AcknowledgementBatch
+    __slots__ = ("partition_index", "partition_max_bytes", "acknowledgement_batches")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (1, 2), default=0, map_key=True),
         Field("PartitionMaxBytes", "partition_max_bytes", "int32", (0, -1), default=0),
         Field(
@@ -78,20 +87,34 @@ class FetchPartition(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        partition_max_bytes: int = 0,  # int32, no version
+        acknowledgement_batches: list[AcknowledgementBatch] = UNSET,  # []AcknowledgementBatch
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.partition_max_bytes = partition_max_bytes
+        self.acknowledgement_batches = [] if acknowledgement_batches is UNSET else acknowledgement_batches
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.partition_index))
         put(wire.compact_count(self.acknowledgement_batches))
         for acknowledgement_batch in self.acknowledgement_batches:
             acknowledgement_batch._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.partition_index,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 18)
@@ -104,32 +127,42 @@ class FetchPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FetchTopic(Struct):
     """Part of ShareFetchRequest."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[FetchPartition] = field(default_factory=list)  # []FetchPartition
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (1, 2), default=Uuid.ZERO, map_key=True),
         Field("Partitions", "partitions", "struct", (1, 2), is_array=True, default=[], struct=FetchPartition),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[FetchPartition] = UNSET,  # []FetchPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         for fetch_partition in self.partitions:
             fetch_partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FetchTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.partitions, pos = wire.read_structs(FetchPartition._read, buf, pos, n, version)
@@ -140,31 +173,41 @@ class FetchTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ForgottenTopic(Struct):
     """Part of ShareFetchRequest."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (1, 2), default=Uuid.ZERO),
         Field("Partitions", "partitions", "int32", (1, 2), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ForgottenTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -175,30 +218,31 @@ class ForgottenTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareFetchRequest(Message):
     """ShareFetchRequest, versions 1-2."""
 
-    group_id: str | None = None  # string, groupId
-    member_id: str | None = ""  # string
-    share_session_epoch: int = 0  # int32
-    max_wait_ms: int = 0  # int32
-    min_bytes: int = 0  # int32
-    max_bytes: int = 2147483647  # int32
-    max_records: int = 0  # int32
-    batch_size: int = 0  # int32
-    share_acquire_mode: int = 0  # int8, v2+, ignorable
-    is_renew_ack: bool = False  # bool, v2+
-    topics: list[FetchTopic] = field(default_factory=list)  # []FetchTopic
-    forgotten_topics_data: list[ForgottenTopic] = field(default_factory=list)  # []ForgottenTopic
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "share_session_epoch",
+        "max_wait_ms",
+        "min_bytes",
+        "max_bytes",
+        "max_records",
+        "batch_size",
+        "share_acquire_mode",
+        "is_renew_ack",
+        "topics",
+        "forgotten_topics_data",
+    )
 
-    NAME: ClassVar[str] = "ShareFetchRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 78
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareFetchRequest"
+    TYPE = "request"
+    API_KEY = 78
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (1, 2), nullable=(1, 2), entity="groupId"),
         Field("MemberId", "member_id", "string", (1, 2), nullable=(1, 2), default=""),
         Field("ShareSessionEpoch", "share_session_epoch", "int32", (1, 2), default=0),
@@ -221,6 +265,38 @@ class ShareFetchRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str | None = None,  # string, groupId
+        member_id: str | None = "",  # string
+        share_session_epoch: int = 0,  # int32
+        max_wait_ms: int = 0,  # int32
+        min_bytes: int = 0,  # int32
+        max_bytes: int = 2147483647,  # int32
+        max_records: int = 0,  # int32
+        batch_size: int = 0,  # int32
+        share_acquire_mode: int = 0,  # int8, v2+, ignorable
+        is_renew_ack: bool = False,  # bool, v2+
+        topics: list[FetchTopic] = UNSET,  # []FetchTopic
+        forgotten_topics_data: list[ForgottenTopic] = UNSET,  # []ForgottenTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.share_session_epoch = share_session_epoch
+        self.max_wait_ms = max_wait_ms
+        self.min_bytes = min_bytes
+        self.max_bytes = max_bytes
+        self.max_records = max_records
+        self.batch_size = batch_size
+        self.share_acquire_mode = share_acquire_mode
+        self.is_renew_ack = is_renew_ack
+        self.topics = [] if topics is UNSET else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is UNSET else forgotten_topics_data
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.group_id))
         put(wire.compact_nullable_string(self.member_id))
@@ -242,15 +318,15 @@ class ShareFetchRequest(Message):
         put(wire.compact_count(self.forgotten_topics_data))
         for forgotten_topic in self.forgotten_topics_data:
             forgotten_topic._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareFetchRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.member_id, pos = wire.read_compact_nullable_string(buf, pos)
         (

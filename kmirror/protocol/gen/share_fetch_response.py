@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_ii, pack_ii = wire.fused("ii")
 unpack_qqh, pack_qqh = wire.fused("qqh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LeaderIdAndEpoch(Struct):
     """Part of ShareFetchResponse."""
 
-    leader_id: int = 0  # int32
-    leader_epoch: int = 0  # int32
+    __slots__ = ("leader_id", "leader_epoch")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("LeaderId", "leader_id", "int32", (1, 2), default=0),
         Field("LeaderEpoch", "leader_epoch", "int32", (1, 2), default=0),
     )
 
+    def __init__(
+        self,
+        leader_id: int = 0,  # int32
+        leader_epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.leader_id, self.leader_epoch))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LeaderIdAndEpoch, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
@@ -50,31 +61,42 @@ class LeaderIdAndEpoch(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class AcquiredRecords(Struct):
     """Part of ShareFetchResponse."""
 
-    first_offset: int = 0  # int64
-    last_offset: int = 0  # int64
-    delivery_count: int = 0  # int16
+    __slots__ = ("first_offset", "last_offset", "delivery_count")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("FirstOffset", "first_offset", "int64", (1, 2), default=0),
         Field("LastOffset", "last_offset", "int64", (1, 2), default=0),
         Field("DeliveryCount", "delivery_count", "int16", (1, 2), default=0),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,  # int64
+        last_offset: int = 0,  # int64
+        delivery_count: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_count = delivery_count
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qqh(self.first_offset, self.last_offset, self.delivery_count))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[AcquiredRecords, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.first_offset, self.last_offset, self.delivery_count = unpack_qqh(buf, pos)
         pos += 18
         if buf[pos]:
@@ -84,20 +106,21 @@ class AcquiredRecords(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionData(Struct):
     """Part of ShareFetchResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    acknowledge_error_code: int = 0  # int16
-    acknowledge_error_message: str | None = None  # string
-    current_leader: LeaderIdAndEpoch = field(default_factory=LeaderIdAndEpoch)  # LeaderIdAndEpoch
-    records: bytes | memoryview | None = None  # records, null in no version
-    acquired_records: list[AcquiredRecords] = field(default_factory=list)  # []AcquiredRecords
+    __slots__ = (
+        "partition_index",
+        "error_code",
+        "error_message",
+        "acknowledge_error_code",
+        "acknowledge_error_message",
+        "current_leader",
+        "records",
+        "acquired_records",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (1, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (1, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 2), nullable=(1, 2)),
@@ -116,6 +139,30 @@ class PartitionData(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        acknowledge_error_code: int = 0,  # int16
+        acknowledge_error_message: str | None = None,  # string
+        current_leader: LeaderIdAndEpoch = UNSET,  # LeaderIdAndEpoch
+        records: bytes | memoryview | None = None,  # records, null in no version
+        acquired_records: list[AcquiredRecords] = UNSET,  # []AcquiredRecords
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acknowledge_error_code = acknowledge_error_code
+        self.acknowledge_error_message = acknowledge_error_message
+        self.current_leader = LeaderIdAndEpoch() if current_leader is UNSET else current_leader
+        self.records = records
+        self.acquired_records = [] if acquired_records is UNSET else acquired_records
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
@@ -126,15 +173,15 @@ class PartitionData(Struct):
         put(wire.compact_count(self.acquired_records))
         for acquired_records in self.acquired_records:
             acquired_records._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
@@ -152,32 +199,42 @@ class PartitionData(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareFetchableTopicResponse(Struct):
     """Part of ShareFetchResponse."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (1, 2), default=Uuid.ZERO, map_key=True),
         Field("Partitions", "partitions", "struct", (1, 2), is_array=True, default=[], struct=PartitionData),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[PartitionData] = UNSET,  # []PartitionData
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         for partition_data in self.partitions:
             partition_data._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareFetchableTopicResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 22)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
@@ -188,36 +245,48 @@ class ShareFetchableTopicResponse(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class NodeEndpoint(Struct):
     """Part of ShareFetchResponse."""
 
-    node_id: int = 0  # int32, brokerId
-    host: str = ""  # string
-    port: int = 0  # int32
-    rack: str | None = None  # string
+    __slots__ = ("node_id", "host", "port", "rack")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("NodeId", "node_id", "int32", (1, 2), default=0, entity="brokerId", map_key=True),
         Field("Host", "host", "string", (1, 2), default=""),
         Field("Port", "port", "int32", (1, 2), default=0),
         Field("Rack", "rack", "string", (1, 2), nullable=(1, 2)),
     )
 
+    def __init__(
+        self,
+        node_id: int = 0,  # int32, brokerId
+        host: str = "",  # string
+        port: int = 0,  # int32
+        rack: str | None = None,  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+        self.rack = rack
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.node_id))
         put(wire.compact_string(self.host))
         put(wire.pack_int32(self.port))
         put(wire.compact_nullable_string(self.rack))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[NodeEndpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.node_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.host, pos = wire.read_compact_string(buf, pos)
@@ -231,25 +300,26 @@ class NodeEndpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareFetchResponse(Message):
     """ShareFetchResponse, versions 1-2."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    acquisition_lock_timeout_ms: int = 0  # int32
-    responses: list[ShareFetchableTopicResponse] = field(default_factory=list)  # []ShareFetchableTopicResponse
-    node_endpoints: list[NodeEndpoint] = field(default_factory=list)  # []NodeEndpoint
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "acquisition_lock_timeout_ms",
+        "responses",
+        "node_endpoints",
+    )
 
-    NAME: ClassVar[str] = "ShareFetchResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 78
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    HAS_RECORDS: ClassVar[bool] = True
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareFetchResponse"
+    TYPE = "response"
+    API_KEY = 78
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    HAS_RECORDS = True
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (1, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (1, 2), nullable=(1, 2)),
@@ -274,6 +344,26 @@ class ShareFetchResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        acquisition_lock_timeout_ms: int = 0,  # int32
+        responses: list[ShareFetchableTopicResponse] = UNSET,  # []ShareFetchableTopicResponse
+        node_endpoints: list[NodeEndpoint] = UNSET,  # []NodeEndpoint
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.acquisition_lock_timeout_ms = acquisition_lock_timeout_ms
+        self.responses = [] if responses is UNSET else responses
+        self.node_endpoints = [] if node_endpoints is UNSET else node_endpoints
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
@@ -284,15 +374,15 @@ class ShareFetchResponse(Message):
         put(wire.compact_count(self.node_endpoints))
         for node_endpoint in self.node_endpoints:
             node_endpoint._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareFetchResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iib, pack_iib = wire.fused("iib")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartitions(Struct):
     """Part of ShareGroupCurrentMemberAssignmentValue."""
 
-    topic_id: Uuid = Uuid.ZERO  # uuid
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("TopicId", "topic_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic_id: Uuid = Uuid.ZERO,  # uuid
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_id = topic_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.uuid(self.topic_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -51,22 +62,18 @@ class TopicPartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareGroupCurrentMemberAssignmentValue(Message):
     """ShareGroupCurrentMemberAssignmentValue, versions 0."""
 
-    member_epoch: int = 0  # int32
-    previous_member_epoch: int = 0  # int32
-    state: int = 0  # int8
-    assigned_partitions: list[TopicPartitions] = field(default_factory=list)  # []TopicPartitions
+    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions")
 
-    NAME: ClassVar[str] = "ShareGroupCurrentMemberAssignmentValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 14
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareGroupCurrentMemberAssignmentValue"
+    TYPE = "coordinator-value"
+    API_KEY = 14
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("MemberEpoch", "member_epoch", "int32", (0, 0), default=0),
         Field("PreviousMemberEpoch", "previous_member_epoch", "int32", (0, 0), default=0),
         Field("State", "state", "int8", (0, 0), default=0),
@@ -81,20 +88,36 @@ class ShareGroupCurrentMemberAssignmentValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        member_epoch: int = 0,  # int32
+        previous_member_epoch: int = 0,  # int32
+        state: int = 0,  # int8
+        assigned_partitions: list[TopicPartitions] = UNSET,  # []TopicPartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.assigned_partitions = [] if assigned_partitions is UNSET else assigned_partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
         put(wire.compact_count(self.assigned_partitions))
         for topic_partitions in self.assigned_partitions:
             topic_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareGroupCurrentMemberAssignmentValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_epoch, self.previous_member_epoch, self.state = unpack_iib(buf, pos)
         pos += 9
         n, pos = wire.read_compact_count(buf, pos, 18)

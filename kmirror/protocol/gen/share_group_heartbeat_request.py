@@ -6,30 +6,26 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareGroupHeartbeatRequest(Message):
     """ShareGroupHeartbeatRequest, versions 1."""
 
-    group_id: str = ""  # string, groupId
-    member_id: str = ""  # string
-    member_epoch: int = 0  # int32
-    rack_id: str | None = None  # string
-    subscribed_topic_names: list[str] | None = None  # []string, topicName
+    __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names")
 
-    NAME: ClassVar[str] = "ShareGroupHeartbeatRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 76
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareGroupHeartbeatRequest"
+    TYPE = "request"
+    API_KEY = 76
+    MIN_VERSION = 1
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (1, 1), default="", entity="groupId"),
         Field("MemberId", "member_id", "string", (1, 1), default=""),
         Field("MemberEpoch", "member_epoch", "int32", (1, 1), default=0),
@@ -45,6 +41,24 @@ class ShareGroupHeartbeatRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        member_id: str = "",  # string
+        member_epoch: int = 0,  # int32
+        rack_id: str | None = None,  # string
+        subscribed_topic_names: list[str] | None = None,  # []string, topicName
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.rack_id = rack_id
+        self.subscribed_topic_names = subscribed_topic_names
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_string(self.member_id))
@@ -53,15 +67,15 @@ class ShareGroupHeartbeatRequest(Message):
         put(wire.compact_nullable_count(self.subscribed_topic_names))
         for text in self.subscribed_topic_names or ():
             put(wire.compact_string(text))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareGroupHeartbeatRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         self.member_id, pos = wire.read_compact_string(buf, pos)
         (self.member_epoch,) = wire.unpack_int32(buf, pos)

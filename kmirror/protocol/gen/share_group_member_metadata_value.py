@@ -6,34 +6,47 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareGroupMemberMetadataValue(Message):
     """ShareGroupMemberMetadataValue, versions 0."""
 
-    rack_id: str | None = ""  # string
-    client_id: str = ""  # string
-    client_host: str = ""  # string
-    subscribed_topic_names: list[str] = field(default_factory=list)  # []string
+    __slots__ = ("rack_id", "client_id", "client_host", "subscribed_topic_names")
 
-    NAME: ClassVar[str] = "ShareGroupMemberMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 10
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareGroupMemberMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 10
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("RackId", "rack_id", "string", (0, 0), nullable=(0, 0), default=""),
         Field("ClientId", "client_id", "string", (0, 0), default=""),
         Field("ClientHost", "client_host", "string", (0, 0), default=""),
         Field("SubscribedTopicNames", "subscribed_topic_names", "string", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        rack_id: str | None = "",  # string
+        client_id: str = "",  # string
+        client_host: str = "",  # string
+        subscribed_topic_names: list[str] = UNSET,  # []string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.subscribed_topic_names = [] if subscribed_topic_names is UNSET else subscribed_topic_names
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.rack_id))
@@ -42,15 +55,15 @@ class ShareGroupMemberMetadataValue(Message):
         put(wire.compact_count(self.subscribed_topic_names))
         for text in self.subscribed_topic_names:
             put(wire.compact_string(text))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareGroupMemberMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.rack_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.client_id, pos = wire.read_compact_string(buf, pos)
         self.client_host, pos = wire.read_compact_string(buf, pos)

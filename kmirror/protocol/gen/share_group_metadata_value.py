@@ -6,44 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareGroupMetadataValue(Message):
     """ShareGroupMetadataValue, versions 0."""
 
-    epoch: int = 0  # int32
-    metadata_hash: int = 0  # int64
+    __slots__ = ("epoch", "metadata_hash")
 
-    NAME: ClassVar[str] = "ShareGroupMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 11
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "ShareGroupMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 11
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Epoch", "epoch", "int32", (0, 0), default=0),
         Field("MetadataHash", "metadata_hash", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        epoch: int = 0,  # int32
+        metadata_hash: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.epoch, self.metadata_hash))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareGroupMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.epoch, self.metadata_hash = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:

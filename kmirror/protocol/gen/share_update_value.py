@@ -6,43 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iiq, pack_iiq = wire.fused("iiq")
 unpack_qqbh, pack_qqbh = wire.fused("qqbh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StateBatch(Struct):
     """Part of ShareUpdateValue."""
 
-    first_offset: int = 0  # int64
-    last_offset: int = 0  # int64
-    delivery_state: int = 0  # int8
-    delivery_count: int = 0  # int16
+    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("FirstOffset", "first_offset", "int64", (0, 0), default=0),
         Field("LastOffset", "last_offset", "int64", (0, 0), default=0),
         Field("DeliveryState", "delivery_state", "int8", (0, 0), default=0),
         Field("DeliveryCount", "delivery_count", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        first_offset: int = 0,  # int64
+        last_offset: int = 0,  # int64
+        delivery_state: int = 0,  # int8
+        delivery_count: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.delivery_state = delivery_state
+        self.delivery_count = delivery_count
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qqbh(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StateBatch, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.first_offset,
             self.last_offset,
@@ -57,23 +70,20 @@ class StateBatch(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class ShareUpdateValue(Message):
     """ShareUpdateValue, versions 0."""
 
-    snapshot_epoch: int = 0  # int32
-    leader_epoch: int = 0  # int32
-    start_offset: int = 0  # int64
-    delivery_complete_count: int = -1  # int32, tag 0
-    state_batches: list[StateBatch] = field(default_factory=list)  # []StateBatch
+    __slots__ = ("snapshot_epoch", "leader_epoch", "start_offset", "state_batches")
 
-    NAME: ClassVar[str] = "ShareUpdateValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 1
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    delivery_complete_count = Tagged[int]("delivery_complete_count", -1)
+
+    NAME = "ShareUpdateValue"
+    TYPE = "coordinator-value"
+    API_KEY = 1
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("SnapshotEpoch", "snapshot_epoch", "int32", (0, 0), default=0),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=0),
         Field("StartOffset", "start_offset", "int64", (0, 0), default=0),
@@ -97,11 +107,36 @@ class ShareUpdateValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        snapshot_epoch: int = 0,  # int32
+        leader_epoch: int = 0,  # int32
+        start_offset: int = 0,  # int64
+        delivery_complete_count: int = -1,  # int32, tag 0
+        state_batches: list[StateBatch] = UNSET,  # []StateBatch
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.snapshot_epoch = snapshot_epoch
+        self.leader_epoch = leader_epoch
+        self.start_offset = start_offset
+        self.state_batches = [] if state_batches is UNSET else state_batches
+        if delivery_complete_count != -1:
+            self.delivery_complete_count = delivery_complete_count
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iiq(self.snapshot_epoch, self.leader_epoch, self.start_offset))
         put(wire.compact_count(self.state_batches))
         for state_batch in self.state_batches:
             state_batch._write(put, version)
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.delivery_complete_count != -1:
             tags.append((0, wire.pack_int32(self.delivery_complete_count)))
@@ -110,12 +145,11 @@ class ShareUpdateValue(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[ShareUpdateValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.snapshot_epoch, self.leader_epoch, self.start_offset = unpack_iiq(buf, pos)
         pos += 16
         n, pos = wire.read_compact_count(buf, pos, 20)
         self.state_batches, pos = wire.read_structs(StateBatch._read, buf, pos, n, version)
-        self.delivery_complete_count = -1
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

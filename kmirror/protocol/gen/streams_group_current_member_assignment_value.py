@@ -6,24 +6,24 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iib, pack_iib = wire.fused("iib")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TaskIds(Struct):
     """Part of StreamsGroupCurrentMemberAssignmentValue."""
 
-    subtopology_id: str = ""  # string
-    partitions: list[int] = field(default_factory=list)  # []int32
-    assignment_epochs: list[int] | None = field(default_factory=list)  # []int32, tag 0
+    __slots__ = ("subtopology_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    assignment_epochs = Tagged[list[int] | None]("assignment_epochs", list)
+
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
         Field(
@@ -39,10 +39,31 @@ class TaskIds(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        partitions: list[int] = UNSET,  # []int32
+        assignment_epochs: list[int] | None = UNSET,  # []int32, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if assignment_epochs is not UNSET:
+            self.assignment_epochs = assignment_epochs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if (self.assignment_epochs is None or len(self.assignment_epochs)):
             body_0: list[wire.Chunk] = []
@@ -54,11 +75,10 @@ class TaskIds(Struct):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskIds, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
-        self.assignment_epochs = []
         pos = self._read_tags(buf, pos, version)
         return self, pos
 
@@ -77,27 +97,28 @@ class TaskIds(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StreamsGroupCurrentMemberAssignmentValue(Message):
     """StreamsGroupCurrentMemberAssignmentValue, versions 0."""
 
-    member_epoch: int = 0  # int32
-    previous_member_epoch: int = 0  # int32
-    state: int = 0  # int8
-    active_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    standby_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    warmup_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    active_tasks_pending_revocation: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    standby_tasks_pending_revocation: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    warmup_tasks_pending_revocation: list[TaskIds] = field(default_factory=list)  # []TaskIds
+    __slots__ = (
+        "member_epoch",
+        "previous_member_epoch",
+        "state",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "active_tasks_pending_revocation",
+        "standby_tasks_pending_revocation",
+        "warmup_tasks_pending_revocation",
+    )
 
-    NAME: ClassVar[str] = "StreamsGroupCurrentMemberAssignmentValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 22
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "StreamsGroupCurrentMemberAssignmentValue"
+    TYPE = "coordinator-value"
+    API_KEY = 22
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("MemberEpoch", "member_epoch", "int32", (0, 0), default=0),
         Field("PreviousMemberEpoch", "previous_member_epoch", "int32", (0, 0), default=0),
         Field("State", "state", "int8", (0, 0), default=0),
@@ -133,6 +154,32 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        member_epoch: int = 0,  # int32
+        previous_member_epoch: int = 0,  # int32
+        state: int = 0,  # int8
+        active_tasks: list[TaskIds] = UNSET,  # []TaskIds
+        standby_tasks: list[TaskIds] = UNSET,  # []TaskIds
+        warmup_tasks: list[TaskIds] = UNSET,  # []TaskIds
+        active_tasks_pending_revocation: list[TaskIds] = UNSET,  # []TaskIds
+        standby_tasks_pending_revocation: list[TaskIds] = UNSET,  # []TaskIds
+        warmup_tasks_pending_revocation: list[TaskIds] = UNSET,  # []TaskIds
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_epoch = member_epoch
+        self.previous_member_epoch = previous_member_epoch
+        self.state = state
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        self.active_tasks_pending_revocation = [] if active_tasks_pending_revocation is UNSET else active_tasks_pending_revocation
+        self.standby_tasks_pending_revocation = [] if standby_tasks_pending_revocation is UNSET else standby_tasks_pending_revocation
+        self.warmup_tasks_pending_revocation = [] if warmup_tasks_pending_revocation is UNSET else warmup_tasks_pending_revocation
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
         put(wire.compact_count(self.active_tasks))
@@ -153,15 +200,15 @@ class StreamsGroupCurrentMemberAssignmentValue(Message):
         put(wire.compact_count(self.warmup_tasks_pending_revocation))
         for task_ids in self.warmup_tasks_pending_revocation:
             task_ids._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupCurrentMemberAssignmentValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_epoch, self.previous_member_epoch, self.state = unpack_iib(buf, pos)
         pos += 9
         n, pos = wire.read_compact_count(buf, pos, 3)

@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_ii, pack_ii = wire.fused("ii")
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class KeyValue(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    key: str = ""  # string
-    value: str = ""  # string
+    __slots__ = ("key", "value")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Key", "key", "string", (0, 0), default=""),
         Field("Value", "value", "string", (0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        key: str = "",  # string
+        value: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.key = key
+        self.value = value
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.key))
         put(wire.compact_string(self.value))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[KeyValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.key, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
@@ -50,21 +61,33 @@ class KeyValue(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicInfo(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    name: str = ""  # string, topicName
-    partitions: int = 0  # int32
-    replication_factor: int = 0  # int16
-    topic_configs: list[KeyValue] = field(default_factory=list)  # []KeyValue
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field("Partitions", "partitions", "int32", (0, 0), default=0),
         Field("ReplicationFactor", "replication_factor", "int16", (0, 0), default=0),
         Field("TopicConfigs", "topic_configs", "struct", (0, 0), is_array=True, default=[], struct=KeyValue),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: int = 0,  # int32
+        replication_factor: int = 0,  # int16
+        topic_configs: list[KeyValue] = UNSET,  # []KeyValue
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
@@ -72,15 +95,15 @@ class TopicInfo(Struct):
         put(wire.compact_count(self.topic_configs))
         for key_value in self.topic_configs:
             key_value._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicInfo, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.partitions, self.replication_factor = unpack_ih(buf, pos)
         pos += 6
@@ -93,17 +116,18 @@ class TopicInfo(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Subtopology(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    subtopology_id: str = ""  # string
-    source_topics: list[str] = field(default_factory=list)  # []string, topicName
-    repartition_sink_topics: list[str] = field(default_factory=list)  # []string, topicName
-    state_changelog_topics: list[TopicInfo] = field(default_factory=list)  # []TopicInfo
-    repartition_source_topics: list[TopicInfo] = field(default_factory=list)  # []TopicInfo
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "repartition_sink_topics",
+        "state_changelog_topics",
+        "repartition_source_topics",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field(
             "SourceTopics",
@@ -143,6 +167,24 @@ class Subtopology(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        source_topics: list[str] = UNSET,  # []string, topicName
+        repartition_sink_topics: list[str] = UNSET,  # []string, topicName
+        state_changelog_topics: list[TopicInfo] = UNSET,  # []TopicInfo
+        repartition_source_topics: list[TopicInfo] = UNSET,  # []TopicInfo
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(wire.compact_count(self.source_topics))
@@ -157,15 +199,15 @@ class Subtopology(Struct):
         put(wire.compact_count(self.repartition_source_topics))
         for topic_info in self.repartition_source_topics:
             topic_info._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Subtopology, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.source_topics, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
@@ -182,14 +224,12 @@ class Subtopology(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Topology(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    epoch: int = 0  # int32
-    subtopologies: list[Subtopology] | None = None  # []Subtopology
+    __slots__ = ("epoch", "subtopologies")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Epoch", "epoch", "int32", (0, 0), default=0),
         Field(
             "Subtopologies",
@@ -202,20 +242,32 @@ class Topology(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        epoch: int = 0,  # int32
+        subtopologies: list[Subtopology] | None = None,  # []Subtopology
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.epoch = epoch
+        self.subtopologies = subtopologies
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.epoch))
         put(wire.compact_nullable_count(self.subtopologies))
         for subtopology in self.subtopologies or ():
             subtopology._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Topology, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_nullable_count(buf, pos, 6)
@@ -230,30 +282,40 @@ class Topology(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Endpoint(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "uint16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Endpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
@@ -264,32 +326,43 @@ class Endpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TaskOffset(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    subtopology_id: str = ""  # string
-    partition: int = 0  # int32
-    offset: int = 0  # int64
+    __slots__ = ("subtopology_id", "partition", "offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field("Partition", "partition", "int32", (0, 0), default=0),
         Field("Offset", "offset", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        partition: int = 0,  # int32
+        offset: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.partition = partition
+        self.offset = offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(pack_iq(self.partition, self.offset))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskOffset, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         self.partition, self.offset = unpack_iq(buf, pos)
         pos += 12
@@ -300,31 +373,41 @@ class TaskOffset(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TaskIds(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    subtopology_id: str = ""  # string
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("subtopology_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskIds, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -335,19 +418,30 @@ class TaskIds(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Assignment(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    active_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    standby_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
-    warmup_tasks: list[TaskIds] = field(default_factory=list)  # []TaskIds
+    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ActiveTasks", "active_tasks", "struct", (0, 0), is_array=True, default=[], struct=TaskIds),
         Field("StandbyTasks", "standby_tasks", "struct", (0, 0), is_array=True, default=[], struct=TaskIds),
         Field("WarmupTasks", "warmup_tasks", "struct", (0, 0), is_array=True, default=[], struct=TaskIds),
     )
+
+    def __init__(
+        self,
+        active_tasks: list[TaskIds] = UNSET,  # []TaskIds
+        standby_tasks: list[TaskIds] = UNSET,  # []TaskIds
+        warmup_tasks: list[TaskIds] = UNSET,  # []TaskIds
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.active_tasks = [] if active_tasks is UNSET else active_tasks
+        self.standby_tasks = [] if standby_tasks is UNSET else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is UNSET else warmup_tasks
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.active_tasks))
@@ -359,15 +453,15 @@ class Assignment(Struct):
         put(wire.compact_count(self.warmup_tasks))
         for task_ids in self.warmup_tasks:
             task_ids._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Assignment, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.active_tasks, pos = wire.read_structs(TaskIds._read, buf, pos, n, version)
         n, pos = wire.read_compact_count(buf, pos, 3)
@@ -381,27 +475,28 @@ class Assignment(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Member(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    member_id: str = ""  # string
-    member_epoch: int = 0  # int32
-    instance_id: str | None = None  # string
-    rack_id: str | None = None  # string
-    client_id: str = ""  # string
-    client_host: str = ""  # string
-    topology_epoch: int = 0  # int32
-    process_id: str = ""  # string
-    user_endpoint: Endpoint | None = None  # Endpoint
-    client_tags: list[KeyValue] = field(default_factory=list)  # []KeyValue
-    task_offsets: list[TaskOffset] = field(default_factory=list)  # []TaskOffset
-    task_end_offsets: list[TaskOffset] = field(default_factory=list)  # []TaskOffset
-    assignment: Assignment = field(default_factory=Assignment)  # Assignment
-    target_assignment: Assignment = field(default_factory=Assignment)  # Assignment
-    is_classic: bool = False  # bool
+    __slots__ = (
+        "member_id",
+        "member_epoch",
+        "instance_id",
+        "rack_id",
+        "client_id",
+        "client_host",
+        "topology_epoch",
+        "process_id",
+        "user_endpoint",
+        "client_tags",
+        "task_offsets",
+        "task_end_offsets",
+        "assignment",
+        "target_assignment",
+        "is_classic",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MemberId", "member_id", "string", (0, 0), default=""),
         Field("MemberEpoch", "member_epoch", "int32", (0, 0), default=0),
         Field("InstanceId", "instance_id", "string", (0, 0), nullable=(0, 0)),
@@ -426,6 +521,44 @@ class Member(Struct):
         Field("TargetAssignment", "target_assignment", "struct", (0, 0), default={}, struct=Assignment),
         Field("IsClassic", "is_classic", "bool", (0, 0), default=False),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        member_epoch: int = 0,  # int32
+        instance_id: str | None = None,  # string
+        rack_id: str | None = None,  # string
+        client_id: str = "",  # string
+        client_host: str = "",  # string
+        topology_epoch: int = 0,  # int32
+        process_id: str = "",  # string
+        user_endpoint: Endpoint | None = None,  # Endpoint
+        client_tags: list[KeyValue] = UNSET,  # []KeyValue
+        task_offsets: list[TaskOffset] = UNSET,  # []TaskOffset
+        task_end_offsets: list[TaskOffset] = UNSET,  # []TaskOffset
+        assignment: Assignment = UNSET,  # Assignment
+        target_assignment: Assignment = UNSET,  # Assignment
+        is_classic: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.topology_epoch = topology_epoch
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = [] if client_tags is UNSET else client_tags
+        self.task_offsets = [] if task_offsets is UNSET else task_offsets
+        self.task_end_offsets = [] if task_end_offsets is UNSET else task_end_offsets
+        self.assignment = Assignment() if assignment is UNSET else assignment
+        self.target_assignment = Assignment() if target_assignment is UNSET else target_assignment
+        self.is_classic = is_classic
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.member_id))
@@ -453,15 +586,15 @@ class Member(Struct):
         self.assignment._write(put, version)
         self.target_assignment._write(put, version)
         put(wire.pack_bool(self.is_classic))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Member, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = wire.read_compact_string(buf, pos)
         (self.member_epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
@@ -495,21 +628,22 @@ class Member(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class DescribedGroup(Struct):
     """Part of StreamsGroupDescribeResponse."""
 
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    group_id: str = ""  # string, groupId
-    group_state: str = ""  # string
-    group_epoch: int = 0  # int32
-    assignment_epoch: int = 0  # int32
-    topology: Topology | None = None  # Topology
-    members: list[Member] = field(default_factory=list)  # []Member
-    authorized_operations: int = -2147483648  # int32
+    __slots__ = (
+        "error_code",
+        "error_message",
+        "group_id",
+        "group_state",
+        "group_epoch",
+        "assignment_epoch",
+        "topology",
+        "members",
+        "authorized_operations",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
         Field("GroupId", "group_id", "string", (0, 0), default="", entity="groupId"),
@@ -520,6 +654,32 @@ class DescribedGroup(Struct):
         Field("Members", "members", "struct", (0, 0), is_array=True, default=[], struct=Member),
         Field("AuthorizedOperations", "authorized_operations", "int32", (0, 0), default=-2147483648),
     )
+
+    def __init__(
+        self,
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        group_id: str = "",  # string, groupId
+        group_state: str = "",  # string
+        group_epoch: int = 0,  # int32
+        assignment_epoch: int = 0,  # int32
+        topology: Topology | None = None,  # Topology
+        members: list[Member] = UNSET,  # []Member
+        authorized_operations: int = -2147483648,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.error_code = error_code
+        self.error_message = error_message
+        self.group_id = group_id
+        self.group_state = group_state
+        self.group_epoch = group_epoch
+        self.assignment_epoch = assignment_epoch
+        self.topology = topology
+        self.members = [] if members is UNSET else members
+        self.authorized_operations = authorized_operations
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.error_code))
@@ -536,15 +696,15 @@ class DescribedGroup(Struct):
         for member in self.members:
             member._write(put, version)
         put(wire.pack_int32(self.authorized_operations))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribedGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
@@ -569,38 +729,48 @@ class DescribedGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StreamsGroupDescribeResponse(Message):
     """StreamsGroupDescribeResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    groups: list[DescribedGroup] = field(default_factory=list)  # []DescribedGroup
+    __slots__ = ("throttle_time_ms", "groups")
 
-    NAME: ClassVar[str] = "StreamsGroupDescribeResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 89
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "StreamsGroupDescribeResponse"
+    TYPE = "response"
+    API_KEY = 89
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("Groups", "groups", "struct", (0, 0), is_array=True, default=[], struct=DescribedGroup),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        groups: list[DescribedGroup] = UNSET,  # []DescribedGroup
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.groups = [] if groups is UNSET else groups
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put(wire.compact_count(self.groups))
         for described_group in self.groups:
             described_group._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupDescribeResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 20)

@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_ii, pack_ii = wire.fused("ii")
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class KeyValue(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    key: str = ""  # string
-    value: str = ""  # string
+    __slots__ = ("key", "value")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Key", "key", "string", (0, 0), default=""),
         Field("Value", "value", "string", (0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        key: str = "",  # string
+        value: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.key = key
+        self.value = value
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.key))
         put(wire.compact_string(self.value))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[KeyValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.key, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
@@ -50,21 +61,33 @@ class KeyValue(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicInfo(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    name: str = ""  # string, topicName
-    partitions: int = 0  # int32
-    replication_factor: int = 0  # int16
-    topic_configs: list[KeyValue] = field(default_factory=list)  # []KeyValue
+    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field("Partitions", "partitions", "int32", (0, 0), default=0),
         Field("ReplicationFactor", "replication_factor", "int16", (0, 0), default=0),
         Field("TopicConfigs", "topic_configs", "struct", (0, 0), is_array=True, default=[], struct=KeyValue),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: int = 0,  # int32
+        replication_factor: int = 0,  # int16
+        topic_configs: list[KeyValue] = UNSET,  # []KeyValue
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = partitions
+        self.replication_factor = replication_factor
+        self.topic_configs = [] if topic_configs is UNSET else topic_configs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
@@ -72,15 +95,15 @@ class TopicInfo(Struct):
         put(wire.compact_count(self.topic_configs))
         for key_value in self.topic_configs:
             key_value._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicInfo, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.partitions, self.replication_factor = unpack_ih(buf, pos)
         pos += 6
@@ -93,15 +116,12 @@ class TopicInfo(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CopartitionGroup(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    source_topics: list[int] = field(default_factory=list)  # []int16
-    source_topic_regex: list[int] = field(default_factory=list)  # []int16
-    repartition_source_topics: list[int] = field(default_factory=list)  # []int16
+    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SourceTopics", "source_topics", "int16", (0, 0), is_array=True, default=[]),
         Field("SourceTopicRegex", "source_topic_regex", "int16", (0, 0), is_array=True, default=[]),
         Field(
@@ -114,6 +134,20 @@ class CopartitionGroup(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        source_topics: list[int] = UNSET,  # []int16
+        source_topic_regex: list[int] = UNSET,  # []int16
+        repartition_source_topics: list[int] = UNSET,  # []int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.source_topics))
         put(wire.numbers(self.source_topics, "h"))
@@ -121,15 +155,15 @@ class CopartitionGroup(Struct):
         put(wire.numbers(self.source_topic_regex, "h"))
         put(wire.compact_count(self.repartition_source_topics))
         put(wire.numbers(self.repartition_source_topics, "h"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CopartitionGroup, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 2)
         self.source_topics, pos = wire.read_numbers(buf, pos, n, "h", 2)
         n, pos = wire.read_compact_count(buf, pos, 2)
@@ -143,19 +177,20 @@ class CopartitionGroup(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Subtopology(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    subtopology_id: str = ""  # string
-    source_topics: list[str] = field(default_factory=list)  # []string, topicName
-    source_topic_regex: list[str] = field(default_factory=list)  # []string
-    state_changelog_topics: list[TopicInfo] = field(default_factory=list)  # []TopicInfo
-    repartition_sink_topics: list[str] = field(default_factory=list)  # []string, topicName
-    repartition_source_topics: list[TopicInfo] = field(default_factory=list)  # []TopicInfo
-    copartition_groups: list[CopartitionGroup] = field(default_factory=list)  # []CopartitionGroup
+    __slots__ = (
+        "subtopology_id",
+        "source_topics",
+        "source_topic_regex",
+        "state_changelog_topics",
+        "repartition_sink_topics",
+        "repartition_source_topics",
+        "copartition_groups",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field(
             "SourceTopics",
@@ -205,6 +240,28 @@ class Subtopology(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        source_topics: list[str] = UNSET,  # []string, topicName
+        source_topic_regex: list[str] = UNSET,  # []string
+        state_changelog_topics: list[TopicInfo] = UNSET,  # []TopicInfo
+        repartition_sink_topics: list[str] = UNSET,  # []string, topicName
+        repartition_source_topics: list[TopicInfo] = UNSET,  # []TopicInfo
+        copartition_groups: list[CopartitionGroup] = UNSET,  # []CopartitionGroup
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.source_topics = [] if source_topics is UNSET else source_topics
+        self.source_topic_regex = [] if source_topic_regex is UNSET else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is UNSET else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is UNSET else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is UNSET else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is UNSET else copartition_groups
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(wire.compact_count(self.source_topics))
@@ -225,15 +282,15 @@ class Subtopology(Struct):
         put(wire.compact_count(self.copartition_groups))
         for copartition_group in self.copartition_groups:
             copartition_group._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Subtopology, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.source_topics, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
@@ -254,14 +311,12 @@ class Subtopology(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Topology(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    epoch: int = 0  # int32
-    subtopologies: list[Subtopology] = field(default_factory=list)  # []Subtopology
+    __slots__ = ("epoch", "subtopologies")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Epoch", "epoch", "int32", (0, 0), default=0),
         Field(
             "Subtopologies",
@@ -274,20 +329,32 @@ class Topology(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        epoch: int = 0,  # int32
+        subtopologies: list[Subtopology] = UNSET,  # []Subtopology
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.epoch = epoch
+        self.subtopologies = [] if subtopologies is UNSET else subtopologies
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.epoch))
         put(wire.compact_count(self.subtopologies))
         for subtopology in self.subtopologies:
             subtopology._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Topology, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 8)
@@ -299,31 +366,41 @@ class Topology(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TaskIds(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    subtopology_id: str = ""  # string
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("subtopology_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskIds, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -334,30 +411,40 @@ class TaskIds(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Endpoint(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "uint16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Endpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
@@ -368,32 +455,43 @@ class Endpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TaskOffset(Struct):
     """Part of StreamsGroupHeartbeatRequest."""
 
-    subtopology_id: str = ""  # string
-    partition: int = 0  # int32
-    offset: int = 0  # int64
+    __slots__ = ("subtopology_id", "partition", "offset")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field("Partition", "partition", "int32", (0, 0), default=0),
         Field("Offset", "offset", "int64", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        partition: int = 0,  # int32
+        offset: int = 0,  # int64
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.partition = partition
+        self.offset = offset
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(pack_iq(self.partition, self.offset))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskOffset, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         self.partition, self.offset = unpack_iq(buf, pos)
         pos += 12
@@ -404,35 +502,36 @@ class TaskOffset(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StreamsGroupHeartbeatRequest(Message):
     """StreamsGroupHeartbeatRequest, versions 0."""
 
-    group_id: str = ""  # string, groupId
-    member_id: str = ""  # string
-    member_epoch: int = 0  # int32
-    endpoint_information_epoch: int = 0  # int32
-    instance_id: str | None = None  # string
-    rack_id: str | None = None  # string
-    rebalance_timeout_ms: int = -1  # int32
-    topology: Topology | None = None  # Topology
-    active_tasks: list[TaskIds] | None = None  # []TaskIds
-    standby_tasks: list[TaskIds] | None = None  # []TaskIds
-    warmup_tasks: list[TaskIds] | None = None  # []TaskIds
-    process_id: str | None = None  # string
-    user_endpoint: Endpoint | None = None  # Endpoint
-    client_tags: list[KeyValue] | None = None  # []KeyValue
-    task_offsets: list[TaskOffset] | None = None  # []TaskOffset
-    task_end_offsets: list[TaskOffset] | None = None  # []TaskOffset
-    shutdown_application: bool = False  # bool
+    __slots__ = (
+        "group_id",
+        "member_id",
+        "member_epoch",
+        "endpoint_information_epoch",
+        "instance_id",
+        "rack_id",
+        "rebalance_timeout_ms",
+        "topology",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "process_id",
+        "user_endpoint",
+        "client_tags",
+        "task_offsets",
+        "task_end_offsets",
+        "shutdown_application",
+    )
 
-    NAME: ClassVar[str] = "StreamsGroupHeartbeatRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 88
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "StreamsGroupHeartbeatRequest"
+    TYPE = "request"
+    API_KEY = 88
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 0), default="", entity="groupId"),
         Field("MemberId", "member_id", "string", (0, 0), default=""),
         Field("MemberEpoch", "member_epoch", "int32", (0, 0), default=0),
@@ -492,6 +591,48 @@ class StreamsGroupHeartbeatRequest(Message):
         Field("ShutdownApplication", "shutdown_application", "bool", (0, 0), default=False),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        member_id: str = "",  # string
+        member_epoch: int = 0,  # int32
+        endpoint_information_epoch: int = 0,  # int32
+        instance_id: str | None = None,  # string
+        rack_id: str | None = None,  # string
+        rebalance_timeout_ms: int = -1,  # int32
+        topology: Topology | None = None,  # Topology
+        active_tasks: list[TaskIds] | None = None,  # []TaskIds
+        standby_tasks: list[TaskIds] | None = None,  # []TaskIds
+        warmup_tasks: list[TaskIds] | None = None,  # []TaskIds
+        process_id: str | None = None,  # string
+        user_endpoint: Endpoint | None = None,  # Endpoint
+        client_tags: list[KeyValue] | None = None,  # []KeyValue
+        task_offsets: list[TaskOffset] | None = None,  # []TaskOffset
+        task_end_offsets: list[TaskOffset] | None = None,  # []TaskOffset
+        shutdown_application: bool = False,  # bool
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.endpoint_information_epoch = endpoint_information_epoch
+        self.instance_id = instance_id
+        self.rack_id = rack_id
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.topology = topology
+        self.active_tasks = active_tasks
+        self.standby_tasks = standby_tasks
+        self.warmup_tasks = warmup_tasks
+        self.process_id = process_id
+        self.user_endpoint = user_endpoint
+        self.client_tags = client_tags
+        self.task_offsets = task_offsets
+        self.task_end_offsets = task_end_offsets
+        self.shutdown_application = shutdown_application
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.group_id))
         put(wire.compact_string(self.member_id))
@@ -529,15 +670,15 @@ class StreamsGroupHeartbeatRequest(Message):
         for task_offset in self.task_end_offsets or ():
             task_offset._write(put, version)
         put(wire.pack_bool(self.shutdown_application))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupHeartbeatRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = wire.read_compact_string(buf, pos)
         self.member_id, pos = wire.read_compact_string(buf, pos)
         self.member_epoch, self.endpoint_information_epoch = unpack_ii(buf, pos)

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_iiii, pack_iiii = wire.fused("iiii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Status(Struct):
     """Part of StreamsGroupHeartbeatResponse."""
 
-    status_code: int = 0  # int8
-    status_detail: str = ""  # string
+    __slots__ = ("status_code", "status_detail")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("StatusCode", "status_code", "int8", (0, 0), default=0),
         Field("StatusDetail", "status_detail", "string", (0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        status_code: int = 0,  # int8
+        status_detail: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.status_code = status_code
+        self.status_detail = status_detail
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int8(self.status_code))
         put(wire.compact_string(self.status_detail))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Status, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.status_code,) = wire.unpack_int8(buf, pos)
         pos += 1
         self.status_detail, pos = wire.read_compact_string(buf, pos)
@@ -50,31 +61,41 @@ class Status(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TaskIds(Struct):
     """Part of StreamsGroupHeartbeatResponse."""
 
-    subtopology_id: str = ""  # string
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("subtopology_id", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("SubtopologyId", "subtopology_id", "string", (0, 0), default=""),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        subtopology_id: str = "",  # string
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.subtopology_id = subtopology_id
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.subtopology_id))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TaskIds, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.subtopology_id, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -85,30 +106,40 @@ class TaskIds(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Endpoint(Struct):
     """Part of StreamsGroupHeartbeatResponse."""
 
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "uint16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Endpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
@@ -119,31 +150,41 @@ class Endpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicPartition(Struct):
     """Part of StreamsGroupHeartbeatResponse."""
 
-    topic: str = ""  # string, topicName
-    partitions: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (0, 0), default="", entity="topicName"),
         Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string, topicName
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.topic))
         put(wire.compact_count(self.partitions))
         put(wire.numbers(self.partitions, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -154,15 +195,12 @@ class TopicPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class EndpointToPartitions(Struct):
     """Part of StreamsGroupHeartbeatResponse."""
 
-    user_endpoint: Endpoint = field(default_factory=Endpoint)  # Endpoint
-    active_partitions: list[TopicPartition] = field(default_factory=list)  # []TopicPartition
-    standby_partitions: list[TopicPartition] = field(default_factory=list)  # []TopicPartition
+    __slots__ = ("user_endpoint", "active_partitions", "standby_partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("UserEndpoint", "user_endpoint", "struct", (0, 0), default={}, struct=Endpoint),
         Field(
             "ActivePartitions",
@@ -184,6 +222,20 @@ class EndpointToPartitions(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        user_endpoint: Endpoint = UNSET,  # Endpoint
+        active_partitions: list[TopicPartition] = UNSET,  # []TopicPartition
+        standby_partitions: list[TopicPartition] = UNSET,  # []TopicPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.user_endpoint = Endpoint() if user_endpoint is UNSET else user_endpoint
+        self.active_partitions = [] if active_partitions is UNSET else active_partitions
+        self.standby_partitions = [] if standby_partitions is UNSET else standby_partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         self.user_endpoint._write(put, version)
         put(wire.compact_count(self.active_partitions))
@@ -192,15 +244,15 @@ class EndpointToPartitions(Struct):
         put(wire.compact_count(self.standby_partitions))
         for topic_partition in self.standby_partitions:
             topic_partition._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[EndpointToPartitions, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.user_endpoint, pos = Endpoint._read(buf, pos, version)
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.active_partitions, pos = wire.read_structs(TopicPartition._read, buf, pos, n, version)
@@ -213,32 +265,33 @@ class EndpointToPartitions(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StreamsGroupHeartbeatResponse(Message):
     """StreamsGroupHeartbeatResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = None  # string
-    member_id: str = ""  # string
-    member_epoch: int = 0  # int32
-    heartbeat_interval_ms: int = 0  # int32
-    acceptable_recovery_lag: int = 0  # int32
-    task_offset_interval_ms: int = 0  # int32
-    status: list[Status] | None = field(default_factory=list)  # []Status
-    active_tasks: list[TaskIds] | None = None  # []TaskIds
-    standby_tasks: list[TaskIds] | None = None  # []TaskIds
-    warmup_tasks: list[TaskIds] | None = None  # []TaskIds
-    endpoint_information_epoch: int = 0  # int32
-    partitions_by_user_endpoint: list[EndpointToPartitions] | None = None  # []EndpointToPartitions
+    __slots__ = (
+        "throttle_time_ms",
+        "error_code",
+        "error_message",
+        "member_id",
+        "member_epoch",
+        "heartbeat_interval_ms",
+        "acceptable_recovery_lag",
+        "task_offset_interval_ms",
+        "status",
+        "active_tasks",
+        "standby_tasks",
+        "warmup_tasks",
+        "endpoint_information_epoch",
+        "partitions_by_user_endpoint",
+    )
 
-    NAME: ClassVar[str] = "StreamsGroupHeartbeatResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 88
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "StreamsGroupHeartbeatResponse"
+    TYPE = "response"
+    API_KEY = 88
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
@@ -296,6 +349,42 @@ class StreamsGroupHeartbeatResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = None,  # string
+        member_id: str = "",  # string
+        member_epoch: int = 0,  # int32
+        heartbeat_interval_ms: int = 0,  # int32
+        acceptable_recovery_lag: int = 0,  # int32
+        task_offset_interval_ms: int = 0,  # int32
+        status: list[Status] | None = UNSET,  # []Status
+        active_tasks: list[TaskIds] | None = None,  # []TaskIds
+        standby_tasks: list[TaskIds] | None = None,  # []TaskIds
+        warmup_tasks: list[TaskIds] | None = None,  # []TaskIds
+        endpoint_information_epoch: int = 0,  # int32
+        partitions_by_user_endpoint: list[EndpointToPartitions] | None = None,  # []EndpointToPartitions
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.member_id = member_id
+        self.member_epoch = member_epoch
+        self.heartbeat_interval_ms = heartbeat_interval_ms
+        self.acceptable_recovery_lag = acceptable_recovery_lag
+        self.task_offset_interval_ms = task_offset_interval_ms
+        self.status = [] if status is UNSET else status
+        self.active_tasks = active_tasks
+        self.standby_tasks = standby_tasks
+        self.warmup_tasks = warmup_tasks
+        self.endpoint_information_epoch = endpoint_information_epoch
+        self.partitions_by_user_endpoint = partitions_by_user_endpoint
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
@@ -322,15 +411,15 @@ class StreamsGroupHeartbeatResponse(Message):
         put(wire.compact_nullable_count(self.partitions_by_user_endpoint))
         for endpoint_to_partitions in self.partitions_by_user_endpoint or ():
             endpoint_to_partitions._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupHeartbeatResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

@@ -6,39 +6,50 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class LastAssignmentConfig(Struct):
     """Part of StreamsGroupMetadataValue."""
 
-    key: str = ""  # string
-    value: str = ""  # string
+    __slots__ = ("key", "value")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Key", "key", "string", (0, 0), default=""),
         Field("Value", "value", "string", (0, 0), default=""),
     )
 
+    def __init__(
+        self,
+        key: str = "",  # string
+        value: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.key = key
+        self.value = value
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.key))
         put(wire.compact_string(self.value))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[LastAssignmentConfig, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.key, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
@@ -48,22 +59,21 @@ class LastAssignmentConfig(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StreamsGroupMetadataValue(Message):
     """StreamsGroupMetadataValue, versions 0."""
 
-    epoch: int = 0  # int32
-    metadata_hash: int = 0  # int64
-    validated_topology_epoch: int = -1  # int32, tag 0
-    last_assignment_configs: list[LastAssignmentConfig] | None = field(default_factory=list)  # []LastAssignmentConfig, tag 1
+    __slots__ = ("epoch", "metadata_hash")
 
-    NAME: ClassVar[str] = "StreamsGroupMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 17
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    validated_topology_epoch = Tagged[int]("validated_topology_epoch", -1)
+    last_assignment_configs = Tagged[list[LastAssignmentConfig] | None]("last_assignment_configs", list)
+
+    NAME = "StreamsGroupMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 17
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Epoch", "epoch", "int32", (0, 0), default=0),
         Field("MetadataHash", "metadata_hash", "int64", (0, 0), default=0),
         Field(
@@ -89,8 +99,32 @@ class StreamsGroupMetadataValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        epoch: int = 0,  # int32
+        metadata_hash: int = 0,  # int64
+        validated_topology_epoch: int = -1,  # int32, tag 0
+        last_assignment_configs: list[LastAssignmentConfig] | None = UNSET,  # []LastAssignmentConfig, tag 1
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.epoch = epoch
+        self.metadata_hash = metadata_hash
+        if validated_topology_epoch != -1:
+            self.validated_topology_epoch = validated_topology_epoch
+        if last_assignment_configs is not UNSET:
+            self.last_assignment_configs = last_assignment_configs
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.epoch, self.metadata_hash))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.validated_topology_epoch != -1:
             tags.append((0, wire.pack_int32(self.validated_topology_epoch)))
@@ -105,11 +139,9 @@ class StreamsGroupMetadataValue(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.epoch, self.metadata_hash = unpack_iq(buf, pos)
         pos += 12
-        self.validated_topology_epoch = -1
-        self.last_assignment_configs = []
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,27 +6,28 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Field, Message, Tagged
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class StreamsGroupTargetAssignmentMetadataValue(Message):
     """StreamsGroupTargetAssignmentMetadataValue, versions 0."""
 
-    assignment_epoch: int = 0  # int32
-    assignment_timestamp: int = 0  # int64, tag 0, ignorable
+    __slots__ = ("assignment_epoch",)
 
-    NAME: ClassVar[str] = "StreamsGroupTargetAssignmentMetadataValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 20
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    assignment_timestamp = Tagged[int]("assignment_timestamp", 0)
+
+    NAME = "StreamsGroupTargetAssignmentMetadataValue"
+    TYPE = "coordinator-value"
+    API_KEY = 20
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("AssignmentEpoch", "assignment_epoch", "int32", (0, 0), default=0),
         Field(
             "AssignmentTimestamp",
@@ -40,8 +41,27 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        assignment_epoch: int = 0,  # int32
+        assignment_timestamp: int = 0,  # int64, tag 0, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.assignment_epoch = assignment_epoch
+        if assignment_timestamp != 0:
+            self.assignment_timestamp = assignment_timestamp
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.assignment_epoch))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.assignment_timestamp:
             tags.append((0, wire.pack_int64(self.assignment_timestamp)))
@@ -50,10 +70,9 @@ class StreamsGroupTargetAssignmentMetadataValue(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[StreamsGroupTargetAssignmentMetadataValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.assignment_epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
-        self.assignment_timestamp = 0
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SyncGroupRequestAssignment(Struct):
     """Part of SyncGroupRequest."""
 
-    member_id: str = ""  # string
-    assignment: bytes = b""  # bytes
+    __slots__ = ("member_id", "assignment")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MemberId", "member_id", "string", (0, 5), default=""),
         Field("Assignment", "assignment", "bytes", (0, 5), default=b""),
     )
+
+    def __init__(
+        self,
+        member_id: str = "",  # string
+        assignment: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.member_id = member_id
+        self.assignment = assignment
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.member_id))
         (wire.put_compact_bytes if version >= 4 else wire.put_bytes)(put, self.assignment)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SyncGroupRequestAssignment, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.member_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         self.assignment, pos = (wire.read_compact_bytes if version >= 4 else wire.read_bytes)(buf, pos)
         if version >= 4:
@@ -50,25 +61,26 @@ class SyncGroupRequestAssignment(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SyncGroupRequest(Message):
     """SyncGroupRequest, versions 0-5."""
 
-    group_id: str = ""  # string, groupId
-    generation_id: int = 0  # int32
-    member_id: str = ""  # string
-    group_instance_id: str | None = None  # string, v3+
-    protocol_type: str | None = None  # string, v5+, ignorable
-    protocol_name: str | None = None  # string, v5+, ignorable
-    assignments: list[SyncGroupRequestAssignment] = field(default_factory=list)  # []SyncGroupRequestAssignment
+    __slots__ = (
+        "group_id",
+        "generation_id",
+        "member_id",
+        "group_instance_id",
+        "protocol_type",
+        "protocol_name",
+        "assignments",
+    )
 
-    NAME: ClassVar[str] = "SyncGroupRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 14
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "SyncGroupRequest"
+    TYPE = "request"
+    API_KEY = 14
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
         Field("GenerationId", "generation_id", "int32", (0, 5), default=0),
         Field("MemberId", "member_id", "string", (0, 5), default=""),
@@ -86,6 +98,28 @@ class SyncGroupRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        group_id: str = "",  # string, groupId
+        generation_id: int = 0,  # int32
+        member_id: str = "",  # string
+        group_instance_id: str | None = None,  # string, v3+
+        protocol_type: str | None = None,  # string, v5+, ignorable
+        protocol_name: str | None = None,  # string, v5+, ignorable
+        assignments: list[SyncGroupRequestAssignment] = UNSET,  # []SyncGroupRequestAssignment
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.assignments = [] if assignments is UNSET else assignments
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 4 else wire.string)(self.group_id))
         put(wire.pack_int32(self.generation_id))
@@ -102,17 +136,17 @@ class SyncGroupRequest(Message):
         for sync_group_request_assignment in self.assignments:
             sync_group_request_assignment._write(put, version)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SyncGroupRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.group_id, pos = (wire.read_compact_string if version >= 4 else wire.read_string)(buf, pos)
         (self.generation_id,) = wire.unpack_int32(buf, pos)
         pos += 4

@@ -6,36 +6,50 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class SyncGroupResponse(Message):
     """SyncGroupResponse, versions 0-5."""
 
-    throttle_time_ms: int = 0  # int32, v1+, ignorable
-    error_code: int = 0  # int16
-    protocol_type: str | None = None  # string, v5+, ignorable
-    protocol_name: str | None = None  # string, v5+, ignorable
-    assignment: bytes = b""  # bytes
+    __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment")
 
-    NAME: ClassVar[str] = "SyncGroupResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 14
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 4
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "SyncGroupResponse"
+    TYPE = "response"
+    API_KEY = 14
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 4
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (1, 5), default=0, ignorable=True),
         Field("ErrorCode", "error_code", "int16", (0, 5), default=0),
         Field("ProtocolType", "protocol_type", "string", (5, 5), nullable=(5, 5), ignorable=True),
         Field("ProtocolName", "protocol_name", "string", (5, 5), nullable=(5, 5), ignorable=True),
         Field("Assignment", "assignment", "bytes", (0, 5), default=b""),
     )
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        error_code: int = 0,  # int16
+        protocol_type: str | None = None,  # string, v5+, ignorable
+        protocol_name: str | None = None,  # string, v5+, ignorable
+        assignment: bytes = b"",  # bytes
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.assignment = assignment
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         if version >= 1:
@@ -47,17 +61,17 @@ class SyncGroupResponse(Message):
             put(wire.compact_nullable_string(self.protocol_name))
         (wire.put_compact_bytes if version >= 4 else wire.put_bytes)(put, self.assignment)
         if version >= 4:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[SyncGroupResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         if version >= 1:
             (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
             pos += 4

@@ -6,44 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qhib, pack_qhib = wire.fused("qhib")
 unpack_qq, pack_qq = wire.fused("qq")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionsSchema(Struct):
     """Part of TransactionLogValue."""
 
-    topic: str = ""  # string
-    partition_ids: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("topic", "partition_ids")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Topic", "topic", "string", (0, 1), default=""),
         Field("PartitionIds", "partition_ids", "int32", (0, 1), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        topic: str = "",  # string
+        partition_ids: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic = topic
+        self.partition_ids = [] if partition_ids is UNSET else partition_ids
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 1 else wire.string)(self.topic))
         put((wire.compact_count if version >= 1 else wire.count)(self.partition_ids))
         put(wire.numbers(self.partition_ids, "i"))
         if version >= 1:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionsSchema, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.topic, pos = (wire.read_compact_string if version >= 1 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 1 else wire.read_count)(buf, pos, 4)
         self.partition_ids, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -55,29 +66,31 @@ class PartitionsSchema(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TransactionLogValue(Message):
     """TransactionLogValue, versions 0-1."""
 
-    producer_id: int = 0  # int64
-    previous_producer_id: int = -1  # int64, v1+, tag 0
-    next_producer_id: int = -1  # int64, v1+, tag 1
-    producer_epoch: int = 0  # int16
-    next_producer_epoch: int = -1  # int16, v1+, tag 3
-    transaction_timeout_ms: int = 0  # int32
-    transaction_status: int = 0  # int8
-    transaction_partitions: list[PartitionsSchema] | None = field(default_factory=list)  # []PartitionsSchema
-    transaction_last_update_timestamp_ms: int = 0  # int64
-    transaction_start_timestamp_ms: int = 0  # int64
-    client_transaction_version: int = 0  # int16, v1+, tag 2
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "transaction_timeout_ms",
+        "transaction_status",
+        "transaction_partitions",
+        "transaction_last_update_timestamp_ms",
+        "transaction_start_timestamp_ms",
+    )
 
-    NAME: ClassVar[str] = "TransactionLogValue"
-    TYPE: ClassVar[str] = "coordinator-value"
-    API_KEY: ClassVar[int | None] = 0
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    previous_producer_id = Tagged[int]("previous_producer_id", -1)
+    next_producer_id = Tagged[int]("next_producer_id", -1)
+    next_producer_epoch = Tagged[int]("next_producer_epoch", -1)
+    client_transaction_version = Tagged[int]("client_transaction_version", 0)
+
+    NAME = "TransactionLogValue"
+    TYPE = "coordinator-value"
+    API_KEY = 0
+    MIN_VERSION = 0
+    MAX_VERSION = 1
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("ProducerId", "producer_id", "int64", (0, 1), default=0),
         Field(
             "PreviousProducerId",
@@ -122,6 +135,40 @@ class TransactionLogValue(Message):
         ),
     )
 
+    def __init__(
+        self,
+        producer_id: int = 0,  # int64
+        previous_producer_id: int = -1,  # int64, v1+, tag 0
+        next_producer_id: int = -1,  # int64, v1+, tag 1
+        producer_epoch: int = 0,  # int16
+        next_producer_epoch: int = -1,  # int16, v1+, tag 3
+        transaction_timeout_ms: int = 0,  # int32
+        transaction_status: int = 0,  # int8
+        transaction_partitions: list[PartitionsSchema] | None = UNSET,  # []PartitionsSchema
+        transaction_last_update_timestamp_ms: int = 0,  # int64
+        transaction_start_timestamp_ms: int = 0,  # int64
+        client_transaction_version: int = 0,  # int16, v1+, tag 2
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.transaction_status = transaction_status
+        self.transaction_partitions = [] if transaction_partitions is UNSET else transaction_partitions
+        self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
+        self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
+        if previous_producer_id != -1:
+            self.previous_producer_id = previous_producer_id
+        if next_producer_id != -1:
+            self.next_producer_id = next_producer_id
+        if next_producer_epoch != -1:
+            self.next_producer_epoch = next_producer_epoch
+        if client_transaction_version != 0:
+            self.client_transaction_version = client_transaction_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qhib(
             self.producer_id,
@@ -133,32 +180,38 @@ class TransactionLogValue(Message):
         for partitions_schema in self.transaction_partitions or ():
             partitions_schema._write(put, version)
         put(pack_qq(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms))
-        if version < 1 and self.previous_producer_id != -1:
+        if version < 1 and self._tagged and self.previous_producer_id != -1:
             raise wire.Unwritable
-        if version < 1 and self.next_producer_id != -1:
+        if version < 1 and self._tagged and self.next_producer_id != -1:
             raise wire.Unwritable
-        if version < 1 and self.next_producer_epoch != -1:
+        if version < 1 and self._tagged and self.next_producer_epoch != -1:
             raise wire.Unwritable
-        if version < 1 and self.client_transaction_version:
+        if version < 1 and self._tagged and self.client_transaction_version:
             raise wire.Unwritable
         if version >= 1:
-            tags: list[tuple[int, bytes]] = []
-            if self.previous_producer_id != -1:
-                tags.append((0, wire.pack_int64(self.previous_producer_id)))
-            if self.next_producer_id != -1:
-                tags.append((1, wire.pack_int64(self.next_producer_id)))
-            if self.client_transaction_version:
-                tags.append((2, wire.pack_int16(self.client_transaction_version)))
-            if self.next_producer_epoch != -1:
-                tags.append((3, wire.pack_int16(self.next_producer_epoch)))
-            wire.put_tags(put, tags, self.unknown_tags, 4)
-        elif self.unknown_tags:
+            if self._tagged:
+                self._write_tags(put, version)
+            else:
+                put(b"\0")
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.previous_producer_id != -1:
+            tags.append((0, wire.pack_int64(self.previous_producer_id)))
+        if self.next_producer_id != -1:
+            tags.append((1, wire.pack_int64(self.next_producer_id)))
+        if self.client_transaction_version:
+            tags.append((2, wire.pack_int16(self.client_transaction_version)))
+        if self.next_producer_epoch != -1:
+            tags.append((3, wire.pack_int16(self.next_producer_epoch)))
+        wire.put_tags(put, tags, self.unknown_tags, 4)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TransactionLogValue, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (
             self.producer_id,
             self.producer_epoch,
@@ -176,10 +229,6 @@ class TransactionLogValue(Message):
             self.transaction_start_timestamp_ms,
         ) = unpack_qq(buf, pos)
         pos += 16
-        self.previous_producer_id = -1
-        self.next_producer_id = -1
-        self.next_producer_epoch = -1
-        self.client_transaction_version = 0
         if version >= 1:
             pos = self._read_tags(buf, pos, version)
         return self, pos

@@ -6,31 +6,44 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
 unpack_qh, pack_qh = wire.fused("qh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TxnOffsetCommitRequestPartition(Struct):
     """Part of TxnOffsetCommitRequest."""
 
-    partition_index: int = 0  # int32
-    committed_offset: int = 0  # int64
-    committed_leader_epoch: int = -1  # int32, v2+, ignorable
-    committed_metadata: str | None = ""  # string
+    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 5), default=0),
         Field("CommittedOffset", "committed_offset", "int64", (0, 5), default=0),
         Field("CommittedLeaderEpoch", "committed_leader_epoch", "int32", (2, 5), default=-1, ignorable=True),
         Field("CommittedMetadata", "committed_metadata", "string", (0, 5), nullable=(0, 5), default=""),
     )
+
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        committed_offset: int = 0,  # int64
+        committed_leader_epoch: int = -1,  # int32, v2+, ignorable
+        committed_metadata: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iq(self.partition_index, self.committed_offset))
@@ -38,17 +51,17 @@ class TxnOffsetCommitRequestPartition(Struct):
             put(wire.pack_int32(self.committed_leader_epoch))
         put((wire.compact_nullable_string if version >= 3 else wire.nullable_string)(self.committed_metadata))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TxnOffsetCommitRequestPartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.committed_offset = unpack_iq(buf, pos)
         pos += 12
         if version >= 2:
@@ -65,14 +78,12 @@ class TxnOffsetCommitRequestPartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TxnOffsetCommitRequestTopic(Struct):
     """Part of TxnOffsetCommitRequest."""
 
-    name: str = ""  # string, topicName
-    partitions: list[TxnOffsetCommitRequestPartition] = field(default_factory=list)  # []TxnOffsetCommitRequestPartition
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 5), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -85,23 +96,35 @@ class TxnOffsetCommitRequestTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[TxnOffsetCommitRequestPartition] = UNSET,  # []TxnOffsetCommitRequestPartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 3 else wire.string)(self.name))
         put((wire.compact_count if version >= 3 else wire.count)(self.partitions))
         for txn_offset_commit_request_partition in self.partitions:
             txn_offset_commit_request_partition._write(put, version)
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TxnOffsetCommitRequestTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 14)
         self.partitions, pos = wire.read_structs(TxnOffsetCommitRequestPartition._read, buf, pos, n, version)
@@ -113,26 +136,27 @@ class TxnOffsetCommitRequestTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TxnOffsetCommitRequest(Message):
     """TxnOffsetCommitRequest, versions 0-5."""
 
-    transactional_id: str = ""  # string, transactionalId
-    group_id: str = ""  # string, groupId
-    producer_id: int = 0  # int64, producerId
-    producer_epoch: int = 0  # int16
-    generation_id: int = -1  # int32, v3+
-    member_id: str = ""  # string, v3+
-    group_instance_id: str | None = None  # string, v3+
-    topics: list[TxnOffsetCommitRequestTopic] = field(default_factory=list)  # []TxnOffsetCommitRequestTopic
+    __slots__ = (
+        "transactional_id",
+        "group_id",
+        "producer_id",
+        "producer_epoch",
+        "generation_id",
+        "member_id",
+        "group_instance_id",
+        "topics",
+    )
 
-    NAME: ClassVar[str] = "TxnOffsetCommitRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 28
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "TxnOffsetCommitRequest"
+    TYPE = "request"
+    API_KEY = 28
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("TransactionalId", "transactional_id", "string", (0, 5), default="", entity="transactionalId"),
         Field("GroupId", "group_id", "string", (0, 5), default="", entity="groupId"),
         Field("ProducerId", "producer_id", "int64", (0, 5), default=0, entity="producerId"),
@@ -150,6 +174,30 @@ class TxnOffsetCommitRequest(Message):
             struct=TxnOffsetCommitRequestTopic,
         ),
     )
+
+    def __init__(
+        self,
+        transactional_id: str = "",  # string, transactionalId
+        group_id: str = "",  # string, groupId
+        producer_id: int = 0,  # int64, producerId
+        producer_epoch: int = 0,  # int16
+        generation_id: int = -1,  # int32, v3+
+        member_id: str = "",  # string, v3+
+        group_instance_id: str | None = None,  # string, v3+
+        topics: list[TxnOffsetCommitRequestTopic] = UNSET,  # []TxnOffsetCommitRequestTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.transactional_id = transactional_id
+        self.group_id = group_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 3 else wire.string)(self.transactional_id))
@@ -171,17 +219,17 @@ class TxnOffsetCommitRequest(Message):
         for txn_offset_commit_request_topic in self.topics:
             txn_offset_commit_request_topic._write(put, version)
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TxnOffsetCommitRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.transactional_id, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         self.group_id, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         self.producer_id, self.producer_epoch = unpack_qh(buf, pos)

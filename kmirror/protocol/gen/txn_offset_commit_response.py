@@ -6,41 +6,52 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TxnOffsetCommitResponsePartition(Struct):
     """Part of TxnOffsetCommitResponse."""
 
-    partition_index: int = 0  # int32
-    error_code: int = 0  # int16
+    __slots__ = ("partition_index", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 5), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 5), default=0),
     )
 
+    def __init__(
+        self,
+        partition_index: int = 0,  # int32
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.error_code))
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TxnOffsetCommitResponsePartition, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         if version >= 3:
@@ -51,14 +62,12 @@ class TxnOffsetCommitResponsePartition(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TxnOffsetCommitResponseTopic(Struct):
     """Part of TxnOffsetCommitResponse."""
 
-    name: str = ""  # string, topicName
-    partitions: list[TxnOffsetCommitResponsePartition] = field(default_factory=list)  # []TxnOffsetCommitResponsePartition
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 5), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -71,23 +80,35 @@ class TxnOffsetCommitResponseTopic(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partitions: list[TxnOffsetCommitResponsePartition] = UNSET,  # []TxnOffsetCommitResponsePartition
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put((wire.compact_string if version >= 3 else wire.string)(self.name))
         put((wire.compact_count if version >= 3 else wire.count)(self.partitions))
         for txn_offset_commit_response_partition in self.partitions:
             txn_offset_commit_response_partition._write(put, version)
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TxnOffsetCommitResponseTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = (wire.read_compact_string if version >= 3 else wire.read_string)(buf, pos)
         n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 6)
         self.partitions, pos = wire.read_structs(TxnOffsetCommitResponsePartition._read, buf, pos, n, version)
@@ -99,20 +120,18 @@ class TxnOffsetCommitResponseTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TxnOffsetCommitResponse(Message):
     """TxnOffsetCommitResponse, versions 0-5."""
 
-    throttle_time_ms: int = 0  # int32
-    topics: list[TxnOffsetCommitResponseTopic] = field(default_factory=list)  # []TxnOffsetCommitResponseTopic
+    __slots__ = ("throttle_time_ms", "topics")
 
-    NAME: ClassVar[str] = "TxnOffsetCommitResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 28
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
-    FLEXIBLE_FROM: ClassVar[int | None] = 3
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "TxnOffsetCommitResponse"
+    TYPE = "response"
+    API_KEY = 28
+    MIN_VERSION = 0
+    MAX_VERSION = 5
+    FLEXIBLE_FROM = 3
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 5), default=0),
         Field(
             "Topics",
@@ -125,23 +144,35 @@ class TxnOffsetCommitResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        topics: list[TxnOffsetCommitResponseTopic] = UNSET,  # []TxnOffsetCommitResponseTopic
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.throttle_time_ms))
         put((wire.compact_count if version >= 3 else wire.count)(self.topics))
         for txn_offset_commit_response_topic in self.topics:
             txn_offset_commit_response_topic._write(put, version)
         if version >= 3:
-            if self.unknown_tags:
-                wire.put_tags(put, (), self.unknown_tags, 0)
+            if self._tagged:
+                self._write_tags(put, version)
             else:
                 put(b"\0")
-        elif self.unknown_tags:
+        elif self._tagged and self.unknown_tags:
             raise wire.Unwritable
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TxnOffsetCommitResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.throttle_time_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = (wire.read_compact_count if version >= 3 else wire.read_count)(buf, pos, 3)

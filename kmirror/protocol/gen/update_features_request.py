@@ -6,28 +6,41 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class FeatureUpdateKey(Struct):
     """Part of UpdateFeaturesRequest."""
 
-    feature: str = ""  # string
-    max_version_level: int = 0  # int16
-    allow_downgrade: bool = False  # bool, v0
-    upgrade_type: int = 1  # int8, v1+
+    __slots__ = ("feature", "max_version_level", "allow_downgrade", "upgrade_type")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Feature", "feature", "string", (0, 2), default="", map_key=True),
         Field("MaxVersionLevel", "max_version_level", "int16", (0, 2), default=0),
         Field("AllowDowngrade", "allow_downgrade", "bool", (0, 0), default=False),
         Field("UpgradeType", "upgrade_type", "int8", (1, 2), default=1),
     )
+
+    def __init__(
+        self,
+        feature: str = "",  # string
+        max_version_level: int = 0,  # int16
+        allow_downgrade: bool = False,  # bool, v0
+        upgrade_type: int = 1,  # int8, v1+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.feature = feature
+        self.max_version_level = max_version_level
+        self.allow_downgrade = allow_downgrade
+        self.upgrade_type = upgrade_type
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.feature))
@@ -40,15 +53,15 @@ class FeatureUpdateKey(Struct):
             put(wire.pack_int8(self.upgrade_type))
         elif self.upgrade_type != 1:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[FeatureUpdateKey, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.feature, pos = wire.read_compact_string(buf, pos)
         (self.max_version_level,) = wire.unpack_int16(buf, pos)
         pos += 2
@@ -69,21 +82,18 @@ class FeatureUpdateKey(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class UpdateFeaturesRequest(Message):
     """UpdateFeaturesRequest, versions 0-2."""
 
-    timeout_ms: int = 60000  # int32
-    feature_updates: list[FeatureUpdateKey] = field(default_factory=list)  # []FeatureUpdateKey
-    validate_only: bool = False  # bool, v1+
+    __slots__ = ("timeout_ms", "feature_updates", "validate_only")
 
-    NAME: ClassVar[str] = "UpdateFeaturesRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 57
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "UpdateFeaturesRequest"
+    TYPE = "request"
+    API_KEY = 57
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("timeoutMs", "timeout_ms", "int32", (0, 2), default=60000),
         Field(
             "FeatureUpdates",
@@ -97,6 +107,20 @@ class UpdateFeaturesRequest(Message):
         Field("ValidateOnly", "validate_only", "bool", (1, 2), default=False),
     )
 
+    def __init__(
+        self,
+        timeout_ms: int = 60000,  # int32
+        feature_updates: list[FeatureUpdateKey] = UNSET,  # []FeatureUpdateKey
+        validate_only: bool = False,  # bool, v1+
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.timeout_ms = timeout_ms
+        self.feature_updates = [] if feature_updates is UNSET else feature_updates
+        self.validate_only = validate_only
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.timeout_ms))
         put(wire.compact_count(self.feature_updates))
@@ -106,15 +130,15 @@ class UpdateFeaturesRequest(Message):
             put(wire.pack_bool(self.validate_only))
         elif self.validate_only:
             raise wire.Unwritable
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdateFeaturesRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.timeout_ms,) = wire.unpack_int32(buf, pos)
         pos += 4
         n, pos = wire.read_compact_count(buf, pos, 5)

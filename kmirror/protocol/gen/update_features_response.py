@@ -6,42 +6,54 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class UpdatableFeatureResult(Struct):
     """Part of UpdateFeaturesResponse, v0-1."""
 
-    feature: str = ""  # string
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
+    __slots__ = ("feature", "error_code", "error_message")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Feature", "feature", "string", (0, 1), default="", map_key=True),
         Field("ErrorCode", "error_code", "int16", (0, 1), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 1), nullable=(0, 1), default=""),
     )
 
+    def __init__(
+        self,
+        feature: str = "",  # string
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.feature = feature
+        self.error_code = error_code
+        self.error_message = error_message
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.feature))
         put(wire.pack_int16(self.error_code))
         put(wire.compact_nullable_string(self.error_message))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdatableFeatureResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.feature, pos = wire.read_compact_string(buf, pos)
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
@@ -53,22 +65,18 @@ class UpdatableFeatureResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class UpdateFeaturesResponse(Message):
     """UpdateFeaturesResponse, versions 0-2."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    error_message: str | None = ""  # string
-    results: list[UpdatableFeatureResult] = field(default_factory=list)  # []UpdatableFeatureResult, v0-1, ignorable
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results")
 
-    NAME: ClassVar[str] = "UpdateFeaturesResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 57
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "UpdateFeaturesResponse"
+    TYPE = "response"
+    API_KEY = 57
+    MIN_VERSION = 0
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 2), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 2), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 2), nullable=(0, 2), default=""),
@@ -84,6 +92,22 @@ class UpdateFeaturesResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        error_message: str | None = "",  # string
+        results: list[UpdatableFeatureResult] = UNSET,  # []UpdatableFeatureResult, v0-1, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.results = [] if results is UNSET else results
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
         put(wire.compact_nullable_string(self.error_message))
@@ -91,15 +115,15 @@ class UpdateFeaturesResponse(Message):
             put(wire.compact_count(self.results))
             for updatable_feature_result in self.results:
                 updatable_feature_result._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdateFeaturesResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

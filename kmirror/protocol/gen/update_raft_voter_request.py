@@ -6,44 +6,56 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hh, pack_hh = wire.fused("hh")
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Listener(Struct):
     """Part of UpdateRaftVoterRequest."""
 
-    name: str = ""  # string
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("name", "host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", map_key=True),
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "uint16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Listener, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
@@ -55,29 +67,39 @@ class Listener(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class KRaftVersionFeature(Struct):
     """Part of UpdateRaftVoterRequest."""
 
-    min_supported_version: int = 0  # int16
-    max_supported_version: int = 0  # int16
+    __slots__ = ("min_supported_version", "max_supported_version")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MinSupportedVersion", "min_supported_version", "int16", (0, 0), default=0),
         Field("MaxSupportedVersion", "max_supported_version", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        min_supported_version: int = 0,  # int16
+        max_supported_version: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_hh(self.min_supported_version, self.max_supported_version))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[KRaftVersionFeature, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.min_supported_version, self.max_supported_version = unpack_hh(buf, pos)
         pos += 4
         if buf[pos]:
@@ -87,24 +109,25 @@ class KRaftVersionFeature(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class UpdateRaftVoterRequest(Message):
     """UpdateRaftVoterRequest, versions 0."""
 
-    cluster_id: str | None = ""  # string
-    current_leader_epoch: int = 0  # int32
-    voter_id: int = 0  # int32
-    voter_directory_id: Uuid = Uuid.ZERO  # uuid
-    listeners: list[Listener] = field(default_factory=list)  # []Listener
-    kraft_version_feature: KRaftVersionFeature = field(default_factory=KRaftVersionFeature)  # KRaftVersionFeature
+    __slots__ = (
+        "cluster_id",
+        "current_leader_epoch",
+        "voter_id",
+        "voter_directory_id",
+        "listeners",
+        "kraft_version_feature",
+    )
 
-    NAME: ClassVar[str] = "UpdateRaftVoterRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 82
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "UpdateRaftVoterRequest"
+    TYPE = "request"
+    API_KEY = 82
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ClusterId", "cluster_id", "string", (0, 0), nullable=(0, 0), default=""),
         Field("CurrentLeaderEpoch", "current_leader_epoch", "int32", (0, 0), default=0),
         Field("VoterId", "voter_id", "int32", (0, 0), default=0),
@@ -120,6 +143,26 @@ class UpdateRaftVoterRequest(Message):
         ),
     )
 
+    def __init__(
+        self,
+        cluster_id: str | None = "",  # string
+        current_leader_epoch: int = 0,  # int32
+        voter_id: int = 0,  # int32
+        voter_directory_id: Uuid = Uuid.ZERO,  # uuid
+        listeners: list[Listener] = UNSET,  # []Listener
+        kraft_version_feature: KRaftVersionFeature = UNSET,  # KRaftVersionFeature
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.cluster_id = cluster_id
+        self.current_leader_epoch = current_leader_epoch
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.listeners = [] if listeners is UNSET else listeners
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is UNSET else kraft_version_feature
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_nullable_string(self.cluster_id))
         put(pack_ii(self.current_leader_epoch, self.voter_id))
@@ -128,15 +171,15 @@ class UpdateRaftVoterRequest(Message):
         for listener in self.listeners:
             listener._write(put, version)
         self.kraft_version_feature._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdateRaftVoterRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
         self.current_leader_epoch, self.voter_id = unpack_ii(buf, pos)
         pos += 8

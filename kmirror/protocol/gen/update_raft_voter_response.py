@@ -6,45 +6,58 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 unpack_ii, pack_ii = wire.fused("ii")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class CurrentLeader(Struct):
     """Part of UpdateRaftVoterResponse."""
 
-    leader_id: int = -1  # int32, brokerId
-    leader_epoch: int = -1  # int32
-    host: str = ""  # string
-    port: int = 0  # int32
+    __slots__ = ("leader_id", "leader_epoch", "host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("LeaderId", "leader_id", "int32", (0, 0), default=-1, entity="brokerId"),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=-1),
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "int32", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        leader_id: int = -1,  # int32, brokerId
+        leader_epoch: int = -1,  # int32
+        host: str = "",  # string
+        port: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ii(self.leader_id, self.leader_epoch))
         put(wire.compact_string(self.host))
         put(wire.pack_int32(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[CurrentLeader, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         self.host, pos = wire.read_compact_string(buf, pos)
@@ -57,21 +70,20 @@ class CurrentLeader(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class UpdateRaftVoterResponse(Message):
     """UpdateRaftVoterResponse, versions 0."""
 
-    throttle_time_ms: int = 0  # int32
-    error_code: int = 0  # int16
-    current_leader: CurrentLeader = field(default_factory=CurrentLeader)  # CurrentLeader, tag 0
+    __slots__ = ("throttle_time_ms", "error_code")
 
-    NAME: ClassVar[str] = "UpdateRaftVoterResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 82
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    current_leader = Tagged[CurrentLeader]("current_leader", CurrentLeader)
+
+    NAME = "UpdateRaftVoterResponse"
+    TYPE = "response"
+    API_KEY = 82
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field(
@@ -86,8 +98,29 @@ class UpdateRaftVoterResponse(Message):
         ),
     )
 
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,  # int32
+        error_code: int = 0,  # int16
+        current_leader: CurrentLeader = UNSET,  # CurrentLeader, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        if current_leader is not UNSET:
+            self.current_leader = current_leader
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.current_leader != CurrentLeader():
             body_0: list[wire.Chunk] = []
@@ -98,10 +131,9 @@ class UpdateRaftVoterResponse(Message):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[UpdateRaftVoterResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
-        self.current_leader = CurrentLeader()
         pos = self._read_tags(buf, pos, version)
         return self, pos
 

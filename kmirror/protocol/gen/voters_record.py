@@ -6,43 +6,55 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_hh, pack_hh = wire.fused("hh")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Endpoint(Struct):
     """Part of VotersRecord."""
 
-    name: str = ""  # string
-    host: str = ""  # string
-    port: int = 0  # uint16
+    __slots__ = ("name", "host", "port")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", map_key=True),
         Field("Host", "host", "string", (0, 0), default=""),
         Field("Port", "port", "uint16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        name: str = "",  # string
+        host: str = "",  # string
+        port: int = 0,  # uint16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.host = host
+        self.port = port
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_string(self.host))
         put(wire.pack_uint16(self.port))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Endpoint, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         self.host, pos = wire.read_compact_string(buf, pos)
         (self.port,) = wire.unpack_uint16(buf, pos)
@@ -54,29 +66,39 @@ class Endpoint(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class KRaftVersionFeature(Struct):
     """Part of VotersRecord."""
 
-    min_supported_version: int = 0  # int16
-    max_supported_version: int = 0  # int16
+    __slots__ = ("min_supported_version", "max_supported_version")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("MinSupportedVersion", "min_supported_version", "int16", (0, 0), default=0),
         Field("MaxSupportedVersion", "max_supported_version", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        min_supported_version: int = 0,  # int16
+        max_supported_version: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.min_supported_version = min_supported_version
+        self.max_supported_version = max_supported_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_hh(self.min_supported_version, self.max_supported_version))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[KRaftVersionFeature, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.min_supported_version, self.max_supported_version = unpack_hh(buf, pos)
         pos += 4
         if buf[pos]:
@@ -86,16 +108,12 @@ class KRaftVersionFeature(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class Voter(Struct):
     """Part of VotersRecord."""
 
-    voter_id: int = 0  # int32, brokerId
-    voter_directory_id: Uuid = Uuid.ZERO  # uuid
-    endpoints: list[Endpoint] = field(default_factory=list)  # []Endpoint
-    kraft_version_feature: KRaftVersionFeature = field(default_factory=KRaftVersionFeature)  # KRaftVersionFeature
+    __slots__ = ("voter_id", "voter_directory_id", "endpoints", "kraft_version_feature")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("VoterId", "voter_id", "int32", (0, 0), default=0, entity="brokerId"),
         Field("VoterDirectoryId", "voter_directory_id", "uuid", (0, 0), default=Uuid.ZERO),
         Field("Endpoints", "endpoints", "struct", (0, 0), is_array=True, default=[], struct=Endpoint),
@@ -109,6 +127,22 @@ class Voter(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        voter_id: int = 0,  # int32, brokerId
+        voter_directory_id: Uuid = Uuid.ZERO,  # uuid
+        endpoints: list[Endpoint] = UNSET,  # []Endpoint
+        kraft_version_feature: KRaftVersionFeature = UNSET,  # KRaftVersionFeature
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.voter_id = voter_id
+        self.voter_directory_id = voter_directory_id
+        self.endpoints = [] if endpoints is UNSET else endpoints
+        self.kraft_version_feature = KRaftVersionFeature() if kraft_version_feature is UNSET else kraft_version_feature
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int32(self.voter_id))
         put(wire.uuid(self.voter_directory_id))
@@ -116,15 +150,15 @@ class Voter(Struct):
         for endpoint in self.endpoints:
             endpoint._write(put, version)
         self.kraft_version_feature._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[Voter, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.voter_id,) = wire.unpack_int32(buf, pos)
         pos += 4
         self.voter_directory_id, pos = wire.read_uuid(buf, pos)
@@ -138,38 +172,48 @@ class Voter(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class VotersRecord(Message):
     """VotersRecord, versions 0."""
 
-    version: int = 0  # int16
-    voters: list[Voter] = field(default_factory=list)  # []Voter
+    __slots__ = ("version", "voters")
 
-    NAME: ClassVar[str] = "VotersRecord"
-    TYPE: ClassVar[str] = "data"
-    API_KEY: ClassVar[int | None] = None
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "VotersRecord"
+    TYPE = "data"
+    API_KEY = None
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("Version", "version", "int16", (0, 0), default=0),
         Field("Voters", "voters", "struct", (0, 0), is_array=True, default=[], struct=Voter),
     )
+
+    def __init__(
+        self,
+        version: int = 0,  # int16
+        voters: list[Voter] = UNSET,  # []Voter
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.version = version
+        self.voters = [] if voters is UNSET else voters
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.pack_int16(self.version))
         put(wire.compact_count(self.voters))
         for voter in self.voters:
             voter._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[VotersRecord, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         (self.version,) = wire.unpack_int16(buf, pos)
         pos += 2
         n, pos = wire.read_compact_count(buf, pos, 27)

@@ -6,38 +6,60 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 unpack_iib, pack_iib = wire.fused("iib")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionData(Struct):
     """Part of WriteMirrorStatesRequest."""
 
-    # Partition.
-    partition_index: int = 0  # int32
-    # Last mirror epoch, -1 if there is none.
-    last_mirror_epoch: int = -1  # int32
-    # Byte of the mirror state.
-    state: int = 0  # int8
-    # Leader epoch of the mirrored partition at the time of the write: an older one is fenced.
-    leader_epoch: int = -1  # int32, tag 0
+    __slots__ = ("partition_index", "last_mirror_epoch", "state")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    leader_epoch = Tagged[int]("leader_epoch", -1)
+
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=-1),
         Field("State", "state", "int8", (0, 0), default=0),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), tagged=(0, 0), tag=0, default=-1),
     )
 
+    def __init__(
+        self,
+        # Partition.
+        partition_index: int = 0,  # int32
+        # Last mirror epoch, -1 if there is none.
+        last_mirror_epoch: int = -1,  # int32
+        # Byte of the mirror state.
+        state: int = 0,  # int8
+        # Leader epoch of the mirrored partition at the time of the write: an older one is fenced.
+        leader_epoch: int = -1,  # int32, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.last_mirror_epoch = last_mirror_epoch
+        self.state = state
+        if leader_epoch != -1:
+            self.leader_epoch = leader_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_iib(self.partition_index, self.last_mirror_epoch, self.state))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.leader_epoch != -1:
             tags.append((0, wire.pack_int32(self.leader_epoch)))
@@ -46,10 +68,9 @@ class PartitionData(Struct):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.last_mirror_epoch, self.state = unpack_iib(buf, pos)
         pos += 9
-        self.leader_epoch = -1
         pos = self._read_tags(buf, pos, version)
         return self, pos
 
@@ -65,28 +86,48 @@ class PartitionData(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicData(Struct):
     """Part of WriteMirrorStatesRequest."""
 
-    # Name of the topic.
-    name: str = ""  # string, topicName
-    # One entry for each partition.
-    partitions: list[PartitionData] = field(default_factory=list)  # []PartitionData
-    # Id of the topic: guards against a topic of the same name that was made anew.
-    topic_id: Uuid = Uuid.ZERO  # uuid, tag 0
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    topic_id = Tagged[Uuid]("topic_id", Uuid.ZERO)
+
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field("Partitions", "partitions", "struct", (0, 0), is_array=True, default=[], struct=PartitionData),
         Field("TopicId", "topic_id", "uuid", (0, 0), tagged=(0, 0), tag=0, default=Uuid.ZERO),
     )
+
+    def __init__(
+        self,
+        # Name of the topic.
+        name: str = "",  # string, topicName
+        # One entry for each partition.
+        partitions: list[PartitionData] = UNSET,  # []PartitionData
+        # Id of the topic: guards against a topic of the same name that was made anew.
+        topic_id: Uuid = Uuid.ZERO,  # uuid, tag 0
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if topic_id is not Uuid.ZERO:
+            self.topic_id = topic_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for partition_data in self.partitions:
             partition_data._write(put, version)
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
         tags: list[tuple[int, bytes]] = []
         if self.topic_id != Uuid.ZERO:
             tags.append((0, wire.uuid(self.topic_id)))
@@ -95,11 +136,10 @@ class TopicData(Struct):
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicData, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 10)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
-        self.topic_id = Uuid.ZERO
         pos = self._read_tags(buf, pos, version)
         return self, pos
 
@@ -114,28 +154,39 @@ class TopicData(Struct):
         return pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class WriteMirrorStatesRequest(Message):
     """Asks the mirror coordinator to persist states."""
 
-    # Name of the mirror.
-    mirror_name: str = ""  # string, mirrorName
-    # What to persist.
-    topics: list[TopicData] = field(default_factory=list)  # []TopicData
-    # Names of topics that left the mirror.
-    removed_topics: list[str] = field(default_factory=list)  # []string
+    __slots__ = ("mirror_name", "topics", "removed_topics")
 
-    NAME: ClassVar[str] = "WriteMirrorStatesRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 101
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "WriteMirrorStatesRequest"
+    TYPE = "request"
+    API_KEY = 101
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("MirrorName", "mirror_name", "string", (0, 0), default="", entity="mirrorName"),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicData),
         Field("RemovedTopics", "removed_topics", "string", (0, 0), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        # Name of the mirror.
+        mirror_name: str = "",  # string, mirrorName
+        # What to persist.
+        topics: list[TopicData] = UNSET,  # []TopicData
+        # Names of topics that left the mirror.
+        removed_topics: list[str] = UNSET,  # []string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.mirror_name = mirror_name
+        self.topics = [] if topics is UNSET else topics
+        self.removed_topics = [] if removed_topics is UNSET else removed_topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.mirror_name))
@@ -145,15 +196,15 @@ class WriteMirrorStatesRequest(Message):
         put(wire.compact_count(self.removed_topics))
         for text in self.removed_topics:
             put(wire.compact_string(text))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[WriteMirrorStatesRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.mirror_name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)

@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class PartitionResult(Struct):
     """Part of WriteMirrorStatesResponse."""
 
-    # Partition.
-    partition_index: int = 0  # int32
-    # Error code, 0 if all is well.
-    error_code: int = 0  # int16
+    __slots__ = ("partition_index", "error_code")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
     )
 
+    def __init__(
+        self,
+        # Partition.
+        partition_index: int = 0,  # int32
+        # Error code, 0 if all is well.
+        error_code: int = 0,  # int16
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.partition_index, self.error_code))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         if buf[pos]:
@@ -49,16 +60,12 @@ class PartitionResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class TopicResult(Struct):
     """Part of WriteMirrorStatesResponse."""
 
-    # Name of the topic.
-    name: str = ""  # string, topicName
-    # One entry for each partition.
-    partitions: list[PartitionResult] = field(default_factory=list)  # []PartitionResult
+    __slots__ = ("name", "partitions")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (0, 0), default="", entity="topicName"),
         Field(
             "Partitions",
@@ -71,20 +78,34 @@ class TopicResult(Struct):
         ),
     )
 
+    def __init__(
+        self,
+        # Name of the topic.
+        name: str = "",  # string, topicName
+        # One entry for each partition.
+        partitions: list[PartitionResult] = UNSET,  # []PartitionResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partitions))
         for partition_result in self.partitions:
             partition_result._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicResult, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 7)
         self.partitions, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
@@ -95,31 +116,43 @@ class TopicResult(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class WriteMirrorStatesResponse(Message):
     """Says for each partition whether its state is persisted."""
 
-    # How long the broker held the answer back because of a quota, in milliseconds.
-    throttle_time_ms: int = 0  # int32
-    # Error code, 0 if all is well.
-    error_code: int = 0  # int16
-    # What went wrong, null if all is well.
-    error_message: str | None = None  # string
-    # One entry for each topic of the request.
-    topics: list[TopicResult] = field(default_factory=list)  # []TopicResult
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics")
 
-    NAME: ClassVar[str] = "WriteMirrorStatesResponse"
-    TYPE: ClassVar[str] = "response"
-    API_KEY: ClassVar[int | None] = 101
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 0
-    FLEXIBLE_FROM: ClassVar[int | None] = 0
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "WriteMirrorStatesResponse"
+    TYPE = "response"
+    API_KEY = 101
+    MIN_VERSION = 0
+    MAX_VERSION = 0
+    FLEXIBLE_FROM = 0
+    FIELDS = (
         Field("ThrottleTimeMs", "throttle_time_ms", "int32", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
         Field("Topics", "topics", "struct", (0, 0), is_array=True, default=[], struct=TopicResult),
     )
+
+    def __init__(
+        self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
+        throttle_time_ms: int = 0,  # int32
+        # Error code, 0 if all is well.
+        error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
+        error_message: str | None = None,  # string
+        # One entry for each topic of the request.
+        topics: list[TopicResult] = UNSET,  # []TopicResult
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.topics = [] if topics is UNSET else topics
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_ih(self.throttle_time_ms, self.error_code))
@@ -127,15 +160,15 @@ class WriteMirrorStatesResponse(Message):
         put(wire.compact_count(self.topics))
         for topic_result in self.topics:
             topic_result._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[WriteMirrorStatesResponse, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.throttle_time_ms, self.error_code = unpack_ih(buf, pos)
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)

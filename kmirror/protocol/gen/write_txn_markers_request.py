@@ -6,40 +6,51 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.wire import UnknownTag
 
 unpack_qho, pack_qho = wire.fused("qh?")
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class WritableTxnMarkerTopic(Struct):
     """Part of WriteTxnMarkersRequest."""
 
-    name: str = ""  # string, topicName
-    partition_indexes: list[int] = field(default_factory=list)  # []int32
+    __slots__ = ("name", "partition_indexes")
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("Name", "name", "string", (1, 2), default="", entity="topicName"),
         Field("PartitionIndexes", "partition_indexes", "int32", (1, 2), is_array=True, default=[]),
     )
+
+    def __init__(
+        self,
+        name: str = "",  # string, topicName
+        partition_indexes: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.name = name
+        self.partition_indexes = [] if partition_indexes is UNSET else partition_indexes
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_string(self.name))
         put(wire.compact_count(self.partition_indexes))
         put(wire.numbers(self.partition_indexes, "i"))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[WritableTxnMarkerTopic, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.name, pos = wire.read_compact_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
@@ -50,18 +61,19 @@ class WritableTxnMarkerTopic(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class WritableTxnMarker(Struct):
     """Part of WriteTxnMarkersRequest."""
 
-    producer_id: int = 0  # int64, producerId
-    producer_epoch: int = 0  # int16
-    transaction_result: bool = False  # bool
-    topics: list[WritableTxnMarkerTopic] = field(default_factory=list)  # []WritableTxnMarkerTopic
-    coordinator_epoch: int = 0  # int32
-    transaction_version: int = 0  # int8, v2+, ignorable
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "transaction_result",
+        "topics",
+        "coordinator_epoch",
+        "transaction_version",
+    )
 
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    FIELDS = (
         Field("ProducerId", "producer_id", "int64", (1, 2), default=0, entity="producerId"),
         Field("ProducerEpoch", "producer_epoch", "int16", (1, 2), default=0),
         Field("TransactionResult", "transaction_result", "bool", (1, 2), default=False),
@@ -69,6 +81,26 @@ class WritableTxnMarker(Struct):
         Field("CoordinatorEpoch", "coordinator_epoch", "int32", (1, 2), default=0),
         Field("TransactionVersion", "transaction_version", "int8", (2, 2), default=0, ignorable=True),
     )
+
+    def __init__(
+        self,
+        producer_id: int = 0,  # int64, producerId
+        producer_epoch: int = 0,  # int16
+        transaction_result: bool = False,  # bool
+        topics: list[WritableTxnMarkerTopic] = UNSET,  # []WritableTxnMarkerTopic
+        coordinator_epoch: int = 0,  # int32
+        transaction_version: int = 0,  # int8, v2+, ignorable
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transaction_result = transaction_result
+        self.topics = [] if topics is UNSET else topics
+        self.coordinator_epoch = coordinator_epoch
+        self.transaction_version = transaction_version
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(pack_qho(self.producer_id, self.producer_epoch, self.transaction_result))
@@ -78,15 +110,15 @@ class WritableTxnMarker(Struct):
         put(wire.pack_int32(self.coordinator_epoch))
         if version >= 2:
             put(wire.pack_int8(self.transaction_version))
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[WritableTxnMarker, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         self.producer_id, self.producer_epoch, self.transaction_result = unpack_qho(buf, pos)
         pos += 11
         n, pos = wire.read_compact_count(buf, pos, 3)
@@ -105,35 +137,44 @@ class WritableTxnMarker(Struct):
         return self, pos
 
 
-@dataclass(slots=True, repr=False, eq=False, kw_only=True)
 class WriteTxnMarkersRequest(Message):
     """WriteTxnMarkersRequest, versions 1-2."""
 
-    markers: list[WritableTxnMarker] = field(default_factory=list)  # []WritableTxnMarker
+    __slots__ = ("markers",)
 
-    NAME: ClassVar[str] = "WriteTxnMarkersRequest"
-    TYPE: ClassVar[str] = "request"
-    API_KEY: ClassVar[int | None] = 27
-    MIN_VERSION: ClassVar[int] = 1
-    MAX_VERSION: ClassVar[int] = 2
-    FLEXIBLE_FROM: ClassVar[int | None] = 1
-    FIELDS: ClassVar[tuple[Field, ...]] = (
+    NAME = "WriteTxnMarkersRequest"
+    TYPE = "request"
+    API_KEY = 27
+    MIN_VERSION = 1
+    MAX_VERSION = 2
+    FLEXIBLE_FROM = 1
+    FIELDS = (
         Field("Markers", "markers", "struct", (1, 2), is_array=True, default=[], struct=WritableTxnMarker),
     )
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarker] = UNSET,  # []WritableTxnMarker
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.markers = [] if markers is UNSET else markers
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
 
     def _write(self, put: wire.Put, version: int) -> None:
         put(wire.compact_count(self.markers))
         for writable_txn_marker in self.markers:
             writable_txn_marker._write(put, version)
-        if self.unknown_tags:
-            wire.put_tags(put, (), self.unknown_tags, 0)
+        if self._tagged:
+            self._write_tags(put, version)
         else:
             put(b"\0")
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[WriteTxnMarkersRequest, int]:
         self = cls.__new__(cls)
-        self.unknown_tags = ()
+        self._tagged = 0
         n, pos = wire.read_compact_count(buf, pos, 17)
         self.markers, pos = wire.read_structs(WritableTxnMarker._read, buf, pos, n, version)
         if buf[pos]:

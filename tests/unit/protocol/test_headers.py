@@ -16,9 +16,7 @@ from kmirror.protocol.registry import all_apis, by_api_name, by_key, by_name, fi
 @pytest.mark.parametrize("version", [4, 11, 12, 17, 19])
 @pytest.mark.parametrize("client_id", [None, "", "me"])
 def test_a_request_there_and_back(version: int, client_id: str | None) -> None:
-    frame = headers.encode_request(
-        FetchRequest(max_wait_ms=9), version, correlation_id=-5, client_id=client_id
-    )
+    frame = headers.encode_request(FetchRequest(max_wait_ms=9), version, correlation_id=-5, client_id=client_id)
     head, body = headers.decode_request(frame)
     assert head[:4] == (1, version, -5, client_id)
     assert body == FetchRequest(max_wait_ms=9)
@@ -139,9 +137,7 @@ class TestNegotiate:
         assert negotiate((4, 19), (0, 3)) is None
 
     def test_tables(self) -> None:
-        assert negotiate_all({1: (4, 19), 2: (1, 9), 3: (0, 1)}, {1: (0, 11), 2: (10, 11), 9: (0, 0)}) == {
-            1: 11
-        }
+        assert negotiate_all({1: (4, 19), 2: (1, 9), 3: (0, 1)}, {1: (0, 11), 2: (10, 11), 9: (0, 0)}) == {1: 11}
 
 
 class TestFrames:

@@ -56,9 +56,7 @@ def test_json_that_does_not_fit_is_refused_with_its_path(raw: Any, path: str, te
 def test_bytes_must_be_base64() -> None:
     raw = {"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": []}
     raw["topicData"] = [{"name": "t", "partitionData": [{"index": 1, "records": "%%"}]}]
-    with pytest.raises(
-        LocalProtocolError, match=r"topic_data\[0\]\.partition_data\[0\]\.records: '%%' is not base64"
-    ):
+    with pytest.raises(LocalProtocolError, match=r"topic_data\[0\]\.partition_data\[0\]\.records: '%%' is not base64"):
         ProduceRequest.from_json(raw, 9)
 
 

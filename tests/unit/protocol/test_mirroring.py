@@ -101,10 +101,7 @@ def test_names_and_fields_that_the_kip_lacks() -> None:
         "Topics",
     ]
     assert DescribedMirror().authorized_operations == -2147483648
-    assert (
-        DescribeMirrorsRequest.decode(DescribeMirrorsRequest(mirror_names=None).encode(0), 0).mirror_names
-        is None
-    )
+    assert DescribeMirrorsRequest.decode(DescribeMirrorsRequest(mirror_names=None).encode(0), 0).mirror_names is None
     assert [f.name for f in TopicPartitions.FIELDS] == ["TopicId", "TopicName", "Partitions"]
     assert BumpLeaderEpochsResponse().encode(0) == bytes(4 + 2) + b"\x01\x00"
     assert LastMirrorEpochsKey.NAME == "LastMirrorEpochsKey"
@@ -117,9 +114,7 @@ def test_names_and_fields_that_the_kip_lacks() -> None:
 def test_mirror_info_is_null_unless_set_and_is_dropped_below_version_8() -> None:
     plain = CreateTopicsRequest(topics=[CreatableTopic(name="t")])
     assert plain.topics[0].mirror_info is None
-    with_id = CreateTopicsRequest(
-        topics=[CreatableTopic(name="t", mirror_info=MirrorInfo(topic_id=Uuid(b"i" * 16)))]
-    )
+    with_id = CreateTopicsRequest(topics=[CreatableTopic(name="t", mirror_info=MirrorInfo(topic_id=Uuid(b"i" * 16)))])
     assert CreateTopicsRequest.decode(with_id.encode(8), 8) == with_id
     assert with_id.encode(7) == plain.encode(7)
     # The marker stands where the schema has the field: after the configs, before the tags.
@@ -160,9 +155,7 @@ def test_mirror_leader_epoch_in_fetch() -> None:
     assert FetchRequest.decode(request.encode(19), 19) == request
     # It is ignorable: below version 19 it is dropped in silence.
     assert FetchRequest.decode(request.encode(18), 18).topics[0].partitions[0].mirror_leader_epoch == -1
-    response = FetchResponse(
-        responses=[FetchableTopicResponse(partitions=[PartitionData(mirror_leader_epoch=5)])]
-    )
+    response = FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData(mirror_leader_epoch=5)])])
     assert b"\x01\x03\x04\x00\x00\x00\x05" in response.encode(19)
     assert FetchResponse.decode(response.encode(18), 18).responses[0].partitions[0].mirror_leader_epoch == -1
 
