@@ -143,9 +143,10 @@ class Pair:
         mirror.remove_topics(topics)
         return stopped(mirror, topics)
 
-    def fail_back(self, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
+    def fail_back(self, topics: Sequence[str] = (TOPIC,), *, create: bool = True) -> list[MirrorRow]:
         """Mirror from b to a, and wait until a has everything."""
-        self.back.create()
+        if create:
+            self.back.create()
         self.back.add_topics(topics)
         return mirrored(self.back, topics)
 
