@@ -1,0 +1,267 @@
+"""Brokers of the destination die in every state, and at every step of STOPPING; the next leader finishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kmirror.mirror import fetchers
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_records import NOT_SETTLED
+from kmirror.mirror.states import MirrorState
+from tests.sim.stage import (
+    TOPIC,
+    TP,
+    Pair,
+    WrittenLogs,
+    alter,
+    assert_equal,
+    bump,
+    elect,
+    hold,
+    leader,
+    log_of,
+    marker,
+    mirror_partition,
+    pair,
+    persisted,
+    plain,
+    reason_of,
+    resets,
+    run_until,
+    settle,
+    state_of,
+    transactional,
+    values,
+    write,
+)
+
+OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open"), plain(4, 3, "above")]
+"""A source whose log ends in an open transaction; laid down, its leader epoch becomes 4."""
+
+
+PATIENT = {
+    "replica.lag.time.max.ms": "600000", "broker.session.timeout.ms": "600000", "mirror.topic.num.partitions": "1",
+    "mirror.topic.replication.factor": "1",
+}
+"""Followers stay in the ISR while they are down."""
+
+
+def kill_when(p: Pair, condition: Callable[[], bool], what: str) -> int:
+    """Kill B's leader in the very event after which `condition` holds; returns the broker."""
+    run_until(p, condition, what)
+    victim = leader(p.b).broker_id
+    p.b.kill(victim)
+    return victim
+
+
+@pytest.mark.parametrize("cut_yet", [False, True], ids=["before the cut", "after the cut"])
+@pytest.mark.decision("D9")
+def test_leader_dies_while_preparing(cut_yet: bool) -> None:
+    ours = WrittenLogs({TOPIC: [plain(0, 0, "b0"), plain(1, 1, "b1")]})
+    p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}), b_logs=ours)
+    p.there.create()
+    p.there.add_topics([TOPIC])
+
+    def reached() -> bool:
+        mp = mirror_partition(p.b)
+        return mp is not None and state_of(p.b) == "PREPARING" and (mp.cut_at is not None) is cut_yet
+
+    victim = kill_when(p, reached, "PREPARING")
+    assert_equal_when_back(p, victim)
+    assert [value for _, value in values(log_of(p.b))] == ["r0", "r1", "r2"]
+
+
+def assert_equal_when_back(p: Pair, victim: int) -> None:
+    p.there.wait_for_state("MIRRORING", [TP])
+    p.b.restart(victim)
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D9")
+@pytest.mark.decision("D13")
+def test_leader_dies_while_mirroring_again_and_again() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
+    p.begin()
+    for turn in range(5):
+        write(p.a, f"turn {turn}")
+        victim = elect(p.b)
+        write(p.a, f"turn {turn}, second")
+        p.there.wait_for_state("MIRRORING", [TP])
+        p.b.restart(victim)
+        settle(p.b)
+    assert_equal(p.there)
+    assert p.cuts_of(p.b) == []
+    assert [e.epoch for e in log_of(p.b).epochs.entries] == [e.epoch for e in log_of(p.a).epochs.entries]
+
+
+# What holds just after each step of STOPPING, in its order (D15).
+Step = Callable[[Pair, MirrorPartition], bool]
+STEPS: dict[str, Step] = {
+    "persisted": lambda p, mp: persisted(p.b).state is MirrorState.STOPPING,
+    "cut": lambda p, mp: mp.state is MirrorState.STOPPING
+    and mp.cut_at is not None
+    and mp.last_mirrored_epoch == NOT_SETTLED,
+    "epoch persisted, not known to the leader": lambda p, mp: persisted(p.b).last_mirrored_epoch != NOT_SETTLED,
+    "epoch known, not bumped": lambda p, mp: mp.last_mirrored_epoch != NOT_SETTLED,
+    "bumped": lambda p, mp: mp.last_mirrored_epoch != NOT_SETTLED
+    and leader(p.b).leader_epoch > mp.last_mirrored_epoch,
+    "reset written, not replicated": lambda p, mp: bool(resets(log_of(p.b))),
+    "reset replicated": lambda p, mp: bool(resets(log_of(p.b)))
+    and log_of(p.b).high_watermark == log_of(p.b).log_end_offset,
+}
+
+
+@pytest.mark.kip("1279", "STOPPING")
+@pytest.mark.decision("D9")
+@pytest.mark.decision("D10")
+@pytest.mark.decision("D15")
+@pytest.mark.parametrize("headroom", [True, False], ids=["with headroom", "bump needed"])
+@pytest.mark.parametrize("step", STEPS)
+def test_leader_dies_at_a_step_of_stopping(step: str, headroom: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not headroom:  # Without it the local epoch is the source's, so that STOPPING itself has to bump.
+        monkeypatch.setattr(fetchers, "EPOCH_HEADROOM", 0)
+        monkeypatch.setattr(fetchers, "EPOCH_STEP", 0)
+    p = pair(len(step), logs=WrittenLogs({TOPIC: OPEN[:2]}))
+    write(p.a, "r3")
+    p.begin()
+    assert (leader(p.b).leader_epoch > 4) is headroom
+    p.simulation.cut(p.a, p.b)
+    p.there.remove_topics([TOPIC])
+
+    def reached() -> bool:
+        mp = mirror_partition(p.b)
+        return mp is not None and STEPS[step](p, mp)
+
+    victim = kill_when(p, reached, f"STOPPING: {step}")
+    rows = p.there.wait_for_state("STOPPED", [TP])
+    p.b.restart(victim)
+    settle(p.b)
+    assert [row.last_mirrored_epoch for row in rows] == [4]
+    assert persisted(p.b).last_mirrored_epoch == 4, "settled once, whoever finishes"
+    for replica in p.b.replicas(TP).values():
+        assert values(replica.log) == [(0, "r0"), (1, "r1"), (2, "r2"), (3, "r3")]
+        found = resets(replica.log)
+        assert [batch.base_offset for batch in found] == [4], "one producer reset, right behind what was mirrored"
+        assert found[0].partition_leader_epoch > 4
+    assert write(p.b, "on b") == 5
+
+
+@pytest.mark.decision("D15")
+@pytest.mark.parametrize("step", ["persisted", "cut", "epoch known, not bumped"])
+def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
+    log = [
+        plain(0, 0, "r0"), transactional(1, 0, 9, "open"), transactional(2, 0, 8, "done"), plain(3, 0, "above"),
+        marker(4, 0, 8, commit=True), marker(5, 0, 9, commit=False),
+    ]
+    p = pair(len(step), logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    run_until(p, lambda: p.b.leader(TP) is not None and log_of(p.b).log_end_offset == 5, "all but the last marker")
+    p.simulation.cut(p.a, p.b)
+    p.there.remove_topics([TOPIC])
+
+    def reached() -> bool:
+        mp = mirror_partition(p.b)
+        return mp is not None and STEPS[step](p, mp)
+
+    victim = kill_when(p, reached, f"STOPPING: {step}")
+    p.there.wait_for_state("STOPPED", [TP])
+    p.b.restart(victim)
+    settle(p.b)
+    for replica in p.b.replicas(TP).values():
+        assert values(replica.log) == [(0, "r0")]
+        assert [batch.base_offset for batch in resets(replica.log)] == [1]
+        assert replica.log.last_stable_offset == replica.log.log_end_offset
+
+
+@pytest.mark.decision("D15")
+def test_followers_are_waited_for_before_a_stop_is_settled() -> None:
+    seed = 0
+    while True:  # The mirrors' state must not live where the followers do, or nothing can be persisted.
+        p = pair(seed, logs=WrittenLogs({TOPIC: OPEN[:2]}), brokers=4, b_configs=PATIENT)
+        p.begin()
+        partition = leader(p.b)
+        followers = [b for b in partition.image.replicas if b != partition.broker_id]
+        if p.b.image.topics["__mirror_state"].partitions[0].leader not in followers:
+            break
+        seed += 1
+    for follower in followers:
+        p.b.kill(follower)
+    write(p.a, "only the leader has it")
+    run_until(p, lambda: log_of(p.b).log_end_offset == 4, "the leader to append")
+    p.there.remove_topics([TOPIC])
+    run_until(p, lambda: state_of(p.b) == "STOPPING", "STOPPING")
+    hold(p, 20, lambda: not resets(log_of(p.b)), "no reset before the followers have what the leader has")
+    assert persisted(p.b).last_mirrored_epoch == NOT_SETTLED
+    assert reason_of(p.b).startswith("not every member of ISR")
+    for follower in followers:
+        p.b.restart(follower)
+    p.there.wait_for_state("STOPPED", [TP])
+    assert values(log_of(p.b))[-1] == (3, "only the leader has it")
+
+
+@pytest.mark.decision("D11")
+def test_preparing_waits_for_min_insync_replicas_and_says_so() -> None:
+    ours = WrittenLogs({TOPIC: [plain(0, 0, "b0")]})
+    p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}), b_logs=ours, b_configs={"min.insync.replicas": "3"})
+    p.there.create()
+    first = leader(p.b).broker_id
+    victim = next(b for b in p.b.broker_ids if b != first)
+    run_until(p, lambda: p.b.is_settled(), "state topic")
+    p.b.kill(victim)
+    run_until(p, lambda: len(leader(p.b).isr) == 2, "the ISR to shrink")
+    assert alter(p.b, "__mirror_state", {"min.insync.replicas": "1"}).name == "NONE"
+    p.there.add_topics([TOPIC])
+    run_until(p, lambda: state_of(p.b) == "PREPARING" and "min.insync" in reason_of(p.b), "PREPARING to wait")
+    hold(p, 60, lambda: state_of(p.b) == "PREPARING", "no hidden timer ends the wait")
+    p.b.restart(victim)
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D9")
+def test_controller_restarts_in_the_middle() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    p.b.kill(100)
+    p.a.kill(100)
+    p.simulation.run_for(1)
+    p.b.restart(100)
+    p.a.restart(100)
+    assert_equal(p.there)
+    p.b.kill(100)
+    p.simulation.run_for(1)
+    p.b.restart(100)
+    p.fail_over()
+    assert write(p.b, "on b") == 4
+
+
+@pytest.mark.decision("D9")
+def test_every_broker_restarts_in_the_middle_of_a_stop() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
+    p.begin()
+    p.there.remove_topics([TOPIC])
+    run_until(p, lambda: state_of(p.b) == "STOPPING", "STOPPING")
+    for broker_id in p.b.broker_ids:
+        p.b.kill(broker_id)
+    for broker_id in p.b.broker_ids:
+        p.b.restart(broker_id)
+    rows = p.there.wait_for_state("STOPPED", [TP])
+    assert [row.last_mirrored_epoch for row in rows] == [3]
+    assert len(resets(log_of(p.b))) == 1
+
+
+@pytest.mark.decision("D14")
+def test_local_elections_at_the_destination_do_not_enter_the_mirrored_epoch_history() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
+    p.begin()
+    for epoch in (50, 60, 70):
+        bump(p.b, epoch)
+        write(p.a, f"while B's leader epoch is {epoch}")
+    assert_equal(p.there)
+    assert [entry.epoch for entry in log_of(p.b).epochs.entries] == [0, 3, 4]
+    rows = p.fail_over()
+    assert [row.last_mirrored_epoch for row in rows] == [4]
+    assert resets(log_of(p.b))[0].partition_leader_epoch == 70
