@@ -143,6 +143,7 @@ class Demo:
         self.observer = observer or Observer()
         self.simulation = Simulation(seed)
         self.report = DemoReport(seed)
+        self._logs = logs
         self._faults = faults
         self._rng = self.simulation.world.rng.split("demo")
         self._began = self.simulation.world.now
@@ -161,7 +162,11 @@ class Demo:
         self.a.start()
         self.b.start()
         self.topics = self.a.topics()
-        self.partitions = self.a.partitions(self.topics)
+        everything = self.a.partitions(self.topics)
+        self.partitions = [tp for tp in everything if tp in self._logs.partitions]
+        elsewhere = [str(tp) for tp in everything if tp not in self._logs.partitions]
+        if elsewhere:
+            self.observer.say(f"not in these logs, so empty here and not counted: {', '.join(elsewhere)}")
         self.report.topics = len(self.topics)
         self._mirror()
         self._fail_over()

@@ -128,3 +128,13 @@ def test_nothing_lost_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 
     Console(width=140).print(failback_table([Failback(TopicPartition("t", 0), 5, 5, 5)]))
     assert "none" in capsys.readouterr().out
+
+
+def test_partitions_that_live_on_other_brokers_are_not_counted(folder: Path) -> None:
+    for name in ("codecs-0", "codecs-2"):
+        shutil.rmtree(folder / name)
+    result = demo("--data", str(folder), "--topic", "codecs", "-o", "json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["mirrored"]["partitions"] == 2
+    assert [row["partition"] for row in report["failover"]] == [1, 3]
