@@ -11,7 +11,7 @@ from benchmarks.harness import FULL, QUICK, Case, Row, is_installed, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {"protocol": protocol.cases, "records": records.cases}
 
-COLUMNS = "{:<4} {:<46} {:<13} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"
+COLUMNS = "{:<4} {:<56} {:<13} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"
 
 
 def line(row: Row) -> str:

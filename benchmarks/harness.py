@@ -1,9 +1,9 @@
 """Ratios that a drifting machine cannot spoil.
 
 Ours and the peer's run in turns within one process, in slices of some tens of milliseconds; each pair of neighbouring
-slices gives one ratio, and the median of those is told. A ratio above 1 means that ours is better by that factor, also
-where memory or import time is compared. Absolute times are not told: they mean nothing on another machine, and little on
-this one.
+slices gives one ratio, and the median of those is told. A ratio above 1 means that ours is better by that factor,
+also where memory or import time is compared. Absolute times are not told: they mean nothing on another machine, and
+little on this one.
 """
 
 from __future__ import annotations

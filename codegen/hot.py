@@ -27,6 +27,8 @@ HOT: dict[str, str] = {
     "ProduceRequest": "9-13",
     "ProduceResponse": "9-13",
 }
+# Arrays that hold something so seldom that it pays to read past them.
+USUALLY_EMPTY = {("FetchResponse", "AbortedTransactions")}
 # The letters of `struct`; a uuid is raw bytes there.
 HOT_LETTERS = {**LETTERS, "uuid": "16s"}
 
@@ -42,6 +44,11 @@ def has_number_arrays(struct: StructSpec) -> bool:
 def decodes_to_tuples(message: MessageSpec, struct: StructSpec) -> bool:
     """Whether arrays of numbers are read as tuples: so they are where whole arrays of such structs are read at once."""
     return is_hot(message) and shape_of(message, struct, Versions.parse(HOT[message.name]).high) == "shaped"
+
+
+def object_size(context: Context) -> int:
+    """Bytes of an object without what it refers to: header, garbage collector's header, slots."""
+    return 32 + 8 * (1 + sum(not context.is_tag_only(f) for f in context.struct.fields))
 
 
 def shape_of(message: MessageSpec, struct: StructSpec, version: int) -> str:
@@ -181,16 +188,22 @@ class _Maker:
 
     # -- reading ----------------------------------------------------------
 
-    def read_struct(self, struct: StructSpec, var: str) -> None:
+    def read_struct(self, struct: StructSpec, var: str, *, is_made: bool = False) -> None:
         out = self.out
-        out.line(f"{var} = new({struct.name})")
+        if not is_made:
+            out.line(f"{var} = new({struct.name})")
         out.line(f"{var}._tagged = 0")
         self.read_defaults(struct, var)
         pending: list[Piece] = []
         uuids: list[str] = []
-        for field in struct.ordinary(self.version):
+        fields = list(struct.ordinary(self.version))
+        while fields:
+            field = fields.pop(0)
             target = f"{var}.{field.attribute}"
             base = field.type.base
+            if (self.message.name, field.name) in USUALLY_EMPTY and self.version in field.nullable:
+                self.read_usually_empty(struct, field, fields, var, pending)
+                continue
             if base in HOT_LETTERS and not field.type.is_array:
                 pending.append(Piece(HOT_LETTERS[base], target))
                 if base == "uuid":
@@ -206,6 +219,35 @@ class _Maker:
             self.read_tags(struct, var, pending, uuids)
         else:
             self.flush_read(pending, uuids)
+
+    def read_usually_empty(
+        self, struct: StructSpec, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]
+    ) -> None:
+        """One `struct` call on both sides of an array that is null or empty; if it is not, the rest is read again."""
+        out, target = self.out, f"{var}.{field.attribute}"
+        after: list[FieldSpec] = []
+        while fields[0].type.base in LETTERS and not fields[0].type.is_array:
+            after.append(fields.pop(0))
+        variable = fields.pop(0)
+        assert self.flexible and variable.type.base == "records"
+        before = list(pending)
+        behind = [*(Piece(LETTERS[f.type.base], f"{var}.{f.attribute}") for f in after), Piece("B", "n")]
+        pieces = [*before, Piece("B", "count"), *behind]
+        self.assign([p.name for p in pieces], f"unpack_{self.layout(''.join(p.letter for p in pieces))}(buf, pos)")
+        pending.clear()
+        with out.block("if count < 2:"):
+            out.line(f"{target} = [] if count else None")
+            out.line(f"pos += {sum(_width(p.letter) for p in pieces)}")
+        with out.block("else:"):
+            out.line(f"pos += {sum(_width(p.letter) for p in before)}")
+            out.line("n, pos = wire.read_compact_length(buf, pos)")
+            self.read_struct_array(struct, field, target)
+            self.flush_read(behind, [])
+        with out.block("if n > 127:"):
+            self.read_long_length()
+        with out.block("else:"):
+            out.line("n -= 1")
+        self.read_variable(struct, variable, f"{var}.{variable.attribute}")
 
     def read_defaults(self, struct: StructSpec, var: str) -> None:
         context = self.context(struct)
@@ -384,16 +426,23 @@ class _Maker:
             self.read_each(inner, target)
 
     def read_each(self, inner: StructSpec, target: str) -> None:
-        self.depth += 1
         item = snake_case(inner.name)
         items = f"{item}_items"
-        self.out.line(f"{items}: list[{inner.name}] = []" if items not in self.declared else f"{items} = []")
+        kind = f": list[{inner.name}]" if items not in self.declared else ""
         self.declared.add(items)
+        # All objects at once cost less than one by one, but more memory if the rest is not what it claims: so only
+        # where an object is not much larger than the bytes that have to be there for it.
+        if object_size(self.context(inner)) <= 4 * min_width(self.message, inner):
+            self.out.line(f"{items}{kind} = list(map(new, repeat({inner.name}, n)))")
+            self.out.line(f"{target} = {items}")
+            with self.out.block(f"for {item} in {items}:"):
+                self.read_struct(inner, item, is_made=True)
+            return
+        self.out.line(f"{items}{kind} = []")
         self.out.line(f"{target} = {items}")
         with self.out.block("for _ in range(n):"):
             self.read_struct(inner, item)
             self.out.line(f"{items}.append({item})")
-        self.depth -= 1
 
     def read_flat(self, inner: StructSpec, target: str) -> None:
         """Every element has the same width if no element has tags: one strided slice tells."""

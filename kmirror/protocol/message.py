@@ -266,10 +266,12 @@ class Message(Struct):
             else:
                 write(self, chunks.append, version)
         except WRITE_ERRORS:
-            from kmirror.protocol import careful
+            pass
+        else:
+            return chunks
+        from kmirror.protocol import careful
 
-            return careful.encode(self, version)
-        return chunks
+        return careful.encode(self, version)
 
     def encode(self, version: int) -> bytes:
         """The message in the form of `version`; LocalProtocolError if that cannot carry it."""

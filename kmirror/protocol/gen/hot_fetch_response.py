@@ -6,6 +6,7 @@ Change schemas/ or codegen/, then run python -m codegen.
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 from kmirror.protocol import wire
@@ -24,7 +25,7 @@ unpack_iB = wire.fused("iB")[0]
 pack_ihi = wire.fused("ihi")[1]
 unpack_ihiB = wire.fused("ihiB")[0]
 pack_ihqqq = wire.fused("ihqqq")[1]
-unpack_ihqqqB = wire.fused("ihqqqB")[0]
+unpack_ihqqqBiB = wire.fused("ihqqqBiB")[0]
 unpack_qqB, pack_qqB = wire.fused("qqB")
 unpack_uB = wire.fused("16sB")[0]
 
@@ -57,10 +58,9 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchResponse
             n -= 1
         if not 0 <= n * 30 <= size - pos:
             raise wire.Malformed
-        partition_data_items: list[PartitionData] = []
+        partition_data_items: list[PartitionData] = list(map(new, repeat(PartitionData, n)))
         fetchable_topic_response.partitions = partition_data_items
-        for _ in range(n):
-            partition_data = new(PartitionData)
+        for partition_data in partition_data_items:
             partition_data._tagged = 0
             (
                 partition_data.partition_index,
@@ -68,22 +68,21 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchResponse
                 partition_data.high_watermark,
                 partition_data.last_stable_offset,
                 partition_data.log_start_offset,
+                count,
+                partition_data.preferred_read_replica,
                 n,
-            ) = unpack_ihqqqB(buf, pos)
-            pos += 31
-            if n > 127:
-                n, pos = wire.read_compact_length(buf, pos - 1)
+            ) = unpack_ihqqqBiB(buf, pos)
+            if count < 2:
+                partition_data.aborted_transactions = [] if count else None
+                pos += 36
             else:
-                n -= 1
-            if n < 0:
-                partition_data.aborted_transactions = None
-            else:
+                pos += 30
+                n, pos = wire.read_compact_length(buf, pos)
                 if not 0 <= n * 16 <= size - pos:
                     raise wire.Malformed
-                aborted_transaction_items: list[AbortedTransaction] = []
+                aborted_transaction_items: list[AbortedTransaction] = list(map(new, repeat(AbortedTransaction, n)))
                 partition_data.aborted_transactions = aborted_transaction_items
-                for _ in range(n):
-                    aborted_transaction = new(AbortedTransaction)
+                for aborted_transaction in aborted_transaction_items:
                     aborted_transaction._tagged = 0
                     (
                         aborted_transaction.producer_id,
@@ -93,9 +92,8 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchResponse
                     pos += 17
                     if n:
                         pos = aborted_transaction._read_tags(buf, pos - 1, version)
-                    aborted_transaction_items.append(aborted_transaction)
-            partition_data.preferred_read_replica, n = unpack_iB(buf, pos)
-            pos += 5
+                partition_data.preferred_read_replica, n = unpack_iB(buf, pos)
+                pos += 5
             if n > 127:
                 second = buf[pos]
                 if second < 128:
@@ -118,7 +116,6 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchResponse
                 pos = partition_data._read_tags(buf, pos, version)
             else:
                 pos += 1
-            partition_data_items.append(partition_data)
         if buf[pos]:
             pos = fetchable_topic_response._read_tags(buf, pos, version)
         else:
