@@ -61,7 +61,8 @@ class MirrorPartition:
         """A new state is persisted: what was under way in the old one is over."""
         self.state = state
         self.cut_at = None
-        self.reason = ""
+        if state is not MirrorState.FAILED:  # There the reason is what people need.
+            self.reason = ""
         self.retry_at = 0
         if state is not MirrorState.MIRRORING:
             self.resolving = False
