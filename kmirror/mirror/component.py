@@ -206,26 +206,33 @@ class MirrorComponent(BrokerComponent):
         if target is not mp.state:
             self.transition(now, mp, target)
         elif mp.state is MirrorState.PREPARING:
-            self.preparing.act(now, mp, partition)
+            if self._is_same_source(now, mp):
+                self.preparing.act(now, mp, partition)
         elif mp.state is MirrorState.MIRRORING:
-            self._check_identity(now, mp)
+            if self._is_same_source(now, mp):
+                self.fetchers.assign(now, mp)
         elif mp.state is MirrorState.STOPPING:
             self.stopping.act(now, mp, partition)
 
-    def _check_identity(self, now: Instant, mp: MirrorPartition) -> None:
-        """Fetch, unless the source is another cluster or the topic another topic than before (D16)."""
+    def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:
+        """Is the source the cluster, and its topic the topic, that we know? If not the partition fails (D16).
+
+        Asked before the cut as well: what another cluster says is no reason to cut anything.
+        """
         source = self.sources.get(mp.assignment.mirror)
         topic = None if source is None else source.topics.get(mp.tp.topic)
         if source is None or topic is None:
+            mp.reason = "the source has not told of this topic yet"
             self.refresh_soon(now, mp.assignment.mirror)
-            return
+            return False
         remembered = self.source_cluster_id(mp.assignment.mirror)
         if remembered and source.cluster_id not in (None, remembered):
             self.fail(now, mp, f"the source is now cluster {source.cluster_id}, it was {remembered}")
         elif topic.topic_id != mp.topic_id:
             self.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
         else:
-            self.fetchers.assign(now, mp)
+            return True
+        return False
 
     def _read_state(self, now: Instant, mp: MirrorPartition) -> None:
         mp.busy = True
@@ -340,11 +347,17 @@ class MirrorComponent(BrokerComponent):
             assert configs is not None, f"mirror {mirror} is in the image"
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
             known = self.sources.get(mirror)
-            if known is None or known.servers != servers:
-                self.sources[mirror] = SourceCluster(
-                    self.broker, mirror, servers, configs.integer("request.timeout.ms"),
-                    partial(self._on_refreshed, mirror),
-                )
+            if known is not None and known.servers == servers:
+                continue
+            self.sources[mirror] = SourceCluster(
+                self.broker, mirror, servers, configs.integer("request.timeout.ms"),
+                partial(self._on_refreshed, mirror),
+            )
+            if known is not None:  # Nothing is known of the new servers; fetching goes on once they have answered.
+                for mp in self.partitions.values():
+                    if mp.assignment.mirror == mirror:
+                        self.fetchers.remove(mp)
+                self.refresh_soon(now, mirror)
 
     def refresh_soon(self, now: Instant, mirror: str) -> None:
         """Look at the source's metadata, at most twice a second."""

@@ -125,7 +125,8 @@ class Preparing:
             if not self._component.is_current(mp, MirrorState.PREPARING):
                 return
             mp.busy = False
-            if answered and source.leaders.get(mp.tp) == asked:
+            still = self._component.sources.get(mp.assignment.mirror) is source
+            if answered and still and source.leaders.get(mp.tp) == asked:
                 self._cut(later, mp, FROM_SCRATCH)
             else:
                 self._component.retry_later(later, mp, "the source's leader moved")
