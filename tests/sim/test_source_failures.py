@@ -1,0 +1,284 @@
+"""The source moves its leaders, dies, comes back, changes its identity, or serves garbage."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import KafkaError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import mirror_configs
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
+from kmirror.records.batch import iter_batches
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.mirror import Mirror
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import (
+    RESOURCE_MIRROR,
+    SMALL,
+    TOPIC,
+    TP,
+    Pair,
+    WrittenLogs,
+    alter,
+    assert_equal,
+    bump,
+    create_topic,
+    elect,
+    hold,
+    leader,
+    log_of,
+    mirrored,
+    pair,
+    partitions_of,
+    plain,
+    reason_of,
+    run_until,
+    settle,
+    state_of,
+    stopped,
+    third,
+    try_write,
+    values,
+    write,
+)
+
+LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
+OTHER = TopicPartition("other", 0)
+
+
+@pytest.mark.decision("D12")
+def test_mirroring_follows_the_source_leader() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    for turn in range(3):
+        victim = elect(p.a)
+        write(p.a, f"turn {turn}")
+        p.a.restart(victim)
+        settle(p.a)
+        write(p.a, f"turn {turn}, full ISR")
+    assert_equal(p.there)
+    assert [e.epoch for e in log_of(p.b).epochs.entries] == [e.epoch for e in log_of(p.a).epochs.entries]
+    assert p.cuts_of(p.b) == []
+
+
+@pytest.mark.decision("D14")
+def test_a_source_epoch_far_above_ours_is_waited_for_not_appended() -> None:
+    """`check_epochs` runs after every event: B never holds a batch whose epoch its own leader epoch does not reach."""
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    for epoch in (40, 41, 90):
+        bump(p.a, epoch)
+        write(p.a, f"in epoch {epoch}")
+        run_until(p, lambda: log_of(p.b).log_end_offset == log_of(p.a).log_end_offset, "B to have it")
+        assert leader(p.b).leader_epoch >= epoch
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D14")
+def test_a_source_epoch_is_not_appended_while_the_controller_cannot_bump() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    before = leader(p.b).leader_epoch
+    p.b.kill(100)
+    bump(p.a, before + 1)
+    write(p.a, "too new")
+    for broker_id in p.b.broker_ids:
+        log = p.b.broker(broker_id).replicas.partitions[TP].log
+        hold(p, 5, lambda log=log: log.log_end_offset == 2, "nothing above the local epoch is appended")  # type: ignore[misc]
+    p.b.restart(100)
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D12")
+def test_the_source_dies_and_comes_back() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    for node in (1, 2, 3, 100):
+        p.a.kill(node)
+    p.simulation.run_for(60)
+    assert state_of(p.b) == "MIRRORING", "a source that is away is no reason to give up"
+    assert try_write(p.b) is ErrorCode.READ_ONLY_TOPIC
+    for node in (1, 2, 3, 100):
+        p.a.restart(node)
+    settle(p.a)
+    write(p.a, "back again")
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D15")
+def test_failover_needs_nothing_of_a_dead_source() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    for node in (1, 2, 3, 100):
+        p.a.kill(node)
+    p.fail_over()
+    assert write(p.b, "on b") == 3
+
+
+@pytest.mark.decision("D12")
+def test_a_source_log_that_was_cut_below_ours_is_followed_down_and_up_again() -> None:
+    """An unclean election at the source while mirroring: within one epoch history the second phase follows it."""
+    p = pair(logs=WrittenLogs(LOGS), a_configs={"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
+    p.begin()
+    first = leader(p.a).broker_id
+    others = [b for b in p.a.broker_ids if b != first]
+    for other in others:
+        p.a.kill(other)
+    run_until(p, lambda: leader(p.a).isr == (first,), "the leader alone")
+    write(p.a, "seen by one replica")
+    run_until(p, lambda: log_of(p.b).log_end_offset == 3, "B to have it")
+    p.a.kill(first)
+    p.a.restart(others[0])
+    run_until(p, lambda: p.a.leader(TP) is not None, "an unclean leader")
+    write(p.a, "instead")
+    for node in (first, others[1]):
+        p.a.restart(node)
+    settle(p.a)
+    assert_equal(p.there)
+    assert p.cuts_of(p.b) == [(2, 3)]
+
+
+def corrupt(cluster: Cluster, tp: TopicPartition, offset: int) -> None:
+    """Flip a byte in the payload of the batch at `offset`, in the leader's store."""
+    log = log_of(cluster, tp)
+    store, base = log.store, log.segment_base_offsets[-1]
+    size = store.size(base)
+    data = bytearray(store.view(base, 0, size))
+    for batch in iter_batches(bytes(data)):
+        if batch.base_offset == offset:
+            data[batch.position + batch.size_in_bytes - 1] ^= 0xFF
+    store.truncate(base, 0)
+    store.append(base, bytes(data))
+
+
+@pytest.mark.decision("D21")
+def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_added_again() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0"), plain(1, 0, "r1")], "other": [plain(0, 0, "o")]}))
+    corrupt(p.a, TP, 1)
+    p.there.create()
+    p.there.add_topics([TOPIC, "other"])
+    p.there.wait_for_state("FAILED", [TP])
+    mirrored(p.there, ["other"])
+    assert "checksum" in reason_of(p.b).lower() or "crc" in reason_of(p.b).lower(), reason_of(p.b)
+    write(p.a, "goes on", tp=OTHER)
+    assert_equal(p.there, ["other"])
+    assert state_of(p.b) == "FAILED"
+    assert values(log_of(p.b)) in ([], [(0, "r0")]), "nothing of the bad batch"
+    assert try_write(p.b) is ErrorCode.READ_ONLY_TOPIC
+    corrupt(p.a, TP, 1)  # The same byte again: mended.
+    hold(p, 20, lambda: state_of(p.b) == "FAILED", "FAILED is left by an operator only")
+    elect_and_restart(p)
+    p.fail_over()
+    p.there.add_topics([TOPIC])
+    assert_equal(p.there, [TOPIC, "other"])
+
+
+def elect_and_restart(p: Pair) -> None:
+    """The next leader keeps FAILED."""
+    victim = elect(p.b)
+    run_until(p, lambda: state_of(p.b) == "FAILED", "FAILED under the next leader")
+    p.b.restart(victim)
+    settle(p.b)
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_of_the_same_name_and_another_id_fails_and_keeps_its_records() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    create_topic(p.b)
+    write(p.b, "ours")
+    p.there.create()
+    with pytest.raises(KafkaError, match="INCONSISTENT_TOPIC_ID"):
+        p.there.add_topics([TOPIC])
+    add_without_id(p)
+    p.there.wait_for_state("FAILED", [TP])
+    assert "id" in reason_of(p.b)
+    assert values(log_of(p.b)) == [(0, "ours")], "another topic's log is not cut"
+
+
+def add_without_id(p: Pair) -> None:
+    """Add the topic as a client does that knows no ids."""
+    request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
+    p.b.client.call(p.b.endpoints()[0], request, 0)
+
+
+@pytest.mark.decision("D16")
+@pytest.mark.parametrize("when", ["mirroring", "preparing"])
+def test_another_cluster_behind_the_same_servers_fails_every_partition(when: str) -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    c = third(p, "c", logs=WrittenLogs({TOPIC: [plain(0, 0, "c0"), plain(1, 3, "c1"), plain(2, 3, "c2")]}))
+    assert p.a.image.topics[TOPIC].topic_id == c.image.topics[TOPIC].topic_id
+    p.begin()
+    if when == "preparing":
+        p.fail_over()
+        write(p.b, "on b")
+    assert alter(p.b, "m", {"bootstrap.servers": c.bootstrap_servers}, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    if when == "preparing":
+        p.there.add_topics([TOPIC])
+    p.there.wait_for_state("FAILED", [TP])
+    assert c.cluster_id in reason_of(p.b) and p.a.cluster_id in reason_of(p.b)
+    assert values(log_of(p.b))[:2] == [(0, "r0"), (1, "r1")], "nothing of the other cluster, nothing cut"
+    configs = mirror_configs(p.b.image, "m")
+    assert configs is not None and configs.text("source.cluster.id") == p.a.cluster_id, "not overwritten"
+
+
+@pytest.mark.decision("D12")
+def test_bootstrap_servers_altered_live_to_other_brokers_of_the_same_cluster() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    servers = ",".join(str(p.a.endpoint(broker_id)) for broker_id in (3, 2))
+    assert alter(p.b, "m", {"bootstrap.servers": servers}, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    write(p.a, "after the change")
+    assert_equal(p.there)
+    assert p.cuts_of(p.b) == []
+
+
+@pytest.mark.decision("D12")
+def test_bootstrap_servers_that_are_gone_do_not_matter_once_the_brokers_are_known() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.there.create({"bootstrap.servers": f"nowhere:9092,{p.a.endpoint(1)}"})
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
+    victim = 1
+    p.a.kill(victim)
+    run_until(p, lambda: (found := p.a.leader(TP)) is not None and found.broker_id != victim, "another leader")
+    write(p.a, "without the bootstrap broker")
+    assert_equal_without(p, victim)
+
+
+def assert_equal_without(p: Pair, victim: int) -> None:
+    mirrored(p.there)
+    p.a.restart(victim)
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D11")
+@pytest.mark.decision("D1")
+def test_a_source_without_the_mirror_apis_is_mirrored_from_scratch() -> None:
+    p = pair(start=False)
+    old = Cluster(p.simulation, "old", logs=WrittenLogs(LOGS), configs=SMALL, mirror_version=0)
+    old.start()
+    p.b.start()
+    mirror = Mirror("m", source=old, destination=p.b)
+    mirror.create()
+    mirror.add_topics([TOPIC])
+    assert_equal(mirror)
+    mirror.remove_topics([TOPIC])
+    stopped(mirror)
+    assert any("no DescribeMirrors" in line for line in p.simulation.world.trace.lines)
+
+
+@pytest.mark.decision("D12")
+def test_retention_ahead_of_the_mirror_restarts_at_the_source_log_start() -> None:
+    logs = WrittenLogs({TOPIC: [plain(0, 0, *"abcde"), plain(5, 0, *"fghij"), plain(10, 0, "k")]})
+    p = pair(logs=logs)
+    p.begin()
+    p.simulation.cut(p.a, p.b)
+    for text in ("l", "m", "n"):
+        write(p.a, text)
+    for partition in p.a.replicas(TP).values():
+        partition.log.advance_log_start(13)
+    p.simulation.heal(p.a, p.b)
+    assert_equal(p.there)
+    assert log_of(p.b).log_start_offset == 13
+    assert values(log_of(p.b)) == [(13, "n")]
+    assert partitions_of(p.b, [TOPIC]) == [TP]
