@@ -1,0 +1,44 @@
+"""The same seed is the same run, whatever Python's hashing; another seed is another run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import json, sys
+from kmirror.net.log_dirs import read_sample
+from kmirror.sim.demo import Demo
+from tests.sim.stage import create_topic, elect, pair, write
+found = {}
+for seed in (1, 2):
+    p = pair(seed)
+    create_topic(p.a)
+    write(p.a, "r0")
+    p.begin()
+    elect(p.b)
+    p.fail_over()
+    found[str(seed)] = p.simulation.digest
+report = Demo(read_sample(), seed=3, faults=True).run()
+found["demo"] = report.digest
+found["report"] = report.as_json()
+json.dump(found, sys.stdout)
+"""
+
+
+def run(root: Path, hash_seed: str) -> dict[str, object]:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, cwd=root, capture_output=True, check=True, timeout=120
+    )
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def test_a_seed_names_a_run_under_any_hash_seed(root: Path) -> None:
+    first, second = run(root, "1"), run(root, "4242")
+    assert first == second
+    assert first["1"] != first["2"], "another seed is another run"

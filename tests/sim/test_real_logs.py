@@ -1,0 +1,126 @@
+"""The sample that Apache Kafka wrote, mirrored: gaps, log starts, codecs, epochs and transactions stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.net.log_dirs import read_sample
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.records.batch import iter_batches
+from tests.sim.stage import (
+    Pair,
+    assert_equal,
+    leader,
+    log_of,
+    pair,
+    stopped,
+    write,
+)
+
+SAMPLE = read_sample()
+TOPICS = sorted({tp.topic for tp in SAMPLE.partitions})
+
+
+def sample_pair(seed: int = 0) -> Pair:
+    p = pair(seed, logs=SAMPLE)
+    p.begin(TOPICS)
+    return p
+
+
+@pytest.mark.decision("D12")
+def test_the_sample_arrives_as_it_was_written() -> None:
+    p = sample_pair()
+    assert_equal(p.there, TOPICS)
+    for tp, files in SAMPLE.partitions.items():
+        written = [
+            batch.view.tobytes()
+            for base in sorted(files.segments)
+            for batch in iter_batches(files.segments[base])
+            if batch.last_offset >= files.log_start_offset
+        ]
+        log = log_of(p.b, tp)
+        stable = log_of(p.a, tp).last_stable_offset
+        expected = [data for data in written if int.from_bytes(data[:8], "big") < stable]
+        assert [batch.view.tobytes() for batch in log.batches()] == expected, f"{tp} as Kafka wrote it"
+        assert log.log_start_offset == files.log_start_offset
+        assert log.log_end_offset == stable
+
+
+@pytest.mark.decision("D12")
+def test_the_sample_has_what_makes_it_worth_mirroring() -> None:
+    gaps = starts = 0
+    codecs: dict[int, None] = {}
+    for files in SAMPLE.partitions.values():
+        starts += files.log_start_offset > 0
+        next_offset = None
+        for base in sorted(files.segments):
+            for batch in iter_batches(files.segments[base]):
+                codecs[batch.compression] = None
+                gaps += next_offset is not None and batch.base_offset != next_offset
+                next_offset = batch.last_offset + 1
+    assert gaps >= 10 and starts >= 3 and sorted(codecs) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.decision("D14")
+@pytest.mark.decision("D12")
+def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
+    """A consumer that saw an epoch above the leader epoch it can learn waits for ever."""
+    p = sample_pair()
+
+    def check() -> None:
+        endpoint = p.b.endpoints()[0]
+        reply = p.b.client.call(endpoint, MetadataRequest(topics=None), 12)
+        assert isinstance(reply, MetadataResponse)
+        known = {
+            TopicPartition(topic.name or "", row.partition_index): row.leader_epoch
+            for topic in reply.topics
+            for row in topic.partitions
+        }
+        for tp in SAMPLE.partitions:
+            epochs = consumer_epochs(p, tp)
+            assert all(epoch <= known[tp] for epoch in epochs), f"{tp}: {epochs} above {known[tp]}"
+
+    check()
+    victim = leader(p.b, TopicPartition("epochs", 0)).broker_id
+    p.b.kill(victim)
+    p.simulation.run_for(10)
+    p.b.restart(victim)
+    assert_equal(p.there, TOPICS)
+    check()
+    p.simulation.cut(p.a, p.b)
+    p.there.remove_topics(TOPICS)
+    stopped(p.there, TOPICS)
+    for tp in p.b.partitions(TOPICS):
+        write(p.b, "after", tp=tp)
+    check()
+
+
+def consumer_epochs(p: Pair, tp: TopicPartition) -> list[int]:
+    """Return the leader epochs of the batches that a consumer fetches from B."""
+    log = log_of(p.b, tp)
+    wanted = FetchPartition(partition=tp.partition, fetch_offset=log.log_start_offset, partition_max_bytes=1 << 20)
+    topic = FetchTopic(topic_id=p.b.image.topics[tp.topic].topic_id, partitions=[wanted])
+    request = FetchRequest(max_bytes=1 << 20, session_epoch=-1, topics=[topic])
+    reply = p.b.client.call(p.b.endpoint(leader(p.b, tp).broker_id), request, 17)
+    assert isinstance(reply, FetchResponse) and not reply.responses[0].partitions[0].error_code
+    return [batch.partition_leader_epoch for batch in iter_batches(reply.responses[0].partitions[0].records or b"")]
+
+
+@pytest.mark.decision("D10")
+def test_the_sample_fails_over_and_back_with_every_replica_equal() -> None:
+    p = sample_pair(4)
+    p.simulation.cut(p.a, p.b)
+    tps = p.a.partitions(TOPICS)
+    for tp in tps[::3]:
+        write(p.a, "lost", tp=tp)
+    p.there.remove_topics(TOPICS)
+    stopped(p.there, TOPICS)
+    for tp in tps[::2]:
+        write(p.b, "kept", tp=tp)
+    p.simulation.heal(p.a, p.b)
+    p.fail_back(TOPICS)
+    assert_equal(p.back, TOPICS)

@@ -1,0 +1,52 @@
+"""The main job under many seeds with faults; `KMIRROR_SEEDS=100` or `KMIRROR_SEEDS=100-200` widens the sweep."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kmirror.net.log_dirs import read_sample
+from kmirror.sim.demo import Demo
+from tests.sim.stage import TOPIC, WrittenLogs, marker, plain, transactional
+
+SEEDS_FILE = Path(__file__).with_name("seeds.txt")
+
+
+def past_failures() -> list[int]:
+    """Return the seeds that once failed."""
+    lines = SEEDS_FILE.read_text().splitlines()
+    return [int(line.split()[0]) for line in lines if line.strip() and not line.startswith("#")]
+
+
+def swept(default: int) -> list[int]:
+    """Return the seeds to try: the first `default`, or what KMIRROR_SEEDS names, and past failures."""
+    text = os.environ.get("KMIRROR_SEEDS", str(default))
+    first, _, last = text.rpartition("-")
+    return sorted({*range(int(first or 0), int(last)), *past_failures()})
+
+
+SMALL_LOGS = {
+    TOPIC: [plain(0, 0, "r0", "r1"), plain(2, 3, "r2")],
+    "ledger": [
+        transactional(0, 1, 5, "t0"), transactional(1, 1, 6, "t1"), marker(2, 1, 5, commit=True),
+        marker(3, 2, 6, commit=False), transactional(4, 2, 5, "open", sequence=1),
+    ],
+    "empty": [],
+}
+
+
+@pytest.mark.parametrize("seed", swept(20))
+def test_small_logs_with_faults(seed: int) -> None:
+    report = Demo(WrittenLogs(SMALL_LOGS), seed=seed, faults=True).run()
+    assert [row.tp.topic for row in report.failover] == ["empty", "ledger", TOPIC]
+    assert report.final.partitions == 3
+
+
+@pytest.mark.parametrize("seed", swept(4))
+def test_the_sample_with_faults(seed: int) -> None:
+    report = Demo(read_sample(), seed=seed, faults=True).run()
+    assert report.final.partitions == report.mirrored.partitions == len(report.failback)
+    for row in report.failback:
+        assert row.cut_offset <= row.lost_first_offset <= row.lost_end_offset
