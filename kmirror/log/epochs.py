@@ -117,6 +117,12 @@ class LeaderEpochCache:
         self._starts[0] = start_offset
         return True
 
+    def replace(self, entries: Iterable[tuple[int, int]]) -> None:
+        """Hold these entries, which ascend, instead of what is there."""
+        entries = list(entries)
+        self._epochs[:] = [epoch for epoch, _ in entries]
+        self._starts[:] = [start_offset for _, start_offset in entries]
+
     def clear(self) -> None:
         self._epochs.clear()
         self._starts.clear()

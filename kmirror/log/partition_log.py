@@ -481,6 +481,8 @@ class PartitionLog:
             self._drop_last_segment()
         self.segments[-1].truncate_to(offset, now_ms=self._now_ms)
         self.log_end_offset = offset
+        self.epochs.truncate_from_end(offset)
+        self._write_epochs()
         decided = self.producers.unreplicated
         self.producers = rebuild(
             self.store,
@@ -499,23 +501,22 @@ class PartitionLog:
 
         `log_start_offset` may lie above it when the first batch to come begins below the log start.
         """
-        self.epochs.clear()
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
         while self.segments:
             self._drop_last_segment()
         self._add_segment(offset)
         self.log_end_offset = offset
+        self.epochs.clear()
+        self._write_epochs()
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
 
     def _prepare_cut(self, end_offset: int, log_start_offset: int) -> None:
-        """Write down what a cut changes before it happens.
+        """Write down first what would be wrong of a log that is cut: offsets above its end, and snapshots.
 
-        Should the power fail in between, the epochs are read off the batches again. The other way round, an
-        entry of the epochs that are cut off would be believed of the records that come in their place.
+        The epochs come after the cut. Entries above the log end are dropped when a log is opened; but were
+        they gone while the batches are still there, those that are not read again would have the wrong epoch.
         """
-        self.epochs.truncate_from_end(end_offset)
-        self._write_epochs()
         self.log_start_offset = log_start_offset
         self.recovery_point = min(self.recovery_point, end_offset)
         self._write_offset(LOG_START_OFFSET, log_start_offset)

@@ -84,6 +84,7 @@ def load(
     for segment in loaded.segments[:-1]:
         segment.close()
     epochs.truncate_from_end(loaded.log_end_offset)
+    _find_early_epochs(loaded)
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
     _finish_producers(loaded, store, expired)
@@ -145,6 +146,27 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired) -> Corrupt
         reason = f"the segment ends after {len(view)} bytes, inside a batch"
         return _place(CorruptBatch(reason, position=scan.valid_bytes), segment)
     return None
+
+
+def _find_early_epochs(loaded: Loaded) -> None:
+    """Read off the batches the epochs below the cache's first entry, if that lies above the log start.
+
+    The log start is written down later than the epochs. After a power cut in between it is as it was, while
+    the epochs are those of a log that begins above; and if that start is no longer reached, there are none.
+    """
+    known = loaded.epochs.entries
+    first = known[0].start_offset if known else loaded.log_end_offset
+    if first <= loaded.log_start_offset:
+        return
+    found = LeaderEpochCache()
+    for segment in loaded.segments:
+        if segment.base_offset < first and segment.size:
+            for epoch, start_offset in scan_batches(segment.view(), segment, check_crc=False).epochs:
+                if epoch > found.latest_epoch() and start_offset < first:
+                    found.assign(epoch, start_offset)
+    for entry in known:
+        found.assign(*entry)
+    loaded.epochs.replace(found.entries)
 
 
 def _catch_up(loaded: Loaded, base_offset: int, expired: Expired) -> None:

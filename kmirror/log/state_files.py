@@ -3,6 +3,7 @@
     NNNNNNNNNNNNNNNNNNNN.snapshot   int16 version 1, uint32 CRC-32C of the rest, int32 count, rows of 46 bytes
     NNNNNNNNNNNNNNNNNNNN.txnindex   rows of 34 bytes: int16 version 0 and the four numbers of `AbortedTxn`
     partition.metadata              two lines of text: version, topic id
+    *-offset-checkpoint             text: version, count, lines of topic, partition, offset
 
 N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
 begins there. A snapshot keeps only the last batch of each producer, so after a restart only that one can
@@ -11,10 +12,11 @@ be told from a repetition.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from struct import Struct
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.ids import TopicPartition
 from kmirror.log.producers import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import NO_SEQUENCE
@@ -133,6 +135,28 @@ def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
             raise CorruptBatch(reason, position=position)
         rows.append(row)
     return rows
+
+
+def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
+    """The text of a checkpoint that a log folder's partitions share: version, count, a line for each."""
+    lines = [f"{tp.topic} {tp.partition} {offset}\n" for tp, offset in offsets.items()]
+    return f"0\n{len(lines)}\n{''.join(lines)}".encode()
+
+
+def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
+    """The offsets in such a checkpoint; raises CorruptBatch for what is none. An empty file has none."""
+    if not data:
+        return {}
+    try:
+        lines = data.decode("utf-8").splitlines()
+        version, count = int(lines[0]), int(lines[1])
+        rows = [line.split(" ") for line in lines[2:] if line.strip()]
+        offsets = {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
+    except (ValueError, IndexError):
+        raise CorruptBatch("an offset checkpoint is malformed") from None
+    if version != 0 or count != len(rows):
+        raise CorruptBatch(f"an offset checkpoint has version {version}, and {len(rows)} of {count} entries")
+    return offsets
 
 
 def encode_partition_metadata(topic_id: str) -> bytes:

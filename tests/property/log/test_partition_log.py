@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -13,8 +16,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.producer_files import snapshot_offsets
+from kmirror.log.store import PartitionStore
+from kmirror.net.file_store import FileStore, LogFolder
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import SEQUENCE_MAX, add_to_sequence
 from tests.property.log.model import Kind, Model, ModelBatch
@@ -34,7 +40,11 @@ class LogMachine(RuleBasedStateMachine):
 
     @initialize(segment_bytes=st.sampled_from([200, 400, 1 << 20]), interval=st.sampled_from([0, 150, 4096]))
     def start(self, segment_bytes: int, interval: int) -> None:
-        self.log = open_log(segment_bytes=segment_bytes, index_interval_bytes=interval)
+        self.log = open_log(self.reopened_store(None), segment_bytes=segment_bytes, index_interval_bytes=interval)
+
+    def reopened_store(self, store: PartitionStore | None) -> PartitionStore:
+        """The store after the process that had it is gone; None for the first one."""
+        return MemoryStore() if store is None else store
 
     # As leader
 
@@ -164,7 +174,7 @@ class LogMachine(RuleBasedStateMachine):
         ended_by_a_batch = not self.model.batches or self.model.end == self.model.batches[-1].last + 1
         self.log = PartitionLog.open(
             TP,
-            self.log.store,
+            self.reopened_store(self.log.store),
             self.log.config,
             now_ms=NOW_MS,
             repair=repair,
@@ -258,3 +268,23 @@ class LogMachine(RuleBasedStateMachine):
 
 def test_the_log_agrees_with_its_model() -> None:
     run_state_machine_as_test(LogMachine, settings=settings(stateful_step_count=40))
+
+
+class FileLogMachine(LogMachine):
+    """The same on disk; a log that is opened again finds nothing but the files."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+
+    def reopened_store(self, store: PartitionStore | None) -> PartitionStore:
+        if isinstance(store, FileStore):
+            store.close()
+        return LogFolder(Path(self.folder.name)).open(TP)
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+
+def test_the_log_agrees_with_its_model_on_disk() -> None:
+    run_state_machine_as_test(FileLogMachine, settings=settings(max_examples=10, stateful_step_count=30))

@@ -1,0 +1,175 @@
+"""Cut the power after every single effect on the disk: nothing that was flushed is lost, nothing is made up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.store import LOG_START_OFFSET, RECOVERY_POINT
+from tests.unit.log.partitions import NOW_MS, content, follow, idempotent, lead, marker, open_log, reset
+from tests.unit.log.power_cut import RecordingStore, after_power_cut
+
+Step = Callable[[PartitionLog], object]
+CONFIG = {"segment_bytes": 300, "index_interval_bytes": 0}
+
+
+def write(count: int, *, pid: int = 1, epoch: int = 0, txn: bool = False) -> Step:
+    """`count` batches of the producer, one append each, the last of them a marker if `txn`."""
+
+    def step(log: PartitionLog) -> None:
+        for _ in range(count):
+            known = log.producers.entries.get(pid)
+            sequence = known.last_sequence + 1 if known else 0
+            lead(log, idempotent(sequence, pid=pid, txn=txn), epoch=epoch)
+        if txn:
+            lead(log, marker(pid=pid, commit=False), epoch=epoch, coordinator=True)
+
+    return step
+
+
+def mirror(count: int, *, epoch: int) -> Step:
+    return lambda log: follow(
+        log,
+        *(idempotent(n, pid=9, offset=log.log_end_offset + 2 * n, epoch=epoch) for n in range(count)),
+    )
+
+
+def forget(log: PartitionLog) -> None:
+    lead(log, reset(), epoch=log.latest_epoch, coordinator=True)
+
+
+def flush(log: PartitionLog) -> None:
+    log.flush()
+
+
+def checkpoint(log: PartitionLog) -> None:
+    log.update_high_watermark(log.log_end_offset)
+    log.checkpoint()
+
+
+def close(log: PartitionLog) -> None:
+    log.close()
+
+
+def reopen(log: PartitionLog) -> PartitionLog:
+    log.close()
+    return open_log(log.store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
+
+
+def cut(offset: int) -> Step:
+    return lambda log: log.truncate_to(offset)
+
+
+def cut_all(offset: int) -> Step:
+    return lambda log: log.truncate_fully_and_start_at(offset)
+
+
+def lead_from(epoch: int) -> Step:
+    return lambda log: log.assign_epoch_start(epoch)
+
+
+SCENARIOS: dict[str, list[Step]] = {
+    "append, flush, roll": [write(3), flush, write(4), checkpoint, write(2), flush, write(1)],
+    "cut and write in an older epoch": [
+        *(lead_from(1), write(3, epoch=1), flush, lead_from(4), write(5, epoch=4), flush, checkpoint),
+        *(cut(3), mirror(6, epoch=1), flush, mirror(3, epoch=2)),
+    ],
+    "cut inside a rolled segment": [write(9), flush, checkpoint, cut(4), write(9, pid=2), flush, cut(1), write(4)],
+    "transactions and resets": [
+        *(write(2, txn=True), write(1, pid=2, txn=True), forget, flush, write(3, pid=3)),
+        *(checkpoint, cut(5), write(6, pid=4), flush),
+    ],
+    "everything cut": [write(8), checkpoint, flush, cut_all(40), mirror(5, epoch=3), flush, cut_all(0), write(5)],
+    "cut below the log start": [
+        *(write(6), checkpoint, lambda log: log.advance_log_start(4), checkpoint, flush),
+        *(cut(2), write(1, pid=2), flush, write(2, pid=2)),
+    ],
+    "cut and not written as far again": [write(9), flush, cut(3), write(2, pid=2), flush, write(1)],
+    "a leader that writes nothing": [write(2), lead_from(3), flush, lead_from(5), checkpoint, mirror(2, epoch=3)],
+    "closed": [write(7, txn=True), close],
+    "closed and opened again": [write(5, txn=True), reopen, write(4, pid=2, txn=True), reopen, cut(7), write(2), flush],
+    "old segments deleted": [
+        *(write(9), checkpoint, lambda log: log.advance_log_start(5), lambda log: log.delete_old_segments(NOW_MS)),
+        *(write(3), flush, checkpoint),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_power_cut_after_every_effect(name: str) -> None:
+    store = RecordingStore()
+    log = open_log(store, **CONFIG)
+    # After each step: how many effects there were, the log's batches, and those of them that were flushed.
+    history = [(len(store.effects), list[bytes](), list[bytes]())]
+    for step in SCENARIOS[name]:
+        changed = step(log)
+        log = changed if isinstance(changed, PartitionLog) else log
+        now = batches(log)
+        flushed = now if step in (flush, close, reopen) else kept(history[-1][2], now)
+        history.append((len(store.effects), now, flushed))
+    for (begun, before, safe_before), (ended, after, safe_after) in pairwise(history):
+        for count in range(begun, ended + 1):
+            # While a step is under way, what was safe before it and is still wanted after it must be there.
+            safe = safe_after if count == ended else kept(safe_before, after)
+            for left in after_power_cut(store.effects[:count]):
+                check(left, before, after, safe)
+    assert history[-1][0] > 15
+
+
+def batches(log: PartitionLog) -> list[bytes]:
+    """All batches in the store, those below the log start too."""
+    return [bytes(batch.view) for batch in log.batches(0)]
+
+
+def kept(some: list[bytes], others: list[bytes]) -> list[bytes]:
+    return [batch for batch in some if batch in others]
+
+
+def is_run_of(found: list[bytes], whole: list[bytes]) -> bool:
+    """Is `found` what is left of `whole` when batches go from its ends?"""
+    start = whole.index(found[0]) if found and found[0] in whole else 0
+    return whole[start : start + len(found)] == found
+
+
+def check(left: MemoryStore, before: list[bytes], after: list[bytes], safe: list[bytes]) -> None:
+    stored = left.read_file(RECOVERY_POINT)
+    for recovery_point in {0, int(stored or b"0")}:
+        log = open_log(left.fork(), repair=True, recovery_point=recovery_point, **CONFIG)
+        found = batches(log)
+        assert is_run_of(found, before) or is_run_of(found, after), "nothing that was never in the log"
+        assert kept(safe, found) == safe, "nothing that was flushed is lost"
+        check_epochs(log)
+        check_producers(log)
+        check_goes_on(log)
+
+
+def check_epochs(log: PartitionLog) -> None:
+    for batch in log.batches():
+        assert log.epochs.epoch_for_offset(batch.base_offset) == batch.partition_leader_epoch
+
+
+def check_producers(log: PartitionLog) -> None:
+    """The table, and the aborted transactions, are those that the log's batches alone give."""
+    bare = MemoryStore.from_files({base: bytes(log.store.view(base)) for base in log.store.segments()}, {})
+    bare.write_file(LOG_START_OFFSET, b"%d" % log.log_start_offset)
+    bare_log = open_log(bare, **CONFIG)
+    told, end = bare_log.producers, log.log_end_offset
+    assert log.aborted_transactions(log.log_start_offset, end) == bare_log.aborted_transactions(
+        log.log_start_offset, end
+    )
+    assert {p: repr(e) for p, e in log.producers.entries.items()} == {p: repr(e) for p, e in told.entries.items()}
+    assert log.producers.ongoing == told.ongoing
+
+
+def check_goes_on(log: PartitionLog) -> None:
+    end, epoch = log.log_end_offset, max([0, *(batch.partition_leader_epoch for batch in log.batches())])
+    follow(log, idempotent(0, pid=77, offset=end, epoch=epoch))
+    log.flush()
+    again = open_log(log.store, recovery_point=log.recovery_point, **CONFIG)
+    assert (again.log_end_offset, content(again)) == (end + 1, content(log))
+    assert again.producers.entries[77].last_timestamp == NOW_MS
+    check_epochs(again)

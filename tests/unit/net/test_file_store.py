@@ -1,0 +1,185 @@
+"""The file store does what the memory store does, and leaves Kafka's files behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, PartitionStore
+from kmirror.net.file_store import FileStore, LogFolder
+from kmirror.net.log_checkpoints import read_folder_facts
+from tests.unit.log.partitions import NOW_MS, content, follow, idempotent, marker
+
+TP = TopicPartition("a.topic-with_all", 3)
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> PartitionStore:
+    return MemoryStore() if request.param == "memory" else LogFolder(tmp_path).open(TP)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> FileStore:
+    return LogFolder(tmp_path).open(TP)
+
+
+def test_chunks_are_appended_in_order(store: PartitionStore) -> None:
+    store.create(5)
+    store.append(5, b"ab", memoryview(b"cd"), bytearray(b"e"))
+    store.append(5, b"f")
+    assert bytes(store.view(5)) == b"abcdef"
+    assert bytes(store.view(5, 1, 3)) == bytes(store.read(5, 1, 3)) == b"bc"
+    assert store.size(5) == 6
+    store.flush(5)
+
+
+def test_segments_come_and_go(store: PartitionStore) -> None:
+    for base_offset in (7, 0, 30):
+        store.create(base_offset)
+        store.append(base_offset, b"%d" % base_offset)
+    store.append(0, b"!")
+    store.delete(7)
+    assert store.segments() == [0, 30]
+    assert [bytes(store.view(base)) for base in store.segments()] == [b"0!", b"30"]
+    store.create(7)
+    assert store.size(7) == 0
+
+
+@pytest.mark.parametrize("size", [100, 1 << 18], ids=["small", "mapped"])
+def test_what_was_read_survives_cuts_growth_and_deletion(store: PartitionStore, size: int) -> None:
+    store.create(0)
+    store.append(0, b"x" * size)
+    read, view = store.read(0, 0, size), store.view(0)
+    store.truncate(0, 10)
+    store.append(0, b"y" * size)
+    assert bytes(read) == b"x" * size
+    assert bytes(store.view(0)) == b"x" * 10 + b"y" * size
+    assert len(view) == size and view[0] == ord("x")
+    store.delete(0)
+    assert bytes(read) == b"x" * size
+
+
+def test_a_view_of_pages_that_are_cut_off_can_still_be_read(files: FileStore) -> None:
+    size = 1 << 20
+    files.create(0)
+    files.append(0, b"x" * size)
+    old = files.view(0)
+    files.append(0, b"z")
+    newer = files.view(0)  # A longer map; the one under `old` lingers.
+    files.truncate(0, 0)
+    assert bytes(old) == b"x" * size and bytes(newer) == b"x" * size + b"z"
+    assert not list(files.path.glob("*.tmp"))
+    files.append(0, b"abc")
+    assert bytes(files.view(0)) == b"abc"
+
+
+def test_many_segments_are_read_with_few_maps_and_one_open_file(files: FileStore) -> None:
+    size = 1 << 17
+    for base in range(20):
+        files.create(base)
+        files.append(base, bytes([base]) * size)
+    views = [files.view(base) for base in range(20)]
+    assert [view[size - 1] for view in views] == list(range(20))
+    del views
+    files.close()
+    assert files.view(3)[0] == 3
+
+
+def test_named_files(store: PartitionStore) -> None:
+    assert store.read_file("a") is None
+    for name, data in (("b", b"1"), ("a", b"2"), ("a", b"3"), (HIGH_WATERMARK, b"12")):
+        store.write_file(name, data)
+    assert list(store.files()) == ["a", "b", HIGH_WATERMARK]
+    assert (store.read_file("a"), store.read_file(HIGH_WATERMARK)) == (b"3", b"12")
+    for name in ("a", "a", HIGH_WATERMARK, HIGH_WATERMARK):
+        store.delete_file(name)
+    assert list(store.files()) == ["b"]
+    assert store.read_file(HIGH_WATERMARK) is None
+
+
+def fill(folder: LogFolder, tp: TopicPartition, count: int = 12) -> PartitionLog:
+    log = PartitionLog.open(tp, folder.open(tp), LogConfig(segment_bytes=400), now_ms=NOW_MS)
+    for number in range(count):
+        follow(log, idempotent(number, txn=True, offset=2 * number, epoch=number // 4))
+        follow(log, marker(commit=number % 3 > 0, offset=2 * number + 1, epoch=number // 4))
+    log.update_high_watermark(2 * count)
+    return log
+
+
+def test_a_closed_log_is_opened_by_its_files_alone(tmp_path: Path) -> None:
+    log = fill(LogFolder(tmp_path), TP)
+    log.advance_log_start(13)
+    log.close()
+    for point in (0, CLEAN_SHUTDOWN):
+        folder = LogFolder(tmp_path)
+        again = PartitionLog.open(TP, folder.open(TP), log.config, now_ms=NOW_MS, recovery_point=point)
+        assert repr(again) == repr(log)
+        assert content(again) == content(log)
+        assert again.epochs.entries == log.epochs.entries
+        assert repr(again.producers.entries) == repr(log.producers.entries)
+        assert again.aborted_transactions(14, 24) == log.aborted_transactions(14, 24)
+        assert again.segment_base_offsets == log.segment_base_offsets
+
+
+def test_the_folder_has_kafkas_files(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path)
+    log = fill(folder, TP)
+    fill(folder, TopicPartition("b", 0)).close()
+    log.advance_log_start(13)
+    log.close()
+    names = {path.name for path in (tmp_path / str(TP)).iterdir()}
+    bases = [f"{base:020d}" for base in log.segment_base_offsets]
+    assert {f"{base}{suffix}" for base in bases for suffix in (".log", ".index", ".timeindex")} < names
+    assert {"00000000000000000024.snapshot", "leader-epoch-checkpoint"} < names
+    facts = read_folder_facts(tmp_path)
+    assert facts.high_watermarks == {TP: 24, TopicPartition("b", 0): 24}
+    assert facts.log_start_offsets == {TP: 13}, "only logs that start above their first segment have a line"
+    assert facts.recovery_points == {TP: 24, TopicPartition("b", 0): 24}
+    assert (tmp_path / str(TP) / "leader-epoch-checkpoint").read_text() == "0\n2\n1 13\n2 16\n"
+
+
+def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path)
+    for name in ("b", "a"):
+        fill(folder, TopicPartition(name, 0)).close()
+    (tmp_path / "c-0.0123-delete").mkdir()
+    (tmp_path / "meta.properties").write_text("")
+    assert LogFolder(tmp_path).partitions() == [("a", 0), ("b", 0)]
+    folder.delete(TopicPartition("a", 0))
+    folder.delete(TopicPartition("a", 0))
+    assert LogFolder(tmp_path).partitions() == [("b", 0)]
+    assert list(read_folder_facts(tmp_path).high_watermarks) == [("b", 0)]
+
+
+def test_a_batch_of_checkpoints_writes_each_file_once(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path)
+    stores = [folder.open(TopicPartition("t", number)) for number in range(5)]
+    path = tmp_path / "replication-offset-checkpoint"
+    with folder.batch():
+        for number, store in enumerate(stores):
+            store.write_file(HIGH_WATERMARK, b"%d" % number)
+        assert not path.exists()
+    assert path.read_text() == "0\n5\n" + "".join(f"t {number} {number}\n" for number in range(5))
+
+
+def test_a_checkpoint_that_is_none_is_refused(tmp_path: Path) -> None:
+    for text in ("0\n1\n", "1\n0\n", "0\n1\na b\n", "x"):
+        (tmp_path / "recovery-point-offset-checkpoint").write_text(text)
+        with pytest.raises(CorruptBatch, match="checkpoint"):
+            LogFolder(tmp_path)
+    (tmp_path / "recovery-point-offset-checkpoint").write_text("")
+    assert LogFolder(tmp_path).open(TP).read_file(RECOVERY_POINT) is None
+
+
+def test_a_log_start_at_the_first_segment_has_no_line(files: FileStore) -> None:
+    files.create(10)
+    files.write_file(LOG_START_OFFSET, b"15")
+    assert files.read_file(LOG_START_OFFSET) == b"15"
+    files.write_file(LOG_START_OFFSET, b"10")
+    assert files.read_file(LOG_START_OFFSET) is None
