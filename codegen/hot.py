@@ -115,7 +115,6 @@ class _Maker:
         self.loaders: dict[str, str] = {}
         self.version = 0
         self.out = Emitter()
-        self.depth = 0
 
     def head(self, body: str) -> str:
         out = Emitter()
@@ -138,6 +137,8 @@ class _Maker:
         if "Uuid" in body:
             out.line("from kmirror.protocol.uuid import Uuid")
         out.lines("", "new = object.__new__")
+        if "uvarint(" in body:
+            out.line("uvarint = wire.uvarint")
         if "new_uuid(" in body:
             out.line("new_uuid = bytes.__new__")
         for letters, name in sorted(self.layouts.items(), key=lambda item: item[1]):
@@ -157,8 +158,8 @@ class _Maker:
     def function(self, kind: str, version: int) -> str:
         self.version = version
         self.out = Emitter()
-        self.depth = 0
         self.declared: set[str] = set()
+        self.queue: list[str] = []
         name = self.message.name
         if kind == "read":
             with self.out.block(
@@ -170,7 +171,8 @@ class _Maker:
                 self.read_struct(self.message.root, "self")
                 self.out.line("return self, pos")
         else:
-            with self.out.block(f"def FUNCTION_NAME(self: {name}, put: wire.Put, version: int) -> None:"):
+            with self.out.block(f"def FUNCTION_NAME(self: {name}, chunks: list[wire.Chunk], version: int) -> None:"):
+                self.out.line("put = chunks.append")
                 self.write_struct(self.message.root, "self")
         return self.out.text
 
@@ -450,7 +452,6 @@ class _Maker:
         fields = list(inner.ordinary(self.version))
         letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
         width = sum(f.type.width for f in fields)
-        self.depth += 1
         item = snake_case(inner.name)
         items = f"{item}_items"
         out.line(f"end = pos + {width + 1} * n")
@@ -463,7 +464,6 @@ class _Maker:
                 out.line(f"{item}._tagged = 0")
                 self.read_defaults(inner, item)
             out.line("pos = end")
-        self.depth -= 1
         with out.block("else:"):
             self.read_each(inner, target)
 
@@ -491,7 +491,7 @@ class _Maker:
         lengths = [f"length_{f.attribute}" for f in inner.ordinary(self.version) if f.type.is_array]
         spots: list[tuple[str, str]] = []
         at, gap = "pos", 0
-        out.line("end = 0")
+        out.line("rows = None")
         out.line("try:")
         out.indent()
         for piece in inner.ordinary(self.version):
@@ -507,19 +507,20 @@ class _Maker:
         out.line(f"last = {at} + {gap}" if gap >= 0 else f"last = {at} - {-gap}")
         out.line("stride = last + 1 - pos")
         out.line("end = pos + stride * n")
+        known = f"{shape}_rows(({', '.join(lengths)}))"
+        self.shapes[f"{shape}_rows"] = f"{shape}.known_rows.get"
+        out.line(f"rows = {known} or {shape}.rows({', '.join(lengths)})")
         out.dedent()
         with out.block("except IndexError:"):
             out.line("pass  # A length of two bytes, taken for one, may point anywhere.")
         with out.block("if ("):
-            out.line("0 < end <= size")
+            out.line("rows is not None")
+            out.line("and end <= size")
             for spot, length in spots:
-                out.line(f"and 0 < {length} < 128")
                 out.line(f"and buf[{spot}:end:stride].count({length}) == n")
             out.line("and buf[last:end:stride].count(0) == n")
         out.line("):")
         out.indent()
-        known = f"{shape}.known_rows.get(({', '.join(lengths)}))"
-        out.line(f"rows = {known} or {shape}.rows({', '.join(lengths)})")
         owner, _, attribute = target.rpartition(".")
         loader = f"load_{shape}"
         with out.block("if lazy:"):
@@ -527,7 +528,7 @@ class _Maker:
             out.line(f"{owner}.{attribute} = ({loader}, buf, pos, end, n, rows)  # type: ignore[assignment]")
             out.line(f"{owner}.__class__ = {self.late(struct, attribute)}")
         with out.block("else:"):
-            out.line(f"{target} = {loader}(buf, pos, end, n, rows)")
+            self.load(inner, target, snake_case(inner.name))
         out.line("pos = end")
         out.dedent()
         with out.block("else:"):
@@ -554,22 +555,37 @@ class _Maker:
         assert known == f"wire.Shape({pieces})", "one shape for all versions on the list"
         return name
 
+    def load(self, inner: StructSpec, target: str, item: str) -> None:
+        """Lines that read an array whose elements all have the layout that `rows` knows."""
+        self.out.line("cut, pick = rows")
+        self.out.line(f"{target} = list(map(new, repeat({inner.name}, n)))")
+        fields = list(inner.ordinary(self.version))
+        with self.loop_into(inner.name, item, fields, target, "map(pick, cut(buf[pos:end]))"):
+            self.out.line(f"{item}._tagged = 0")
+            self.read_defaults(inner, item)
+
     def loader_text(self, loader: str, inner: StructSpec) -> str:
         outer, self.out = self.out, Emitter()
         declared, self.declared = self.declared, set()
-        fields = list(inner.ordinary(self.version))
         with self.out.block(f"def {loader}(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[{inner.name}]:"):
-            self.out.line("cut, pick = rows")
-            self.out.line(f"items = list(map(new, repeat({inner.name}, n)))")
-            with self.loop_into(inner.name, "item", fields, "items", "map(pick, cut(buf[pos:end]))"):
-                self.out.line("item._tagged = 0")
-                self.read_defaults(inner, "item")
+            self.load(inner, "items", "item")
             self.out.line("return items")
         text, self.out = self.out.text, outer
         self.declared = declared
         return text
 
     # -- writing ----------------------------------------------------------
+
+    def put(self, *values: str) -> None:
+        """Values to be handed over at the next `hand_over`, all at once."""
+        self.queue += values
+
+    def hand_over(self) -> None:
+        if len(self.queue) == 1:
+            self.out.line(f"put({self.queue[0]})")
+        elif self.queue:
+            self.out.call("chunks += (", self.queue)
+        self.queue = []
 
     def write_struct(self, struct: StructSpec, var: str) -> None:
         """The struct in straight lines, unless something in it is out of the ordinary."""
@@ -581,22 +597,25 @@ class _Maker:
             out.line(f"{var}._write(put, version)")
             out.line("return" if var == "self" else "continue")
         pending: list[Piece] = []
-        for field in struct.ordinary(self.version):
+        fields = list(struct.ordinary(self.version))
+        end = ['b"\\0"'] if self.flexible else []
+        for field in fields:
             source = f"{var}.{field.attribute}"
             base = field.type.base
             if base in LETTERS and not field.type.is_array:
                 pending.append(Piece(LETTERS[base], source))
                 continue
             self.flush_write(pending)
+            if field is fields[-1] and base in ("bytes", "records") and not field.type.is_array:
+                self.write_bytes(field, source, end)
+                return
             self.write_variable(field, source)
-        if self.flexible:
-            if pending:
-                pending.append(Piece("B", "0"))
-                self.flush_write(pending)
-            else:
-                out.line('put(b"\\0")')
-        else:
-            self.flush_write(pending)
+        if self.flexible and pending:
+            pending.append(Piece("B", "0"))
+            end = []
+        self.flush_write(pending)
+        self.put(*end)
+        self.hand_over()
 
     def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
         """Tests for tags, and for set fields that the version lacks."""
@@ -616,75 +635,89 @@ class _Maker:
     def flush_write(self, pending: list[Piece]) -> None:
         if pending:
             name = self.layout("".join(p.letter for p in pending))
-            self.out.call(f"put(pack_{name}(", [p.name for p in pending], "))")
+            self.put(f"pack_{name}({', '.join(p.name for p in pending)})")
             pending.clear()
 
     def write_variable(self, field: FieldSpec, source: str) -> None:
-        out, base = self.out, field.type.base
+        base = field.type.base
         nullable = "nullable_" if self.version in field.nullable else ""
         compact = "compact_" if self.flexible and field.flexible is None else ""
         if field.type.is_array:
             self.write_array(field, source, f"{compact}{nullable}count")
         elif field.type.is_struct:
-            if nullable:
-                with out.block(f"if {source} is None:"):
-                    out.line('put(b"\\xff")')
-                with out.block("else:"):
-                    out.line('put(b"\\x01")')
-                    out.line(f"{source}._write(put, version)")
-            else:
-                out.line(f"{source}._write(put, version)")
+            self.hand_over()
+            self.write_nested(source, bool(nullable))
         elif base == "uuid":
-            out.line(f"put(wire.uuid({source}))")
+            self.put(f"wire.uuid({source})")
         elif base == "string":
-            out.line(f"put(wire.{compact}{nullable}string({source}))")
-        elif compact:
-            with out.block(f"if {source} is None:"):
-                out.line('put(b"\\0")' if nullable else "raise wire.Unwritable")
-            with out.block("else:"):
-                out.line(f"put(wire.uvarint(len({source}) + 1))")
-                out.line(f"put({source})")
+            self.put(f"wire.{compact}{nullable}string({source})")
         else:
-            out.line(f"wire.put_{compact}{nullable}bytes(put, {source})")
+            self.write_bytes(field, source, [])
+
+    def write_nested(self, source: str, nullable: bool) -> None:
+        if not nullable:
+            self.out.line(f"{source}._write(put, version)")
+            return
+        with self.out.block(f"if {source} is None:"):
+            self.out.line('put(b"\\xff")')
+        with self.out.block("else:"):
+            self.out.line('put(b"\\x01")')
+            self.out.line(f"{source}._write(put, version)")
+
+    def write_bytes(self, field: FieldSpec, source: str, end: list[str]) -> None:
+        """A length and the bytes as they are; `end` follows."""
+        length = f"uvarint(len({source}) + 1)" if self.flexible else f"wire.pack_int32(len({source}))"
+        null = 'b"\\0"' if self.flexible else 'b"\\xff\\xff\\xff\\xff"'
+        before = self.queue
+        with self.out.block(f"if {source} is not None:"):
+            self.queue = [*before, length, source, *end]
+            self.hand_over()
+        with self.out.block("else:"):
+            if self.version in field.nullable:
+                self.queue = [*before, null, *end]
+                self.hand_over()
+            else:
+                self.out.line("raise wire.Unwritable")
+        self.queue = []
 
     def write_array(self, field: FieldSpec, source: str, counter: str) -> None:
         out = self.out
-        items = source
         if self.version in field.nullable and self.flexible:
+            self.hand_over()
             with out.block(f"if {source} is None:"):
                 out.line('put(b"\\0")')
             with out.block("else:"):
-                self.write_items(field, source, items)
+                self.write_items(field, source, source)
             return
+        items = source
         if self.version in field.nullable:
-            out.line(f"put(wire.{counter}({source}))")
+            self.put(f"wire.{counter}({source})")
             items = f"{source} or ()"
         self.write_items(field, source, items)
 
     def write_items(self, field: FieldSpec, source: str, items: str) -> None:
         out, base = self.out, field.type.base
         if items == source:
-            out.line(f"put(wire.uvarint(len({source}) + 1))" if self.flexible else f"put(wire.count({source}))")
+            self.put(f"uvarint(len({source}) + 1)" if self.flexible else f"wire.count({source})")
         if base in LETTERS:
-            out.line(f'put(wire.numbers({items}, "{LETTERS[base]}"))')
+            self.put(f'wire.numbers({items}, "{LETTERS[base]}")')
+            self.hand_over()
             return
+        self.hand_over()
         inner = self.message.struct(base) if field.type.is_struct else None
         if inner and shape_of(self.message, inner, self.version) == "flat" and self.is_plain(inner):
             self.write_flat(inner, items)
             return
-        self.depth += 1
         item = snake_case(base)
         with out.block(f"for {item} in {items}:"):
-            if field.type.is_struct:
-                self.write_struct(self.message.struct(base), item)
+            if inner:
+                self.write_struct(inner, item)
             elif base == "uuid":
                 out.line(f"put(wire.uuid({item}))")
             else:
                 word = "compact_" if self.flexible else ""
-                out.line(
-                    f"put(wire.{word}string({item}))" if base == "string" else f"wire.put_{word}bytes(put, {item})"
-                )
-        self.depth -= 1
+                call = f"put(wire.{word}string({item}))"
+                out.line(call if base == "string" else f"wire.put_{word}bytes(put, {item})")
 
     def write_flat(self, struct: StructSpec, items: str) -> None:
         """One `struct` call for each element, all in one list.

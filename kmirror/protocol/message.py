@@ -252,7 +252,7 @@ class Message(Struct):
     HAS_RECORDS: ClassVar[bool] = False
     # Straight-line code by version, for the few messages that have it.
     READERS: ClassVar[dict[int, Callable[[Any, int, int, bool], tuple[Any, int]]]] = {}
-    WRITERS: ClassVar[dict[int, Callable[[Any, Put, int], None]]] = {}
+    WRITERS: ClassVar[dict[int, Callable[[Any, list[Chunk], int], None]]] = {}
 
     def encode_chunks(self, version: int) -> list[Chunk]:
         """The message as buffers to be sent one after the other; `records` are among them uncopied."""
@@ -264,7 +264,7 @@ class Message(Struct):
             if write is None:
                 self._write(chunks.append, version)
             else:
-                write(self, chunks.append, version)
+                write(self, chunks, version)
         except WRITE_ERRORS:
             pass
         else:
@@ -275,6 +275,15 @@ class Message(Struct):
 
     def encode(self, version: int) -> bytes:
         """The message in the form of `version`; LocalProtocolError if that cannot carry it."""
+        write = self.WRITERS.get(version)
+        if write is not None:
+            # The same as `encode_chunks` does, without one more call.
+            chunks: list[Chunk] = []
+            try:
+                write(self, chunks, version)
+                return b"".join(chunks)
+            except WRITE_ERRORS:
+                pass
         return b"".join(self.encode_chunks(version))
 
     @classmethod

@@ -114,8 +114,13 @@ class Shape:
         self.known_rows: dict[tuple[int, ...], Rows] = {}
         self.known_packs: dict[tuple[int, ...], Callable[..., bytes]] = {}
 
-    def rows(self, *lengths: int) -> Rows:
-        """What cuts a buffer into rows, and what makes an array of a row one tuple; `lengths` are plus one."""
+    def rows(self, *lengths: int) -> Rows | None:
+        """What cuts a buffer into rows, and what makes an array of a row one tuple; `lengths` are plus one.
+
+        None if a length is null or takes more than one byte.
+        """
+        if not 0 < min(lengths) <= max(lengths) < 128:
+            return None
         if len(self.known_rows) >= self.KEPT_MAX:
             self.known_rows.clear()
         formats, at = ">", 0

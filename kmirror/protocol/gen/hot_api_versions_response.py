@@ -16,6 +16,7 @@ from kmirror.protocol.gen.api_versions_response import (
 )
 
 new = object.__new__
+uvarint = wire.uvarint
 pack_h = wire.fused("h")[1]
 unpack_hB = wire.fused("hB")[0]
 unpack_hhhB, pack_hhhB = wire.fused("hhhB")
@@ -73,12 +74,12 @@ def read_3(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ApiVersionsRes
     return self, pos
 
 
-def write_3(self: ApiVersionsResponse, put: wire.Put, version: int) -> None:
+def write_3(self: ApiVersionsResponse, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(pack_h(self.error_code))
-    put(wire.uvarint(len(self.api_keys) + 1))
+    chunks += (pack_h(self.error_code), uvarint(len(self.api_keys) + 1))
     try:
         rows = [
             pack_hhhB(item.api_key, item.min_version, item.max_version, item._tagged)

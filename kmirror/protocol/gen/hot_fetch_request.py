@@ -19,6 +19,7 @@ from kmirror.protocol.gen.fetch_request import (
 from kmirror.protocol.uuid import Uuid
 
 new = object.__new__
+uvarint = wire.uvarint
 new_uuid = bytes.__new__
 pack_iiibii = wire.fused("iiibii")[1]
 unpack_iiibiiB = wire.fused("iiibiiB")[0]
@@ -161,26 +162,20 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
     return self, pos
 
 
-def write_13(self: FetchRequest, put: wire.Put, version: int) -> None:
+def write_13(self: FetchRequest, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(pack_iiiibii(
-        self.replica_id,
-        self.max_wait_ms,
-        self.min_bytes,
-        self.max_bytes,
-        self.isolation_level,
-        self.session_id,
-        self.session_epoch,
-    ))
-    put(wire.uvarint(len(self.topics) + 1))
+    chunks += (
+        pack_iiiibii(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level, self.session_id, self.session_epoch),
+        uvarint(len(self.topics) + 1),
+    )
     for fetch_topic in self.topics:
         if fetch_topic._tagged:
             fetch_topic._write(put, version)
             continue
-        put(wire.uuid(fetch_topic.topic_id))
-        put(wire.uvarint(len(fetch_topic.partitions) + 1))
+        chunks += (wire.uuid(fetch_topic.topic_id), uvarint(len(fetch_topic.partitions) + 1))
         try:
             rows = [
                 pack_iiqiqiB(
@@ -199,17 +194,18 @@ def write_13(self: FetchRequest, put: wire.Put, version: int) -> None:
             for fetch_partition in fetch_topic.partitions:
                 fetch_partition._write(put, version)
         put(b"\0")
-    put(wire.uvarint(len(self.forgotten_topics_data) + 1))
+    put(uvarint(len(self.forgotten_topics_data) + 1))
     for forgotten_topic in self.forgotten_topics_data:
         if forgotten_topic._tagged:
             forgotten_topic._write(put, version)
             continue
-        put(wire.uuid(forgotten_topic.topic_id))
-        put(wire.uvarint(len(forgotten_topic.partitions) + 1))
-        put(wire.numbers(forgotten_topic.partitions, "i"))
+        chunks += (
+            wire.uuid(forgotten_topic.topic_id),
+            uvarint(len(forgotten_topic.partitions) + 1),
+            wire.numbers(forgotten_topic.partitions, "i"),
+        )
         put(b"\0")
-    put(wire.compact_string(self.rack_id))
-    put(b"\0")
+    chunks += (wire.compact_string(self.rack_id), b"\0")
 
 
 def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest, int]:
@@ -344,25 +340,20 @@ def read_15(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchRequest,
     return self, pos
 
 
-def write_15(self: FetchRequest, put: wire.Put, version: int) -> None:
+def write_15(self: FetchRequest, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged or self.replica_id != -1:
         self._write(put, version)
         return
-    put(pack_iiibii(
-        self.max_wait_ms,
-        self.min_bytes,
-        self.max_bytes,
-        self.isolation_level,
-        self.session_id,
-        self.session_epoch,
-    ))
-    put(wire.uvarint(len(self.topics) + 1))
+    chunks += (
+        pack_iiibii(self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level, self.session_id, self.session_epoch),
+        uvarint(len(self.topics) + 1),
+    )
     for fetch_topic in self.topics:
         if fetch_topic._tagged:
             fetch_topic._write(put, version)
             continue
-        put(wire.uuid(fetch_topic.topic_id))
-        put(wire.uvarint(len(fetch_topic.partitions) + 1))
+        chunks += (wire.uuid(fetch_topic.topic_id), uvarint(len(fetch_topic.partitions) + 1))
         try:
             rows = [
                 pack_iiqiqiB(
@@ -381,17 +372,18 @@ def write_15(self: FetchRequest, put: wire.Put, version: int) -> None:
             for fetch_partition in fetch_topic.partitions:
                 fetch_partition._write(put, version)
         put(b"\0")
-    put(wire.uvarint(len(self.forgotten_topics_data) + 1))
+    put(uvarint(len(self.forgotten_topics_data) + 1))
     for forgotten_topic in self.forgotten_topics_data:
         if forgotten_topic._tagged:
             forgotten_topic._write(put, version)
             continue
-        put(wire.uuid(forgotten_topic.topic_id))
-        put(wire.uvarint(len(forgotten_topic.partitions) + 1))
-        put(wire.numbers(forgotten_topic.partitions, "i"))
+        chunks += (
+            wire.uuid(forgotten_topic.topic_id),
+            uvarint(len(forgotten_topic.partitions) + 1),
+            wire.numbers(forgotten_topic.partitions, "i"),
+        )
         put(b"\0")
-    put(wire.compact_string(self.rack_id))
-    put(b"\0")
+    chunks += (wire.compact_string(self.rack_id), b"\0")
 
 
 FetchRequest.READERS = {

@@ -19,6 +19,7 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.protocol.uuid import Uuid
 
 new = object.__new__
+uvarint = wire.uvarint
 new_uuid = bytes.__new__
 pack_i = wire.fused("i")[1]
 unpack_iB = wire.fused("iB")[0]
@@ -128,33 +129,32 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[FetchResponse
     return self, pos
 
 
-def write_13(self: FetchResponse, put: wire.Put, version: int) -> None:
+def write_13(self: FetchResponse, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
-    put(wire.uvarint(len(self.responses) + 1))
+    chunks += (
+        pack_ihi(self.throttle_time_ms, self.error_code, self.session_id),
+        uvarint(len(self.responses) + 1),
+    )
     for fetchable_topic_response in self.responses:
         if fetchable_topic_response._tagged:
             fetchable_topic_response._write(put, version)
             continue
-        put(wire.uuid(fetchable_topic_response.topic_id))
-        put(wire.uvarint(len(fetchable_topic_response.partitions) + 1))
+        chunks += (
+            wire.uuid(fetchable_topic_response.topic_id),
+            uvarint(len(fetchable_topic_response.partitions) + 1),
+        )
         for partition_data in fetchable_topic_response.partitions:
             if partition_data._tagged:
                 partition_data._write(put, version)
                 continue
-            put(pack_ihqqq(
-                partition_data.partition_index,
-                partition_data.error_code,
-                partition_data.high_watermark,
-                partition_data.last_stable_offset,
-                partition_data.log_start_offset,
-            ))
+            put(pack_ihqqq(partition_data.partition_index, partition_data.error_code, partition_data.high_watermark, partition_data.last_stable_offset, partition_data.log_start_offset))
             if partition_data.aborted_transactions is None:
                 put(b"\0")
             else:
-                put(wire.uvarint(len(partition_data.aborted_transactions) + 1))
+                put(uvarint(len(partition_data.aborted_transactions) + 1))
                 try:
                     rows = [
                         pack_qqB(item.producer_id, item.first_offset, item._tagged)
@@ -164,13 +164,15 @@ def write_13(self: FetchResponse, put: wire.Put, version: int) -> None:
                 except wire.PACK_ERRORS:
                     for aborted_transaction in partition_data.aborted_transactions:
                         aborted_transaction._write(put, version)
-            put(pack_i(partition_data.preferred_read_replica))
-            if partition_data.records is None:
-                put(b"\0")
+            if partition_data.records is not None:
+                chunks += (
+                    pack_i(partition_data.preferred_read_replica),
+                    uvarint(len(partition_data.records) + 1),
+                    partition_data.records,
+                    b"\0",
+                )
             else:
-                put(wire.uvarint(len(partition_data.records) + 1))
-                put(partition_data.records)
-            put(b"\0")
+                chunks += (pack_i(partition_data.preferred_read_replica), b"\0", b"\0")
         put(b"\0")
     put(b"\0")
 

@@ -20,6 +20,7 @@ from kmirror.protocol.message import Late
 from kmirror.protocol.uuid import Uuid
 
 new = object.__new__
+uvarint = wire.uvarint
 new_uuid = bytes.__new__
 pack_h = wire.fused("h")[1]
 unpack_hB, pack_hB = wire.fused("hB")
@@ -30,6 +31,7 @@ pack_o = wire.fused("?")[1]
 unpack_uoB = wire.fused("16s?B")[0]
 metadata_response_partition_shape = wire.Shape("h", "i", "i", "i", "i*", "i*", "i*")
 metadata_response_partition_shape_pack = metadata_response_partition_shape.known_packs.get
+metadata_response_partition_shape_rows = metadata_response_partition_shape.known_rows.get
 
 
 class LateMetadataResponseTopic(MetadataResponseTopic):
@@ -164,7 +166,7 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
             n -= 1
         if not 0 <= n * 18 <= size - pos:
             raise wire.Malformed
-        end = 0
+        rows = None
         try:
             spot_replica_nodes = pos + 14
             length_replica_nodes = buf[spot_replica_nodes]
@@ -175,24 +177,37 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
             last = spot_offline_replicas + 4 * length_offline_replicas - 3
             stride = last + 1 - pos
             end = pos + stride * n
+            rows = metadata_response_partition_shape_rows((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
         except IndexError:
             pass  # A length of two bytes, taken for one, may point anywhere.
         if (
-            0 < end <= size
-            and 0 < length_replica_nodes < 128
+            rows is not None
+            and end <= size
             and buf[spot_replica_nodes:end:stride].count(length_replica_nodes) == n
-            and 0 < length_isr_nodes < 128
             and buf[spot_isr_nodes:end:stride].count(length_isr_nodes) == n
-            and 0 < length_offline_replicas < 128
             and buf[spot_offline_replicas:end:stride].count(length_offline_replicas) == n
             and buf[last:end:stride].count(0) == n
         ):
-            rows = metadata_response_partition_shape.known_rows.get((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
             if lazy:
                 metadata_response_topic.partitions = (load_metadata_response_partition_shape, buf, pos, end, n, rows)  # type: ignore[assignment]
                 metadata_response_topic.__class__ = LateMetadataResponseTopic
             else:
-                metadata_response_topic.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
+                cut, pick = rows
+                metadata_response_topic.partitions = list(map(new, repeat(MetadataResponsePartition, n)))
+                metadata_response_partition: MetadataResponsePartition
+                for (
+                    metadata_response_partition,
+                    (
+                        metadata_response_partition.error_code,
+                        metadata_response_partition.partition_index,
+                        metadata_response_partition.leader_id,
+                        metadata_response_partition.leader_epoch,
+                        metadata_response_partition.replica_nodes,
+                        metadata_response_partition.isr_nodes,
+                        metadata_response_partition.offline_replicas,
+                    ),
+                ) in zip(metadata_response_topic.partitions, map(pick, cut(buf[pos:end]))):
+                    metadata_response_partition._tagged = 0
             pos = end
         else:
             metadata_response_partition_items: list[MetadataResponsePartition] = []
@@ -262,33 +277,39 @@ def read_12(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
     return self, pos
 
 
-def write_12(self: MetadataResponse, put: wire.Put, version: int) -> None:
+def write_12(self: MetadataResponse, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged or self.cluster_authorized_operations != -2147483648:
         self._write(put, version)
         return
-    put(pack_i(self.throttle_time_ms))
-    put(wire.uvarint(len(self.brokers) + 1))
+    chunks += (pack_i(self.throttle_time_ms), uvarint(len(self.brokers) + 1))
     for metadata_response_broker in self.brokers:
         if metadata_response_broker._tagged:
             metadata_response_broker._write(put, version)
             continue
-        put(pack_i(metadata_response_broker.node_id))
-        put(wire.compact_string(metadata_response_broker.host))
-        put(pack_i(metadata_response_broker.port))
-        put(wire.compact_nullable_string(metadata_response_broker.rack))
-        put(b"\0")
-    put(wire.compact_nullable_string(self.cluster_id))
-    put(pack_i(self.controller_id))
-    put(wire.uvarint(len(self.topics) + 1))
+        chunks += (
+            pack_i(metadata_response_broker.node_id),
+            wire.compact_string(metadata_response_broker.host),
+            pack_i(metadata_response_broker.port),
+            wire.compact_nullable_string(metadata_response_broker.rack),
+            b"\0",
+        )
+    chunks += (
+        wire.compact_nullable_string(self.cluster_id),
+        pack_i(self.controller_id),
+        uvarint(len(self.topics) + 1),
+    )
     for metadata_response_topic in self.topics:
         if metadata_response_topic._tagged:
             metadata_response_topic._write(put, version)
             continue
-        put(pack_h(metadata_response_topic.error_code))
-        put(wire.compact_nullable_string(metadata_response_topic.name))
-        put(wire.uuid(metadata_response_topic.topic_id))
-        put(pack_o(metadata_response_topic.is_internal))
-        put(wire.uvarint(len(metadata_response_topic.partitions) + 1))
+        chunks += (
+            pack_h(metadata_response_topic.error_code),
+            wire.compact_nullable_string(metadata_response_topic.name),
+            wire.uuid(metadata_response_topic.topic_id),
+            pack_o(metadata_response_topic.is_internal),
+            uvarint(len(metadata_response_topic.partitions) + 1),
+        )
         for metadata_response_partition in metadata_response_topic.partitions:
             replica_nodes = metadata_response_partition.replica_nodes
             isr_nodes = metadata_response_partition.isr_nodes
@@ -419,7 +440,7 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
             n -= 1
         if not 0 <= n * 18 <= size - pos:
             raise wire.Malformed
-        end = 0
+        rows = None
         try:
             spot_replica_nodes = pos + 14
             length_replica_nodes = buf[spot_replica_nodes]
@@ -430,24 +451,37 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
             last = spot_offline_replicas + 4 * length_offline_replicas - 3
             stride = last + 1 - pos
             end = pos + stride * n
+            rows = metadata_response_partition_shape_rows((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
         except IndexError:
             pass  # A length of two bytes, taken for one, may point anywhere.
         if (
-            0 < end <= size
-            and 0 < length_replica_nodes < 128
+            rows is not None
+            and end <= size
             and buf[spot_replica_nodes:end:stride].count(length_replica_nodes) == n
-            and 0 < length_isr_nodes < 128
             and buf[spot_isr_nodes:end:stride].count(length_isr_nodes) == n
-            and 0 < length_offline_replicas < 128
             and buf[spot_offline_replicas:end:stride].count(length_offline_replicas) == n
             and buf[last:end:stride].count(0) == n
         ):
-            rows = metadata_response_partition_shape.known_rows.get((length_replica_nodes, length_isr_nodes, length_offline_replicas)) or metadata_response_partition_shape.rows(length_replica_nodes, length_isr_nodes, length_offline_replicas)
             if lazy:
                 metadata_response_topic.partitions = (load_metadata_response_partition_shape, buf, pos, end, n, rows)  # type: ignore[assignment]
                 metadata_response_topic.__class__ = LateMetadataResponseTopic
             else:
-                metadata_response_topic.partitions = load_metadata_response_partition_shape(buf, pos, end, n, rows)
+                cut, pick = rows
+                metadata_response_topic.partitions = list(map(new, repeat(MetadataResponsePartition, n)))
+                metadata_response_partition: MetadataResponsePartition
+                for (
+                    metadata_response_partition,
+                    (
+                        metadata_response_partition.error_code,
+                        metadata_response_partition.partition_index,
+                        metadata_response_partition.leader_id,
+                        metadata_response_partition.leader_epoch,
+                        metadata_response_partition.replica_nodes,
+                        metadata_response_partition.isr_nodes,
+                        metadata_response_partition.offline_replicas,
+                    ),
+                ) in zip(metadata_response_topic.partitions, map(pick, cut(buf[pos:end]))):
+                    metadata_response_partition._tagged = 0
             pos = end
         else:
             metadata_response_partition_items: list[MetadataResponsePartition] = []
@@ -517,33 +551,39 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[MetadataRespo
     return self, pos
 
 
-def write_13(self: MetadataResponse, put: wire.Put, version: int) -> None:
+def write_13(self: MetadataResponse, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged or self.cluster_authorized_operations != -2147483648:
         self._write(put, version)
         return
-    put(pack_i(self.throttle_time_ms))
-    put(wire.uvarint(len(self.brokers) + 1))
+    chunks += (pack_i(self.throttle_time_ms), uvarint(len(self.brokers) + 1))
     for metadata_response_broker in self.brokers:
         if metadata_response_broker._tagged:
             metadata_response_broker._write(put, version)
             continue
-        put(pack_i(metadata_response_broker.node_id))
-        put(wire.compact_string(metadata_response_broker.host))
-        put(pack_i(metadata_response_broker.port))
-        put(wire.compact_nullable_string(metadata_response_broker.rack))
-        put(b"\0")
-    put(wire.compact_nullable_string(self.cluster_id))
-    put(pack_i(self.controller_id))
-    put(wire.uvarint(len(self.topics) + 1))
+        chunks += (
+            pack_i(metadata_response_broker.node_id),
+            wire.compact_string(metadata_response_broker.host),
+            pack_i(metadata_response_broker.port),
+            wire.compact_nullable_string(metadata_response_broker.rack),
+            b"\0",
+        )
+    chunks += (
+        wire.compact_nullable_string(self.cluster_id),
+        pack_i(self.controller_id),
+        uvarint(len(self.topics) + 1),
+    )
     for metadata_response_topic in self.topics:
         if metadata_response_topic._tagged:
             metadata_response_topic._write(put, version)
             continue
-        put(pack_h(metadata_response_topic.error_code))
-        put(wire.compact_nullable_string(metadata_response_topic.name))
-        put(wire.uuid(metadata_response_topic.topic_id))
-        put(pack_o(metadata_response_topic.is_internal))
-        put(wire.uvarint(len(metadata_response_topic.partitions) + 1))
+        chunks += (
+            pack_h(metadata_response_topic.error_code),
+            wire.compact_nullable_string(metadata_response_topic.name),
+            wire.uuid(metadata_response_topic.topic_id),
+            pack_o(metadata_response_topic.is_internal),
+            uvarint(len(metadata_response_topic.partitions) + 1),
+        )
         for metadata_response_partition in metadata_response_topic.partitions:
             replica_nodes = metadata_response_partition.replica_nodes
             isr_nodes = metadata_response_partition.isr_nodes

@@ -17,6 +17,7 @@ from kmirror.protocol.gen.produce_request import (
 from kmirror.protocol.uuid import Uuid
 
 new = object.__new__
+uvarint = wire.uvarint
 new_uuid = bytes.__new__
 pack_hi = wire.fused("hi")[1]
 unpack_hiB = wire.fused("hiB")[0]
@@ -122,30 +123,37 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRequest
     return self, pos
 
 
-def write_9(self: ProduceRequest, put: wire.Put, version: int) -> None:
+def write_9(self: ProduceRequest, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(wire.compact_nullable_string(self.transactional_id))
-    put(pack_hi(self.acks, self.timeout_ms))
-    put(wire.uvarint(len(self.topic_data) + 1))
+    chunks += (
+        wire.compact_nullable_string(self.transactional_id),
+        pack_hi(self.acks, self.timeout_ms),
+        uvarint(len(self.topic_data) + 1),
+    )
     for topic_produce_data in self.topic_data:
         if topic_produce_data._tagged:
             topic_produce_data._write(put, version)
             continue
-        put(wire.compact_string(topic_produce_data.name))
-        put(wire.uvarint(len(topic_produce_data.partition_data) + 1))
+        chunks += (
+            wire.compact_string(topic_produce_data.name),
+            uvarint(len(topic_produce_data.partition_data) + 1),
+        )
         for partition_produce_data in topic_produce_data.partition_data:
             if partition_produce_data._tagged:
                 partition_produce_data._write(put, version)
                 continue
-            put(pack_i(partition_produce_data.index))
-            if partition_produce_data.records is None:
-                put(b"\0")
+            if partition_produce_data.records is not None:
+                chunks += (
+                    pack_i(partition_produce_data.index),
+                    uvarint(len(partition_produce_data.records) + 1),
+                    partition_produce_data.records,
+                    b"\0",
+                )
             else:
-                put(wire.uvarint(len(partition_produce_data.records) + 1))
-                put(partition_produce_data.records)
-            put(b"\0")
+                chunks += (pack_i(partition_produce_data.index), b"\0", b"\0")
         put(b"\0")
     put(b"\0")
 
@@ -234,30 +242,37 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceReques
     return self, pos
 
 
-def write_13(self: ProduceRequest, put: wire.Put, version: int) -> None:
+def write_13(self: ProduceRequest, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(wire.compact_nullable_string(self.transactional_id))
-    put(pack_hi(self.acks, self.timeout_ms))
-    put(wire.uvarint(len(self.topic_data) + 1))
+    chunks += (
+        wire.compact_nullable_string(self.transactional_id),
+        pack_hi(self.acks, self.timeout_ms),
+        uvarint(len(self.topic_data) + 1),
+    )
     for topic_produce_data in self.topic_data:
         if topic_produce_data._tagged:
             topic_produce_data._write(put, version)
             continue
-        put(wire.uuid(topic_produce_data.topic_id))
-        put(wire.uvarint(len(topic_produce_data.partition_data) + 1))
+        chunks += (
+            wire.uuid(topic_produce_data.topic_id),
+            uvarint(len(topic_produce_data.partition_data) + 1),
+        )
         for partition_produce_data in topic_produce_data.partition_data:
             if partition_produce_data._tagged:
                 partition_produce_data._write(put, version)
                 continue
-            put(pack_i(partition_produce_data.index))
-            if partition_produce_data.records is None:
-                put(b"\0")
+            if partition_produce_data.records is not None:
+                chunks += (
+                    pack_i(partition_produce_data.index),
+                    uvarint(len(partition_produce_data.records) + 1),
+                    partition_produce_data.records,
+                    b"\0",
+                )
             else:
-                put(wire.uvarint(len(partition_produce_data.records) + 1))
-                put(partition_produce_data.records)
-            put(b"\0")
+                chunks += (pack_i(partition_produce_data.index), b"\0", b"\0")
         put(b"\0")
     put(b"\0")
 

@@ -18,6 +18,7 @@ from kmirror.protocol.gen.produce_response import (
 from kmirror.protocol.uuid import Uuid
 
 new = object.__new__
+uvarint = wire.uvarint
 new_uuid = bytes.__new__
 pack_i = wire.fused("i")[1]
 unpack_iB, pack_iB = wire.fused("iB")
@@ -141,38 +142,38 @@ def read_9(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespons
     return self, pos
 
 
-def write_9(self: ProduceResponse, put: wire.Put, version: int) -> None:
+def write_9(self: ProduceResponse, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(wire.uvarint(len(self.responses) + 1))
+    put(uvarint(len(self.responses) + 1))
     for topic_produce_response in self.responses:
         if topic_produce_response._tagged:
             topic_produce_response._write(put, version)
             continue
-        put(wire.compact_string(topic_produce_response.name))
-        put(wire.uvarint(len(topic_produce_response.partition_responses) + 1))
+        chunks += (
+            wire.compact_string(topic_produce_response.name),
+            uvarint(len(topic_produce_response.partition_responses) + 1),
+        )
         for partition_produce_response in topic_produce_response.partition_responses:
             if partition_produce_response._tagged:
                 partition_produce_response._write(put, version)
                 continue
-            put(pack_ihqqq(
-                partition_produce_response.index,
-                partition_produce_response.error_code,
-                partition_produce_response.base_offset,
-                partition_produce_response.log_append_time_ms,
-                partition_produce_response.log_start_offset,
-            ))
-            put(wire.uvarint(len(partition_produce_response.record_errors) + 1))
+            chunks += (
+                pack_ihqqq(partition_produce_response.index, partition_produce_response.error_code, partition_produce_response.base_offset, partition_produce_response.log_append_time_ms, partition_produce_response.log_start_offset),
+                uvarint(len(partition_produce_response.record_errors) + 1),
+            )
             for batch_index_and_error_message in partition_produce_response.record_errors:
                 if batch_index_and_error_message._tagged:
                     batch_index_and_error_message._write(put, version)
                     continue
-                put(pack_i(batch_index_and_error_message.batch_index))
-                put(wire.compact_nullable_string(batch_index_and_error_message.batch_index_error_message))
-                put(b"\0")
-            put(wire.compact_nullable_string(partition_produce_response.error_message))
-            put(b"\0")
+                chunks += (
+                    pack_i(batch_index_and_error_message.batch_index),
+                    wire.compact_nullable_string(batch_index_and_error_message.batch_index_error_message),
+                    b"\0",
+                )
+            chunks += (wire.compact_nullable_string(partition_produce_response.error_message), b"\0")
         put(b"\0")
     put(pack_iB(self.throttle_time_ms, 0))
 
@@ -279,38 +280,38 @@ def read_13(buf: Any, pos: int, version: int, lazy: bool) -> tuple[ProduceRespon
     return self, pos
 
 
-def write_13(self: ProduceResponse, put: wire.Put, version: int) -> None:
+def write_13(self: ProduceResponse, chunks: list[wire.Chunk], version: int) -> None:
+    put = chunks.append
     if self._tagged:
         self._write(put, version)
         return
-    put(wire.uvarint(len(self.responses) + 1))
+    put(uvarint(len(self.responses) + 1))
     for topic_produce_response in self.responses:
         if topic_produce_response._tagged:
             topic_produce_response._write(put, version)
             continue
-        put(wire.uuid(topic_produce_response.topic_id))
-        put(wire.uvarint(len(topic_produce_response.partition_responses) + 1))
+        chunks += (
+            wire.uuid(topic_produce_response.topic_id),
+            uvarint(len(topic_produce_response.partition_responses) + 1),
+        )
         for partition_produce_response in topic_produce_response.partition_responses:
             if partition_produce_response._tagged:
                 partition_produce_response._write(put, version)
                 continue
-            put(pack_ihqqq(
-                partition_produce_response.index,
-                partition_produce_response.error_code,
-                partition_produce_response.base_offset,
-                partition_produce_response.log_append_time_ms,
-                partition_produce_response.log_start_offset,
-            ))
-            put(wire.uvarint(len(partition_produce_response.record_errors) + 1))
+            chunks += (
+                pack_ihqqq(partition_produce_response.index, partition_produce_response.error_code, partition_produce_response.base_offset, partition_produce_response.log_append_time_ms, partition_produce_response.log_start_offset),
+                uvarint(len(partition_produce_response.record_errors) + 1),
+            )
             for batch_index_and_error_message in partition_produce_response.record_errors:
                 if batch_index_and_error_message._tagged:
                     batch_index_and_error_message._write(put, version)
                     continue
-                put(pack_i(batch_index_and_error_message.batch_index))
-                put(wire.compact_nullable_string(batch_index_and_error_message.batch_index_error_message))
-                put(b"\0")
-            put(wire.compact_nullable_string(partition_produce_response.error_message))
-            put(b"\0")
+                chunks += (
+                    pack_i(batch_index_and_error_message.batch_index),
+                    wire.compact_nullable_string(batch_index_and_error_message.batch_index_error_message),
+                    b"\0",
+                )
+            chunks += (wire.compact_nullable_string(partition_produce_response.error_message), b"\0")
         put(b"\0")
     put(pack_iB(self.throttle_time_ms, 0))
 
