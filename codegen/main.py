@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from codegen.errors import generate_error_codes
-from codegen.hot import generate_hot, is_hot
+from codegen.hot import generate_hot
+from codegen.hot_table import is_hot
 from codegen.lint import lint_file
 from codegen.load import ROOT, SchemaError, load
 from codegen.lock import generate_lock, read_lock

@@ -7,7 +7,7 @@ that follow each other under the same condition share one `struct` call.
 from __future__ import annotations
 
 from codegen.emit import Emitter
-from codegen.hot import decodes_to_tuples, is_hot
+from codegen.hot_table import decodes_to_tuples, is_hot
 from codegen.layout import LETTERS, Context, default_value, python_type
 from codegen.readers import write_reader
 from codegen.schema import FieldSpec, MessageSpec, StructSpec

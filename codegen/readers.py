@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.conditions import choice, condition
 from codegen.emit import Emitter
-from codegen.hot import decodes_to_tuples
+from codegen.hot_table import decodes_to_tuples
 from codegen.layout import (
     LETTERS,
     Context,

@@ -1,0 +1,98 @@
+"""What the makers of straight-line readers and writers share: the text in the making, and the names it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codegen.emit import Emitter
+from codegen.layout import LETTERS, Context
+from codegen.schema import MessageSpec, StructSpec, snake_case
+
+# The letters of `struct`; a uuid is raw bytes there.
+HOT_LETTERS = {**LETTERS, "uuid": "16s"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What a `struct` call gives or takes: a letter and the variable or attribute."""
+
+    letter: str
+    name: str
+
+
+class Maker:
+    def __init__(self, message: MessageSpec) -> None:
+        self.message = message
+        self.is_view = any(f.type.base == "records" for s in message.structs() for f in s.fields)
+        self.layouts: dict[str, str] = {}
+        self.shapes: dict[str, str] = {}
+        self.loaders: dict[str, str] = {}
+        self.version = 0
+        self.out = Emitter()
+        # Local variables of the function at hand that have their type, and values to be put next.
+        self.declared: set[str] = set()
+        self.queue: list[str] = []
+
+    def head(self, body: str) -> str:
+        out = Emitter()
+        sources = " and ".join(f"schemas/{source}" for source in self.message.sources)
+        out.line(f'"""{self.message.name} in straight lines, version by version; the plain form stands beside it.')
+        out.line()
+        out.line(f"Generated from {sources}.")
+        out.line("Change schemas/ or codegen/, then run python -m codegen.")
+        out.lines('"""', "", "from __future__ import annotations", "")
+        if "repeat(" in body:
+            out.line("from itertools import repeat")
+        out.lines("from typing import Any", "", "from kmirror.protocol import wire")
+        names = sorted(s.name for s in self.message.structs() if f"{s.name}" in body)
+        out.line(f"from kmirror.protocol.gen.{self.message.module} import (")
+        for name in names:
+            out.line(f"    {name},")
+        out.line(")")
+        if "Late(" in body:
+            out.line("from kmirror.protocol.message import Late")
+        if "Uuid" in body:
+            out.line("from kmirror.protocol.uuid import Uuid")
+        out.lines("", "new = object.__new__")
+        if "uvarint(" in body:
+            out.line("uvarint = wire.uvarint")
+        if "new_uuid(" in body:
+            out.line("new_uuid = bytes.__new__")
+        for letters, name in sorted(self.layouts.items(), key=lambda item: item[1]):
+            if f"unpack_{name}(" in body and f"pack_{name}(" in body.replace(f"unpack_{name}(", ""):
+                out.line(f'unpack_{name}, pack_{name} = wire.fused("{letters}")')
+            elif f"unpack_{name}(" in body:
+                out.line(f'unpack_{name} = wire.fused("{letters}")[0]')
+            elif f"pack_{name}(" in body:
+                out.line(f'pack_{name} = wire.fused("{letters}")[1]')
+            if f"iterate_{name}(" in body:
+                out.line(f'iterate_{name} = wire.iterator("{letters}")')
+        for name, definition in sorted(self.shapes.items()):
+            if name in body:
+                out.line(f"{name} = {definition}")
+        return out.text
+
+    def layout(self, letters: str) -> str:
+        name = letters.replace("?", "o").replace("16s", "u")
+        self.layouts[letters] = name
+        return name
+
+    def context(self, struct: StructSpec) -> Context:
+        return Context(self.message, struct)
+
+    @property
+    def flexible(self) -> bool:
+        return self.version in self.message.flexible
+
+    def shape(self, inner: StructSpec) -> str:
+        """The name of the table of layouts for such structs."""
+        fields = list(inner.ordinary(self.version))
+        pieces = ", ".join(f'"{LETTERS[f.type.base]}{"*" if f.type.is_array else ""}"' for f in fields)
+        name = f"{snake_case(inner.name)}_shape"
+        known = self.shapes.setdefault(name, f"wire.Shape({pieces})")
+        assert known == f"wire.Shape({pieces})", "one shape for all versions on the list"
+        return name
+
+
+def width_of(letter: str) -> int:
+    return {"?": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "16s": 16}[letter]

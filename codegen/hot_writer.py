@@ -1,0 +1,193 @@
+"""Straight-line writers: a whole message of one version in one function."""
+
+from __future__ import annotations
+
+from codegen.hot_maker import Maker, Piece
+from codegen.hot_table import shape_of
+from codegen.layout import LETTERS, is_set
+from codegen.schema import FieldSpec, StructSpec, snake_case
+
+
+class WriterMaker(Maker):
+    def put(self, *values: str) -> None:
+        """Values to be handed over at the next `hand_over`, all at once."""
+        self.queue += values
+
+    def hand_over(self) -> None:
+        if len(self.queue) == 1:
+            self.out.line(f"put({self.queue[0]})")
+        elif self.queue:
+            self.out.call("chunks += (", self.queue)
+        self.queue = []
+
+    def write_struct(self, struct: StructSpec, var: str) -> None:
+        """The struct in straight lines, unless something in it is out of the ordinary."""
+        out = self.out
+        if shape_of(self.message, struct, self.version) == "shaped" and self.is_plain(struct) and var != "self":
+            self.write_shaped(struct, var)
+            return
+        with out.block(f"if {' or '.join(self.extraordinary(struct, var))}:"):
+            out.line(f"{var}._write(put, version)")
+            out.line("return" if var == "self" else "continue")
+        pending: list[Piece] = []
+        fields = list(struct.ordinary(self.version))
+        end = ['b"\\0"'] if self.flexible else []
+        for field in fields:
+            source = f"{var}.{field.attribute}"
+            base = field.type.base
+            if base in LETTERS and not field.type.is_array:
+                pending.append(Piece(LETTERS[base], source))
+                continue
+            self.flush_write(pending)
+            if field is fields[-1] and base in ("bytes", "records") and not field.type.is_array:
+                self.write_bytes(field, source, end)
+                return
+            self.write_variable(field, source)
+        if self.flexible and pending:
+            pending.append(Piece("B", "0"))
+            end = []
+        self.flush_write(pending)
+        self.put(*end)
+        self.hand_over()
+
+    def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
+        """Tests for tags, and for set fields that the version lacks."""
+        context = self.context(struct)
+        tests = [f"{var}._tagged"]
+        for field in struct.fields:
+            is_ordinary = self.version in field.versions and self.version not in field.tagged
+            is_dropped = self.version not in field.versions and field.ignorable
+            if not is_ordinary and not is_dropped and not context.is_tag_only(field):
+                tests.append(is_set(field).replace(f"self.{field.attribute}", f"{var}.{field.attribute}"))
+        return tests
+
+    def is_plain(self, struct: StructSpec) -> bool:
+        """Whether tags are all that can be out of the ordinary."""
+        return len(self.extraordinary(struct, "item")) == 1
+
+    def flush_write(self, pending: list[Piece]) -> None:
+        if pending:
+            name = self.layout("".join(p.letter for p in pending))
+            self.put(f"pack_{name}({', '.join(p.name for p in pending)})")
+            pending.clear()
+
+    def write_variable(self, field: FieldSpec, source: str) -> None:
+        base = field.type.base
+        nullable = "nullable_" if self.version in field.nullable else ""
+        compact = "compact_" if self.flexible and field.flexible is None else ""
+        if field.type.is_array:
+            self.write_array(field, source, f"{compact}{nullable}count")
+        elif field.type.is_struct:
+            self.hand_over()
+            self.write_nested(source, bool(nullable))
+        elif base == "uuid":
+            self.put(f"wire.uuid({source})")
+        elif base == "string":
+            self.put(f"wire.{compact}{nullable}string({source})")
+        else:
+            self.write_bytes(field, source, [])
+
+    def write_nested(self, source: str, nullable: bool) -> None:
+        if not nullable:
+            self.out.line(f"{source}._write(put, version)")
+            return
+        with self.out.block(f"if {source} is None:"):
+            self.out.line('put(b"\\xff")')
+        with self.out.block("else:"):
+            self.out.line('put(b"\\x01")')
+            self.out.line(f"{source}._write(put, version)")
+
+    def write_bytes(self, field: FieldSpec, source: str, end: list[str]) -> None:
+        """A length and the bytes as they are; `end` follows."""
+        length = f"uvarint(len({source}) + 1)" if self.flexible else f"wire.pack_int32(len({source}))"
+        null = 'b"\\0"' if self.flexible else 'b"\\xff\\xff\\xff\\xff"'
+        before = self.queue
+        with self.out.block(f"if {source} is not None:"):
+            self.queue = [*before, length, source, *end]
+            self.hand_over()
+        with self.out.block("else:"):
+            if self.version in field.nullable:
+                self.queue = [*before, null, *end]
+                self.hand_over()
+            else:
+                self.out.line("raise wire.Unwritable")
+        self.queue = []
+
+    def write_array(self, field: FieldSpec, source: str, counter: str) -> None:
+        out = self.out
+        if self.version in field.nullable and self.flexible:
+            self.hand_over()
+            with out.block(f"if {source} is None:"):
+                out.line('put(b"\\0")')
+            with out.block("else:"):
+                self.write_items(field, source, source)
+            return
+        items = source
+        if self.version in field.nullable:
+            self.put(f"wire.{counter}({source})")
+            items = f"{source} or ()"
+        self.write_items(field, source, items)
+
+    def write_items(self, field: FieldSpec, source: str, items: str) -> None:
+        out, base = self.out, field.type.base
+        if items == source:
+            self.put(f"uvarint(len({source}) + 1)" if self.flexible else f"wire.count({source})")
+        if base in LETTERS:
+            self.put(f'wire.numbers({items}, "{LETTERS[base]}")')
+            self.hand_over()
+            return
+        self.hand_over()
+        inner = self.message.struct(base) if field.type.is_struct else None
+        if inner and shape_of(self.message, inner, self.version) == "flat" and self.is_plain(inner):
+            self.write_flat(inner, items)
+            return
+        item = snake_case(base)
+        with out.block(f"for {item} in {items}:"):
+            if inner:
+                self.write_struct(inner, item)
+            elif base == "uuid":
+                out.line(f"put(wire.uuid({item}))")
+            else:
+                word = "compact_" if self.flexible else ""
+                call = f"put(wire.{word}string({item}))"
+                out.line(call if base == "string" else f"wire.put_{word}bytes(put, {item})")
+
+    def write_flat(self, struct: StructSpec, items: str) -> None:
+        """One `struct` call for each element, all in one list.
+
+        The last value of each row is `_tagged`: 0, which is the byte for no tags, or a dict, which `struct` refuses.
+        """
+        out = self.out
+        fields = list(struct.ordinary(self.version))
+        pack = f"pack_{self.layout(''.join(LETTERS[f.type.base] for f in fields) + 'B')}"
+        values = [*(f"item.{f.attribute}" for f in fields), "item._tagged"]
+        with out.block("try:"):
+            with out.block("rows = ["):
+                out.call(f"{pack}(", values)
+                out.line(f"for item in {items}")
+            out.line("]")
+            out.line('put(b"".join(rows))')
+        with out.block("except wire.PACK_ERRORS:"), out.block(f"for {snake_case(struct.name)} in {items}:"):
+            out.line(f"{snake_case(struct.name)}._write(put, version)")
+
+    def write_shaped(self, struct: StructSpec, var: str) -> None:
+        """One `struct` call for all of it, with a layout that knows the lengths of its arrays; tags as above."""
+        out = self.out
+        fields = list(struct.ordinary(self.version))
+        arrays = [f for f in fields if f.type.is_array]
+        for field in arrays:
+            out.line(f"{field.attribute} = {var}.{field.attribute}")
+        arguments = []
+        for field in fields:
+            if field.type.is_array:
+                arguments += [f"len({field.attribute}) + 1", f"*{field.attribute}"]
+            else:
+                arguments.append(f"{var}.{field.attribute}")
+        lengths = ", ".join(f"len({f.attribute})" for f in arrays)
+        shape = self.shape(struct)
+        self.shapes[f"{shape}_pack"] = f"{shape}.known_packs.get"
+        with out.block("try:"):
+            out.line(f"pack = {shape}_pack(({lengths})) or {shape}.pack({lengths})")
+            out.call("put(pack(", [*arguments, f"{var}._tagged"], "))")
+        with out.block("except wire.PACK_ERRORS:"):
+            out.line(f"{var}._write(put, version)")
