@@ -1,0 +1,72 @@
+"""Fetch sessions: what counts as news, who is served first, and when a session is no more."""
+
+from __future__ import annotations
+
+from kmirror.cluster.fetch_session import FetchSession
+from kmirror.cluster.sessions import Cached, FetchSessions
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.uuid import Uuid
+from kmirror.spec.error_codes import ErrorCode
+
+ID, OTHER_ID = Uuid(b"1" * 16), Uuid(b"2" * 16)
+TP = TopicPartition("t", 0)
+
+
+def topic(topic_id: Uuid = ID) -> FetchTopic:
+    return FetchTopic(topic_id=topic_id, partitions=[FetchPartition(partition=0)])
+
+
+def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
+    data = PartitionData(partition_index=0, high_watermark=10, last_stable_offset=10, log_start_offset=0, records=b"")
+    cached = Cached(FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    cached.told(data)
+    assert cached.has_news(data)
+    cached.request = FetchPartition(partition=0, fetch_offset=10, high_watermark=10)
+    assert not cached.has_news(data)
+
+
+def test_a_session_does_not_change_from_topic_ids_to_names() -> None:
+    sessions = FetchSessions(Rng(1), slots=10)
+    error, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
+    assert error is ErrorCode.NONE and session is not None
+    request = FetchRequest(session_id=session.session_id, session_epoch=1, topics=[FetchTopic(topic="t")])
+    assert sessions.resolve(request, topic_ids=False)[0] is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+def test_a_session_without_partitions_is_closed() -> None:
+    sessions = FetchSessions(Rng(1), slots=10)
+    _, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
+    assert session is not None
+    forget = FetchRequest(
+        session_id=session.session_id, session_epoch=1,
+        forgotten_topics_data=[ForgottenTopic(topic_id=ID, partitions=[0])],
+    )
+    assert sessions.resolve(forget, topic_ids=True) == (ErrorCode.NONE, None, {})
+    again = FetchRequest(session_id=session.session_id, session_epoch=2, topics=[topic()])
+    assert sessions.resolve(again, topic_ids=True)[0] is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_fetcher_whose_session_was_closed_names_everything_again() -> None:
+    session = FetchSession()
+    wanted = {TP: FetchPartition(partition=0)}
+    session.fill(FetchRequest(), wanted, {"t": ID})
+    session.accept(FetchResponse(session_id=7))
+    session.accept(FetchResponse(session_id=0))
+    request = FetchRequest()
+    session.fill(request, wanted, {"t": ID})
+    assert (request.session_id, request.session_epoch) == (0, 0)
+    assert len(request.topics) == 1
+
+
+def test_a_topic_that_was_made_anew_is_forgotten_and_named_again() -> None:
+    session = FetchSession()
+    wanted = {TP: FetchPartition(partition=0)}
+    session.fill(FetchRequest(), wanted, {"t": ID})
+    session.accept(FetchResponse(session_id=7))
+    request = FetchRequest()
+    session.fill(request, wanted, {"t": OTHER_ID})
+    assert [(row.topic_id, row.partitions) for row in request.forgotten_topics_data] == [(ID, [0])]
+    assert [row.topic_id for row in request.topics] == [OTHER_ID]

@@ -1,0 +1,102 @@
+"""What the mirror coordinator lets pass: fencing, the table of states, the life of the last mirrored epoch."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.mirror.coordinator import StateWrite, decide
+from kmirror.mirror.state_records import (
+    NEVER_MIRRORED,
+    NOT_SETTLED,
+    NOTHING,
+    MirrorShard,
+    PartitionState,
+    StateKey,
+)
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.uuid import Uuid
+from kmirror.spec.error_codes import ErrorCode
+
+KEY = StateKey("m", Uuid.from_ints(1, 2), 0)
+S = MirrorState
+
+
+def write(state: MirrorState, *, epoch: int = NOT_SETTLED, leader_epoch: int = 5) -> StateWrite:
+    return StateWrite(KEY, "orders", state, epoch, leader_epoch)
+
+
+def known(state: MirrorState, *, epoch: int = NOT_SETTLED, leader_epoch: int = 5) -> PartitionState:
+    return PartitionState("orders", state, leader_epoch, epoch)
+
+
+def after(before: PartitionState, asked: StateWrite) -> PartitionState:
+    """Return what is persisted once `asked` was decided, by replaying the records."""
+    records, error = decide(before, asked)
+    assert error is ErrorCode.NONE
+    shard = MirrorShard()
+    if before != NOTHING:
+        shard.partitions[KEY] = before
+    for key, value in records:
+        shard.replay(key, value)
+    return shard.partitions.get(KEY, NOTHING)
+
+
+@pytest.mark.decision("D9")
+def test_an_older_leader_is_fenced() -> None:
+    records, error = decide(known(S.MIRRORING, leader_epoch=6), write(S.STOPPING, leader_epoch=5))
+    assert (list(records), error) == ([], ErrorCode.FENCED_LEADER_EPOCH)
+
+
+@pytest.mark.decision("D9")
+def test_fencing_comes_before_the_table() -> None:
+    assert decide(known(S.STOPPED, leader_epoch=6), write(S.MIRRORING))[1] is ErrorCode.FENCED_LEADER_EPOCH
+
+
+@pytest.mark.decision("D9")
+def test_a_newer_leader_of_the_same_state_leaves_its_epoch() -> None:
+    assert after(known(S.MIRRORING), write(S.MIRRORING, leader_epoch=9)) == known(S.MIRRORING, leader_epoch=9)
+
+
+@pytest.mark.decision("D9")
+def test_a_writer_without_an_epoch_is_not_fenced_and_lowers_nothing() -> None:
+    assert after(known(S.MIRRORING), write(S.STOPPING, leader_epoch=-1)) == known(S.STOPPING)
+
+
+@pytest.mark.decision("D5")
+def test_a_transition_outside_the_table_is_refused() -> None:
+    records, error = decide(known(S.STOPPED), write(S.MIRRORING))
+    assert (list(records), error) == ([], ErrorCode.INVALID_REQUEST)
+    assert decide(NOTHING, write(S.STOPPING))[1] is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.decision("D5")
+def test_writing_the_same_again_is_a_success_without_a_record() -> None:
+    before = known(S.STOPPING, epoch=4)
+    assert decide(before, write(S.STOPPING, epoch=4)) == ([], ErrorCode.NONE)
+    assert decide(before, write(S.STOPPING)) == ([], ErrorCode.NONE)
+
+
+@pytest.mark.decision("D10")
+def test_the_epoch_is_settled_while_stopping_and_kept_when_stopped() -> None:
+    settled = after(known(S.STOPPING), write(S.STOPPING, epoch=4))
+    assert settled == known(S.STOPPING, epoch=4)
+    stopped = after(settled, write(S.STOPPED))
+    assert stopped == known(S.STOPPED, epoch=4)
+    assert after(stopped, write(S.PREPARING)) == known(S.PREPARING, epoch=4), "the source may still ask"
+
+
+@pytest.mark.decision("D23")
+def test_mirroring_again_forgets_what_the_last_stop_settled() -> None:
+    assert after(known(S.PREPARING, epoch=4), write(S.MIRRORING)) == known(S.MIRRORING)
+    assert after(known(S.PREPARING, epoch=4), write(S.MIRRORING, epoch=4)) == known(S.MIRRORING)
+
+
+@pytest.mark.decision("D23")
+def test_never_mirrored_is_settled() -> None:
+    settled = after(known(S.STOPPING), write(S.STOPPING, epoch=NEVER_MIRRORED))
+    assert settled.last_mirrored_epoch == NEVER_MIRRORED
+
+
+@pytest.mark.decision("D10")
+def test_a_settled_epoch_is_not_settled_again_by_a_write_of_the_state_alone() -> None:
+    assert after(known(S.STOPPING, epoch=4), write(S.STOPPING, leader_epoch=8)).last_mirrored_epoch == 4
