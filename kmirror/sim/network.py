@@ -1,9 +1,15 @@
-"""The simulated network: ordered links, seeded delays, cuts.
+"""The simulated network: ordered links, seeded delays, cuts; between sites also bandwidth, loss, reordering.
 
 A link belongs to the node that opened it and to one channel. Frames on a link arrive in the order
 in which they were sent, each after the delay drawn for it. A cut between two groups of nodes loses
 whatever is sent across it, without a word, as a firewall does; a node that dies closes its links,
 and the other end is told.
+
+Between two sites lies one line in each direction, which all links share:
+- bandwidth: frames leave one after the other, each taking its size over the line's rate;
+- loss: a link is what TCP makes of the line, so a lost packet costs time and not data. Each lost
+  packet holds its frame, and what follows on that link, for a retransmission;
+- reordering: a frame is held up, so that frames of other links overtake it.
 """
 
 from __future__ import annotations
@@ -14,18 +20,32 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng
 
+MILLION = 1_000_000
+PACKET_BYTES = 1460
+RETRANSMIT_MIN: Duration = 200 * MILLISECOND
+"""The shortest retransmission timeout of Linux; a packet with others behind it is missed after a round trip."""
+DOUBLINGS_MAX = 6
+
 LinkKey = tuple[str, Endpoint, str]
 """(name of the node that opened it, peer, channel)"""
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkOptions:
-    """One-way delays in microseconds, inclusive bounds."""
+    """One-way delays in microseconds, inclusive bounds; the rest is about lines between sites.
+
+    Chances are in parts per million, of a packet to be lost and of a frame to be held up.
+    """
 
     local_min: Duration = MILLISECOND // 10
     local_max: Duration = MILLISECOND
     remote_min: Duration = 20 * MILLISECOND
     remote_max: Duration = 30 * MILLISECOND
+    bytes_per_second: int = 0
+    """Of a line, in each direction; 0 stands for no limit."""
+    loss_ppm: int = 0
+    reorder_ppm: int = 0
+    reorder_max: Duration = 50 * MILLISECOND
 
 
 @dataclass(slots=True)
@@ -45,7 +65,12 @@ class Network:
 
     def __init__(self, rng: Rng, options: NetworkOptions) -> None:
         self._rng = rng
+        # A stream of its own: a run without loss draws the numbers it always drew.
+        self._faults = rng.split("loss")
         self._options = options
+        self._free_at: dict[tuple[str, str], Instant] = {}
+        self.crossed: dict[tuple[str, str], int] = {}
+        """Bytes that were sent from one site to another."""
         self._sites: dict[str, str] = {}
         self._cuts: dict[frozenset[str], None] = {}
         self.addresses: dict[Endpoint, str] = {}
@@ -68,11 +93,41 @@ class Network:
         mixed = ((one, self._sites[other]), (self._sites[one], other))
         return any(frozenset(pair) in self._cuts for pair in (*ends, *mixed))
 
-    def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant) -> Instant:
-        """Return when a frame sent now arrives; never before the one sent ahead of it."""
-        local = self._sites[sender] == self._sites[receiver]
+    def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant, size: int = 0) -> Instant:
+        """Return when a frame of `size` bytes sent now arrives; never before the one sent ahead of it."""
+        here, there = self._sites[sender], self._sites[receiver]
         options = self._options
-        first, last = (
-            (options.local_min, options.local_max) if local else (options.remote_min, options.remote_max)
-        )
-        return max(now + self._rng.between(first, last), not_before)
+        if here == there:
+            return max(now + self._rng.between(options.local_min, options.local_max), not_before)
+        line = (here, there)
+        self.crossed[line] = self.crossed.get(line, 0) + size
+        sent = now
+        if options.bytes_per_second:
+            sent = max(now, self._free_at.get(line, now)) + size * MILLION // options.bytes_per_second
+            self._free_at[line] = sent
+        delay = self._rng.between(options.remote_min, options.remote_max)
+        if options.loss_ppm:
+            delay += self._retransmissions(size)
+        if options.reorder_ppm and self._faults.chance(options.reorder_ppm, MILLION):
+            delay += self._faults.between(0, options.reorder_max)
+        return max(sent + delay, not_before)
+
+    def _retransmissions(self, size: int) -> Duration:
+        """Return how long lost packets of a frame hold it up.
+
+        Packets lost in one round are asked for together. The last one has nobody behind it to show
+        that it is missing, so it waits for the timeout, which doubles each time.
+        """
+        options = self._options
+        left = 1 + size // PACKET_BYTES
+        has_tail = True
+        waited = 0
+        for round_ in range(DOUBLINGS_MAX):
+            lost = sum(self._faults.chance(options.loss_ppm, MILLION) for _ in range(left - has_tail))
+            tail_lost = has_tail and self._faults.chance(options.loss_ppm, MILLION)
+            if not lost and not tail_lost:
+                break
+            round_trip = 2 * options.remote_max
+            waited += (max(RETRANSMIT_MIN, round_trip) << round_) if tail_lost else round_trip
+            left, has_tail = lost + tail_lost, tail_lost
+        return waited

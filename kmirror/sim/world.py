@@ -222,7 +222,7 @@ class World:
             self._served[self._connection(link)] = link
         if self.network.is_cut(link.client, link.server):
             return
-        link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at)
+        link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at, len(frame))
         server, incarnation = link.server, self.processes[link.server].incarnation
         connection = self._connection(link)
 
@@ -236,7 +236,7 @@ class World:
         link = self._served.get(connection)
         if link is None or not link.open or self.network.is_cut(link.client, link.server):
             return
-        link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at)
+        link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         incarnation = self.processes[link.client].incarnation
         _, peer, channel = link.key
 
