@@ -41,11 +41,12 @@ class SourceTopic:
 
 
 def parse_servers(text: str) -> tuple[Endpoint, ...]:
-    """Return the endpoints of a `bootstrap.servers` value; entries without a port are left out."""
+    """Return the endpoints of a `bootstrap.servers` value; entries without a possible port are left out."""
     found = []
     for entry in text.split(","):
         host, _, port = entry.strip().rpartition(":")
-        if host and port.isdigit():
+        # Superscripts are digits to Python, and no numbers to int().
+        if host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536:
             found.append(Endpoint(host, int(port)))
     return tuple(found)
 

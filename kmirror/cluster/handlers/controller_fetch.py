@@ -29,14 +29,18 @@ TIMER = "metadata-fetch"
 
 
 def handle_api_versions(controller: Controller, now: Instant, inbound: Inbound) -> None:
-    inbound.reply(describe(controller.api_versions(), controller.image))
+    inbound.reply(describe(controller.api_versions(), controller.image, inbound.version))
 
 
 def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, FetchRequest) and controller.log is not None
-    if len(request.topics) != 1 or request.topics[0].topic_id != METADATA_TOPIC_ID:
-        inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
+    asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
+    if asked != [(METADATA_TOPIC_ID, 0)]:
+        if inbound.version < 7:  # No room for an error that is no partition's.
+            inbound.drop()
+        else:
+            inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
     wanted = request.topics[0].partitions[0]
     timer = 0

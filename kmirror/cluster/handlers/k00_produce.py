@@ -1,7 +1,8 @@
 """Produce (0), versions 3-13.
 
 acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before
-anything is read of the records. acks=-1 needs min.insync.replicas members before and after.
+anything is read of the records. acks=-1 needs min.insync.replicas members before and after. A client that
+wants no answer (acks=0) learns of an error by the end of its link. Internal topics are the coordinators' own.
 Left out: quotas, transaction verification (KIP-890), conversion from older formats.
 """
 
@@ -22,12 +23,15 @@ from kmirror.protocol.gen.produce_response import (
     TopicProduceResponse,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
     from kmirror.cluster.partition import Partition
 
 ALL = -1
+CURRENT_LEADER_FROM = 10
+"""First version that can tell who leads instead (KIP-951)."""
 
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
@@ -44,33 +48,47 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
         for data in topic.partition_data:
             answer = PartitionProduceResponse(index=data.index, base_offset=-1)
             answers.partition_responses.append(answer)
-            tp = TopicPartition(name, data.index)
-            if not name:
+            if inbound.version >= 13 and not name:
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
                 continue
-            appended = _append(broker, now, tp, data, request.acks, answer)
+            appended = _append(broker, now, inbound, TopicPartition(name, data.index), data, answer)
             if appended is not None and request.acks == ALL:
                 waits.append((appended[0], appended[1], answer))
     if request.acks == 0:
-        inbound.no_reply()
+        _end_unanswered(inbound, response)
     elif not waits:
         inbound.reply(response)
     else:
         _wait(broker, now, inbound, response, waits, request.timeout_ms)
 
 
+def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
+    if any(row.error_code for topic in response.responses for row in topic.partition_responses):
+        inbound.drop()
+    else:
+        inbound.no_reply()
+
+
 def _append(
-    broker: Broker, now: Instant, tp: TopicPartition, data: PartitionProduceData, acks: int,
+    broker: Broker, now: Instant, inbound: Inbound, tp: TopicPartition, data: PartitionProduceData,
     answer: PartitionProduceResponse,
 ) -> tuple[Partition, AppendInfo] | None:
     """Append one partition's batch; `answer` says what came of it."""
+    assert isinstance(inbound.body, ProduceRequest)
+    acks = inbound.body.acks
+    if acks not in (ALL, 0, 1):
+        answer.error_code = ErrorCode.INVALID_REQUIRED_ACKS
+        return None
+    if is_internal(tp.topic):
+        answer.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        return None
     partition = broker.replicas.led(tp)
     if partition is None:
         known = broker.image.partition(tp)
         answer.error_code = (
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
         )
-        if known is not None:
+        if known is not None and inbound.version >= CURRENT_LEADER_FROM:
             answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
         return None
     refused = broker.produce_error(tp)

@@ -20,10 +20,13 @@ from kmirror.protocol.gen.metadata_response import (
 )
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.topics import is_internal
+from kmirror.spec.topics import is_internal, problem_with_name
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
+
+TOPIC_IDS_FROM = 12
+"""Versions 10 and 11 have the field, but a topic may not be asked for by it yet (KAFKA-15275)."""
 
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
@@ -44,11 +47,13 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     if everything:
         response.topics = [_describe(broker, topic) for topic in image.topics.values()]
     else:
-        response.topics = [_find(broker, asked) for asked in request.topics or ()]
+        response.topics = [_find(broker, asked, inbound.version) for asked in request.topics or ()]
     inbound.reply(response)
 
 
-def _find(broker: Broker, asked: MetadataRequestTopic) -> MetadataResponseTopic:
+def _find(broker: Broker, asked: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+    if version < TOPIC_IDS_FROM and (asked.name is None or asked.topic_id != Uuid.ZERO):
+        return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "", partitions=[])
     if asked.name is None or asked.topic_id != Uuid.ZERO:
         name = broker.image.topic_names.get(asked.topic_id)
         if name is None:
@@ -58,8 +63,10 @@ def _find(broker: Broker, asked: MetadataRequestTopic) -> MetadataResponseTopic:
         return _describe(broker, broker.image.topics[name])
     topic = broker.image.topics.get(asked.name)
     if topic is None:
+        illegal = problem_with_name(asked.name) is not None
         return MetadataResponseTopic(
-            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=asked.name, partitions=[],
+            error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            name=asked.name, partitions=[],
             is_internal=is_internal(asked.name),
         )
     return _describe(broker, topic)

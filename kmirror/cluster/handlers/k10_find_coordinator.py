@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
 
+FIRST_VERSION = {0: 0, 1: 1, 2: 6, 3: 7}
+"""Coordinator type to the first version that may ask for it; type 3 is D1's."""
+
+
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, FindCoordinatorRequest)
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
-    found = [_find(broker, now, request.key_type, key) for key in keys]
+    served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
+    found = [_find(broker, now, request.key_type, key, served=served) for key in keys]
     if inbound.version >= 4:
         inbound.reply(FindCoordinatorResponse(coordinators=found))
         return
@@ -35,9 +40,9 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     )
 
 
-def _find(broker: Broker, now: Instant, key_type: int, key: str) -> Coordinator:
+def _find(broker: Broker, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
     answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message=None)
-    shard = broker.coordinator_for(key_type, key)
+    shard = broker.coordinator_for(key_type, key) if served else None
     if shard is None:
         answer.error_code = ErrorCode.INVALID_REQUEST
         answer.error_message = f"coordinator type {key_type} is not served"

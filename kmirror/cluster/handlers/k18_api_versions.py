@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
-    inbound.reply(describe(broker.api_versions(), broker.image))
+    inbound.reply(describe(broker.api_versions(), broker.image, inbound.version))
 
 
-def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage) -> ApiVersionsResponse:
-    """Return the answer of a node that serves `versions`."""
+def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage, version: int) -> ApiVersionsResponse:
+    """Return the answer, in `version`, of a node that serves `versions`."""
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=first, max_version=last)
@@ -36,7 +36,9 @@ def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage) -> A
         ],
         supported_features=[
             # A minimum of 0 cannot be said before v4 (KAFKA-17011); 1 is what older clients are told.
-            SupportedFeatureKey(name=row.name, min_version=max(row.minimum, 1), max_version=row.maximum)
+            SupportedFeatureKey(
+                name=row.name, min_version=row.minimum if version >= 4 else max(row.minimum, 1), max_version=row.maximum
+            )
             for row in FEATURES
         ],
         finalized_features_epoch=max(image.offset, 0),

@@ -8,10 +8,11 @@ Left out: quotas, policies.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.images import RESOURCE_TOPIC
+from kmirror.cluster.images import METADATA_TOPIC_ID, RESOURCE_TOPIC
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -22,12 +23,15 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.topics import problem_with_name
+from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
 
 USE_DEFAULT = -1
+PARTITIONS_MAX = 10_000
+"""Partitions that one request may create, so that a number in a request is not a size in memory."""
+RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
 
 
 class Refused(Exception):
@@ -42,14 +46,16 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     assert isinstance(request, CreateTopicsRequest)
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
-    seen: dict[str, None] = {}
-    for topic in request.topics:
+    named = Counter(topic.name for topic in request.topics)
+    excess = sum(_partition_count(controller, topic) for topic in request.topics) > PARTITIONS_MAX
+    for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)
         try:
-            if topic.name in seen:
+            if excess:
+                raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+            if named[topic.name] > 1:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {topic.name} is named twice in one request.")
-            seen[topic.name] = None
             made = topic_records(controller, topic)
         except Refused as refused:
             result.error_code, result.error_message = refused.error, str(refused)
@@ -71,12 +77,16 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
     problem = problem_with_name(topic.name)
     if problem is not None:
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    if topic.name == METADATA_TOPIC:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {METADATA_TOPIC} is the controllers' own.")
     if topic.name in image.topics:
         raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
     assignments = _assignments(controller, topic)
     topic_id = Uuid(controller.rng.octets(16))
     if topic.mirror_info is not None:
         topic_id = topic.mirror_info.topic_id
+        if topic_id in RESERVED_IDS:
+            raise Refused(ErrorCode.INVALID_REQUEST, f"Topic id {topic_id} is reserved.")
         if topic_id in image.topic_names:
             raise Refused(
                 ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic id {topic_id} belongs to topic {image.topic_names[topic_id]}."
@@ -86,7 +96,9 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Brokers {dead} are not alive.")
     configs: list[Message] = []
     for config in topic.configs:
-        wrong = problem_with(Scope.TOPIC, config.name, config.value or "")
+        if config.value is None:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic config {config.name}.")
+        wrong = problem_with(Scope.TOPIC, config.name, config.value)
         if wrong is not None:
             raise Refused(ErrorCode.INVALID_CONFIG, wrong)
         configs.append(
@@ -109,17 +121,25 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
     return [TopicRecord(name=topic.name, topic_id=topic_id), *configs, *partitions]
 
 
+def _partition_count(controller: Controller, topic: CreatableTopic) -> int:
+    if topic.assignments:
+        return len(topic.assignments)
+    if topic.num_partitions == USE_DEFAULT:
+        return controller.configs.integer("num.partitions")
+    return max(0, topic.num_partitions)
+
+
 def _assignments(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ...]]:
     if topic.assignments:
         return _manual(controller, topic)
-    count = topic.num_partitions
-    if count == USE_DEFAULT:
-        count = controller.configs.integer("num.partitions")
+    count = _partition_count(controller, topic)
     factor = topic.replication_factor
     if factor == USE_DEFAULT:
         factor = controller.configs.integer("default.replication.factor")
     if count < 1:
-        raise Refused(ErrorCode.INVALID_PARTITIONS, f"Number of partitions was set to {count}; it must be positive.")
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS, f"Number of partitions was set to {topic.num_partitions}; it must be positive."
+        )
     alive = sorted(b for b in controller.image.brokers if controller.image.is_alive(b))
     if factor < 1 or factor > len(alive):
         raise Refused(

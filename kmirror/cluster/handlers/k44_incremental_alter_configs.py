@@ -61,7 +61,9 @@ def _alter(controller: Controller, resource: AlterConfigsResource) -> tuple[Erro
         if config.config_operation == DELETE and row is not None and not row.hidden:
             value = None
         elif config.config_operation == SET or row is None or row.hidden:
-            problem = problem_with(scope, config.name, config.value or "")
+            if config.value is None:
+                return ErrorCode.INVALID_REQUEST, f"Null value not supported for config {config.name}.", []
+            problem = problem_with(scope, config.name, config.value)
             if problem is not None:
                 return ErrorCode.INVALID_CONFIG, problem, []
             value = config.value

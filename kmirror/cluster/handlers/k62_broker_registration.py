@@ -27,6 +27,9 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
     if request.cluster_id != controller.cluster_id:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
         return
+    if request.broker_id < 0 or not request.listeners:
+        inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
+        return
     known = controller.image.brokers.get(request.broker_id)
     if known is not None and not known.fenced and known.incarnation != request.incarnation_id:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
