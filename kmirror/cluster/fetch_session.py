@@ -33,28 +33,32 @@ class FetchSession:
         request.session_id, request.session_epoch = self._id, self._epoch
         full = self._epoch == FULL
         topics: dict[str, FetchTopic] = {}
-        for tp, partition in wanted.items():
-            if not full and self._sent.get(tp) == partition:
-                continue
-            topic = topics.get(tp.topic)
-            if topic is None:
-                self._topic_ids[tp.topic] = topic_ids[tp.topic]
-                topic = topics[tp.topic] = FetchTopic(topic=tp.topic, topic_id=topic_ids[tp.topic])
-            topic.partitions.append(partition)
-        request.topics = list(topics.values())
+        # A topic that was made anew is another one, though it has the same name.
+        renewed = {name for name, topic_id in topic_ids.items() if self._topic_ids.get(name, topic_id) != topic_id}
+        gone = [tp for tp in self._sent if tp not in wanted or tp.topic in renewed]
         if not full:
             request.forgotten_topics_data = [
                 ForgottenTopic(topic=tp.topic, topic_id=self._topic_ids[tp.topic], partitions=[tp.partition])
-                for tp in self._sent
-                if tp not in wanted
+                for tp in gone
             ]
+        for tp, partition in wanted.items():
+            if not full and tp.topic not in renewed and self._sent.get(tp) == partition:
+                continue
+            topic = topics.get(tp.topic)
+            if topic is None:
+                topic = topics[tp.topic] = FetchTopic(topic=tp.topic, topic_id=topic_ids[tp.topic])
+            topic.partitions.append(partition)
+        request.topics = list(topics.values())
+        self._topic_ids.update(topic_ids)
         self._sent = dict(wanted)
 
     def accept(self, reply: FetchResponse) -> None:
-        """The leader answered; the next request counts one further."""
-        if reply.session_id:
-            self._id = reply.session_id
-            self._epoch = self._epoch % 0x7FFFFFFF + 1
+        """The leader answered; the next request counts one further, or begins anew if it keeps no session."""
+        if not reply.session_id:
+            self.reset()
+            return
+        self._id = reply.session_id
+        self._epoch = self._epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:
         """The session is lost: the next request names everything."""

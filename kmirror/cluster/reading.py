@@ -15,7 +15,6 @@ from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import (
     AbortedTransaction,
     EpochEndOffset,
-    LeaderIdAndEpoch,
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
@@ -26,7 +25,7 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads, and how much of the response is left."""
+    """Who reads, and how far."""
 
     replica_id: int
     read_committed: bool
@@ -47,27 +46,25 @@ def leader_error(partition: Partition | None, current_leader_epoch: int) -> Erro
     return ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def failed(index: int, error: ErrorCode, partition: Partition | None = None) -> PartitionData:
+def failed(index: int, error: ErrorCode) -> PartitionData:
     """Return the answer for a partition that cannot be read."""
-    data = PartitionData(
+    return PartitionData(
         partition_index=index, error_code=error, high_watermark=-1, last_stable_offset=-1,
         log_start_offset=-1, records=b"",
     )
-    if partition is not None and error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
-        data.current_leader = LeaderIdAndEpoch(
-            leader_id=partition.image.leader, leader_epoch=partition.leader_epoch
-        )
-    return data
 
 
 def read_partition(
-    partition: Partition, request: FetchPartition, reader: Reader, *, max_bytes: int, min_one: bool, mirror_epoch: int
+    partition: Partition, request: FetchPartition, reader: Reader, *, max_bytes: int, min_one: bool, foreign: bool
 ) -> PartitionData:
-    """Return what a fetch of a led partition yields; nothing about the follower is recorded here."""
+    """Return what a fetch of a led partition yields; nothing about the follower is recorded here.
+
+    `foreign` says that the log carries leader epochs of another cluster (D13).
+    """
     log = partition.log
     error = leader_error(partition, request.current_leader_epoch)
     if error:
-        return failed(request.partition, error, partition)
+        return failed(request.partition, error)
     data = PartitionData(
         partition_index=request.partition,
         high_watermark=log.high_watermark,
@@ -77,6 +74,12 @@ def read_partition(
     )
     if request.last_fetched_epoch != NO_EPOCH:
         epoch, end_offset = log.end_offset_for_epoch(request.last_fetched_epoch)
+        if foreign and request.last_fetched_epoch > log.latest_epoch >= 0:
+            # A leader's own epoch is the last one in its log; in a mirrored log it is not there. A replica that was
+            # away while the log was cut may hold a later epoch than the log, and must be told where to cut.
+            epoch, end_offset = log.latest_epoch, log.log_end_offset
+        if request.fetch_offset < log.log_start_offset:
+            return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         if epoch == -1 or end_offset == -1:
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         if epoch < request.last_fetched_epoch or end_offset < request.fetch_offset:
@@ -86,7 +89,7 @@ def read_partition(
         return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
     if reader.is_follower:
         bound = log.log_end_offset
-        data.mirror_leader_epoch = mirror_epoch
+        data.mirror_leader_epoch = log.latest_epoch if foreign else NO_EPOCH
     else:
         bound = log.last_stable_offset if reader.read_committed else log.high_watermark
     if max_bytes > 0 and request.fetch_offset < bound:
@@ -95,7 +98,9 @@ def read_partition(
         except OffsetOutOfRange:
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
         data.records = result.records
-    if reader.read_committed and not reader.is_follower:
+    if not reader.read_committed:
+        data.aborted_transactions = None
+    else:
         data.aborted_transactions = [
             AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
             for aborted in (log.aborted_transactions(request.fetch_offset, bound) if data.records else ())

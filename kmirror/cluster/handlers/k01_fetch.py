@@ -16,11 +16,16 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.reading import CONSUMER, Reader, failed, read_partition
 from kmirror.cluster.server import Inbound
-from kmirror.cluster.sessions import NO_SESSION, Key, Session
+from kmirror.cluster.sessions import NO_SESSION, Key, Session, knows_too_low
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
-from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.gen.fetch_response import (
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
@@ -28,13 +33,15 @@ if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
 READ_COMMITTED = 1
-UNKNOWN_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
+TOPIC_IDS_FROM = 13
+CURRENT_LEADER_FROM = 16
+"""First version in which an error tells who leads instead (KIP-951)."""
 
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, FetchRequest)
-    error, session, asked = broker.sessions.resolve(request)
+    error, session, asked = broker.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
@@ -79,7 +86,7 @@ class _Fetch:
 
     def _name(self, key: Key) -> TopicPartition | None:
         topic, topic_id, index = key
-        if self.inbound.version >= 13:
+        if self.inbound.version >= TOPIC_IDS_FROM:
             found = self.broker.image.topic_names.get(topic_id)
             return None if found is None else TopicPartition(found, index)
         return TopicPartition(topic, index)
@@ -91,7 +98,8 @@ class _Fetch:
             partition = None if tp is None else self.broker.replicas.led(tp)
             if partition is None or tp is None or self.reader.replica_id not in partition.followers:
                 continue
-            seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, mirror_epoch=-1)
+            foreign = self.broker.foreign_epochs(partition)
+            seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, foreign=foreign)
             if seen.error_code or seen.diverging_epoch.epoch != -1:
                 continue
             partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset)
@@ -112,11 +120,20 @@ class _Fetch:
     def _is_urgent(self, wanted: FetchPartition, data: PartitionData) -> bool:
         if data.error_code or data.diverging_epoch.epoch != -1:
             return True
-        if not self.reader.is_follower or wanted.high_watermark == UNKNOWN_HIGH_WATERMARK:
-            return False
-        return wanted.high_watermark < min(data.high_watermark, wanted.fetch_offset)
+        return self.reader.is_follower and knows_too_low(wanted, data)
 
     def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
+        data = self._read_led(key, wanted, max_bytes, min_one=min_one)
+        tp = self.names[key]
+        partition = None if tp is None else self.broker.replicas.partitions.get(tp)
+        elsewhere = data.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+        if elsewhere and partition is not None and self.inbound.version >= CURRENT_LEADER_FROM:
+            data.current_leader = LeaderIdAndEpoch(
+                leader_id=partition.image.leader, leader_epoch=partition.leader_epoch
+            )
+        return data
+
+    def _read_led(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
         tp = self.names[key]
         if tp is None:
             return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -126,14 +143,11 @@ class _Fetch:
             missing = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return failed(wanted.partition, missing)
         if not partition.is_leader:
-            return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER, partition)
+            return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.reader.is_follower and self.reader.replica_id not in partition.followers:
             return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
-        foreign = self.reader.is_follower and self.broker.foreign_epochs(partition)
-        epoch = partition.log.latest_epoch if foreign else -1
-        return read_partition(
-            partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, mirror_epoch=epoch
-        )
+        foreign = self.broker.foreign_epochs(partition)
+        return read_partition(partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
 
     def _answer(self) -> None:
         answers: dict[Key, PartitionData] = {}
@@ -151,6 +165,8 @@ class _Fetch:
                     continue
                 news = first or cached.has_news(answers[key])
                 cached.told(answers[key])
+                if answers[key].records:  # Next time the others are served first, so that none starves (KIP-227).
+                    self.session.partitions[key] = self.session.partitions.pop(key)
                 if not news:
                     del answers[key]
         topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
