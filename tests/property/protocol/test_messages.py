@@ -41,9 +41,7 @@ def test_json_there_and_back(pair: tuple[Message, int]) -> None:
 
 
 @given(any_message(), st.binary(min_size=1, max_size=8), st.integers(0, 5))
-def test_trailing_and_leading_bytes_change_nothing(
-    pair: tuple[Message, int], more: bytes, before: int
-) -> None:
+def test_trailing_and_leading_bytes_change_nothing(pair: tuple[Message, int], more: bytes, before: int) -> None:
     message, version = pair
     raw = message.encode(version)
     assert type(message).decode(raw + more, version) == message
@@ -94,9 +92,7 @@ def test_any_bytes_are_read_or_refused(pair: tuple[Message, int], data: st.DataO
 
 
 @given(any_message(), st.integers(-3, 30))
-def test_another_version_carries_it_or_says_which_field_is_lost(
-    pair: tuple[Message, int], version: int
-) -> None:
+def test_another_version_carries_it_or_says_which_field_is_lost(pair: tuple[Message, int], version: int) -> None:
     message, _ = pair
     try:
         raw = message.encode(version)
