@@ -170,8 +170,7 @@ class LogMachine(RuleBasedStateMachine):
             self.log.close()
         else:
             self.log.checkpoint()
-        snapshots = snapshot_offsets(self.log.store)
-        ended_by_a_batch = not self.model.batches or self.model.end == self.model.batches[-1].last + 1
+        snapshots, bases = snapshot_offsets(self.log.store), self.log.segment_base_offsets
         self.log = PartitionLog.open(
             TP,
             self.reopened_store(self.log.store),
@@ -180,10 +179,12 @@ class LogMachine(RuleBasedStateMachine):
             repair=repair,
             recovery_point=CLEAN_SHUTDOWN if close else self.log.recovery_point,
         )
-        if not ended_by_a_batch or self.log.log_end_offset != self.model.end:
-            self.model.end = self.log.log_end_offset
-            last = self.model.batches[-1].last + 1 if self.model.batches else 0
-            assert self.model.end == max(last, self.log.segment_base_offsets[-1], self.model.start)
+        # A cut inside a batch left a log end that no batch reaches; nobody has written it down.
+        ends = [bases[-1], *(one.last + 1 for one in self.model.batches[-1:])]
+        if max(ends) < self.model.start:
+            self.model.clear(self.model.start)  # Nothing is left at or above the log start.
+        else:
+            self.model.end = max(ends)
         self.model.epochs = [(e, s) for e, s in self.model.epochs if s < self.model.end]
         if self.log.epochs.entries != self.model.epochs:
             # Segments that were read have told of an epoch below the log start that a cut had taken.
