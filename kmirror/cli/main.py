@@ -36,6 +36,7 @@ class CommandRow:
 
 COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
+    CommandRow("dump-log", "kmirror.cli.dump_log", "command", "kafka-dump-log: what log files and indexes hold."),
     CommandRow("dissect", "kmirror.cli.dissect", "command", "Print each field of a file of a log directory."),
 )
 

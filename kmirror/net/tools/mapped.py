@@ -1,0 +1,89 @@
+"""How does a tool look at a file of any size without taking memory for it?
+
+The file is mapped; what has been passed can be given back with `passed`, so a walk over gigabytes keeps no more
+than a window of them in memory.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from kmirror.errors import CorruptBatch, UsageError
+
+_WINDOW: Final = 16 * 1024 * 1024
+_MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
+
+
+class FileFault(UsageError):
+    """A file does not hold what Kafka would have written; the fields say where and why."""
+
+    def __init__(self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None) -> None:
+        self.reason = reason
+        self.path = path
+        self.position = position
+        self.offset = offset
+        place = str(path)
+        if position is not None:
+            place += f", position {position}"
+        if offset is not None:
+            place += f", offset {offset}"
+        super().__init__(f"{place}: {reason}")
+
+
+def fault_of(error: CorruptBatch, path: Path) -> FileFault:
+    """Return `error` with the file that it is about."""
+    reason = error.reason.removesuffix(f" (offset {error.offset})")
+    return FileFault(reason, path=path, position=error.position, offset=error.offset)
+
+
+class Mapped:
+    """A file as one read-only view; `size` is that of the moment it was opened."""
+
+    __slots__ = ("_given_back", "_map", "path", "size", "view")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._map: mmap.mmap | None = None
+        self._given_back = 0
+        with open(path, "rb") as opened:
+            self.size = os.fstat(opened.fileno()).st_size
+            if self.size:
+                self._map = mmap.mmap(opened.fileno(), self.size, access=mmap.ACCESS_READ)
+        self.view = memoryview(self._map or b"")
+
+    def passed(self, position: int) -> None:
+        """Say that nothing before `position` is needed soon; it stays readable."""
+        if self._map is None or position - self._given_back < _WINDOW or not _MAY_GIVE_BACK:
+            return
+        end = position - position % mmap.PAGESIZE
+        self._map.madvise(mmap.MADV_DONTNEED, self._given_back, end - self._given_back)
+        self._given_back = end
+
+    def close(self) -> None:
+        """Let go of the file; views of it that are still about keep it open until they go too."""
+        try:
+            self.view.release()
+            if self._map is not None:
+                self._map.close()
+        except BufferError:
+            pass
+
+
+@contextmanager
+def mapped(path: Path) -> Iterator[Mapped]:
+    """Yield the file at `path`; raises `UsageError` when it cannot be opened."""
+    try:
+        found = Mapped(path)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        yield found
+    finally:
+        found.close()

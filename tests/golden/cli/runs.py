@@ -1,0 +1,49 @@
+"""Runs of real clusters: a sample in the repository, all of them where the fixtures are at hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli"
+FIXTURES = Path("/work/shared/fixtures")
+RUNS = ("kraft-4.3", "epochs-4.3", "legacy-2.1", "crash-4.3")
+
+
+class DumpCase(NamedTuple):
+    """One command line of Kafka's dump tool, given in the folder `run`, and what came of it."""
+
+    run: Path
+    expected: Path
+    exit_code: int
+    arguments: list[str]
+
+    @property
+    def name(self) -> str:
+        return f"{self.run.name}:{self.expected.relative_to(self.run / 'expected')}"
+
+
+def dump_cases(top: Path) -> list[DumpCase]:
+    """Return what every `expected/commands.tsv` below `top` tells; nothing where there is none."""
+    cases = []
+    for table in sorted(top.glob("*/expected/commands.tsv")):
+        run = table.parent.parent
+        for line in table.read_text().splitlines()[1:]:
+            expected, exit_code, _, arguments = line.split("\t")[:4]
+            cases.append(DumpCase(run, table.parent / expected, int(exit_code), arguments.split(" ")))
+    return cases
+
+
+def partition_folders(*tops: Path) -> list[Path]:
+    """Return the folders in `tops` that a broker would load."""
+    return [
+        path
+        for top in tops
+        for path in sorted(top.glob("*-*"))
+        if path.is_dir() and path.name.rpartition("-")[2].isdigit() and any(path.glob("*.log"))
+    ]
+
+
+def log_folders() -> list[Path]:
+    """Return the `log.dirs` of all fixtures as a clean shutdown left them."""
+    return [path for run in RUNS for path in sorted((FIXTURES / run).glob("**/data")) if path.parent.name != "before"]
