@@ -1,0 +1,120 @@
+"""One partition: whom the high watermark waits for, who may join the ISR, who has been cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kmirror.cluster.images import PartitionImage
+from tests.unit.cluster.stage import append, partition
+
+
+def test_high_watermark_is_held_by_a_follower_nobody_has_heard_of() -> None:
+    p = partition()
+    append(p, 3)
+    p.on_follower_fetch(1, 2, 3)
+    assert not p.advance_high_watermark()
+    p.on_follower_fetch(2, 3, 1)
+    assert p.advance_high_watermark()
+    assert p.log.high_watermark == 1
+
+
+def test_high_watermark_never_passes_the_slowest_isr_member() -> None:
+    p = partition()
+    append(p, 5)
+    p.on_follower_fetch(1, 2, 4)
+    p.on_follower_fetch(1, 3, 2)
+    p.advance_high_watermark()
+    assert p.log.high_watermark == 2
+
+
+def test_a_follower_outside_the_isr_does_not_hold_it() -> None:
+    p = partition(isr=(1, 2))
+    append(p, 3)
+    p.on_follower_fetch(1, 2, 3)
+    p.advance_high_watermark()
+    assert p.log.high_watermark == 3
+
+
+def test_a_member_whose_addition_is_under_way_holds_it_already() -> None:
+    p = partition(isr=(1, 2))
+    append(p, 3)
+    p.pending_isr = (1, 2, 3)
+    p.on_follower_fetch(1, 3, 1)
+    p.on_follower_fetch(1, 2, 3)
+    p.advance_high_watermark()
+    assert p.log.high_watermark == 1
+
+
+def test_a_member_whose_removal_is_under_way_still_holds_it() -> None:
+    p = partition()
+    append(p, 3)
+    p.pending_isr = (1, 2)
+    p.on_follower_fetch(1, 2, 3)
+    p.on_follower_fetch(1, 3, 1)
+    p.advance_high_watermark()
+    assert p.log.high_watermark == 1
+
+
+def test_after_a_cut_nothing_is_known_of_followers_until_they_fetch_again() -> None:
+    p = partition()
+    append(p, 5)
+    for follower in (2, 3):
+        p.on_follower_fetch(1, follower, 5)
+    p.advance_high_watermark()
+    p.log.truncate_to(2)
+    p.log_was_cut(2)
+    assert p.log.high_watermark == 2
+    append(p, 1)
+    assert not p.advance_high_watermark(), "their log ends of before are not the log's any more"
+    assert not p.is_cut_everywhere(2, (1, 2, 3))
+    p.on_follower_fetch(3, 2, 2)
+    p.on_follower_fetch(3, 3, 2)
+    assert p.is_cut_everywhere(2, (1, 2, 3))
+    assert not p.is_cut_everywhere(1, (1, 2, 3))
+    assert p.is_cut_everywhere(0, (1,)), "the leader is cut when it says so"
+
+
+def test_who_joins_the_isr_has_the_high_watermark_and_the_start_of_the_epoch() -> None:
+    p = partition(isr=(1, 2))
+    append(p, 4)
+    p.on_follower_fetch(1, 2, 4)
+    p.advance_high_watermark()
+    p.on_follower_fetch(1, 3, 3)
+    assert not p.may_join(3)
+    p.on_follower_fetch(1, 3, 4)
+    assert p.may_join(3)
+    assert not p.may_join(2), "it is a member"
+    p.pending_isr = (1, 2, 3)
+    assert not p.may_join(3), "one change at a time"
+
+
+def test_a_new_leader_forgets_what_it_knew_of_followers_and_a_bumped_one_does_not() -> None:
+    p = partition()
+    append(p, 2)
+    p.on_follower_fetch(1, 2, 2)
+    p.apply(2, replace(p.image, leader_epoch=9, partition_epoch=1))
+    assert p.followers[2].log_end == 2, "the same leader in a later epoch (BumpLeaderEpochs)"
+    p.apply(3, PartitionImage((1, 2, 3), (1, 2, 3), 2, 10, 2))
+    assert not p.followers
+    p.apply(4, PartitionImage((1, 2, 3), (1, 2, 3), 1, 11, 3))
+    assert p.followers[2].log_end == -1
+    assert p.epoch_start_offset == 2
+
+
+def test_older_news_of_the_controller_is_ignored() -> None:
+    p = partition(leader_epoch=5)
+    p.apply(1, replace(p.image, leader_epoch=6, partition_epoch=4))
+    assert not p.apply(2, replace(p.image, leader_epoch=5, partition_epoch=9))
+    assert not p.apply(2, replace(p.image, isr=(1,), partition_epoch=3))
+    assert (p.leader_epoch, p.isr) == (6, (1, 2, 3))
+
+
+def test_lagging_members_are_those_behind_for_longer_than_allowed() -> None:
+    p = partition()
+    append(p, 2)
+    p.on_follower_fetch(10, 2, 2)
+    p.on_follower_fetch(10, 3, 1)
+    assert p.lagging(20, 100) == ()
+    assert p.lagging(200, 100) == (3,), "2 has everything, however long ago"
+    p.pending_isr = (1, 2)
+    assert p.lagging(200, 100) == ()
