@@ -1,0 +1,106 @@
+// What do Kafka's own classes make of it? Reads a JSON object a line and answers with one.
+//   {"m", "v", "hex"}   -> {"hex", "json"}   the bytes read, written back, and as Kafka's converter shows them
+//   {"m", "v", "json"}  -> {"hex"}           the bytes of the message that the converter reads
+//   {"errors": true}    -> {"errors": [[name, code, retriable], ...]}
+// and with {"error"} where Kafka throws.
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.protocol.Message;
+import org.apache.kafka.common.protocol.ObjectSerializationCache;
+
+public final class Oracle {
+    private static final ObjectMapper MAPPER = new ObjectMapper();
+    private static final Map<String, String> CLASSES = new HashMap<>();
+    private static final HexFormat HEX = HexFormat.of();
+
+    public static void main(String[] arguments) throws Exception {
+        findClasses();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            ObjectNode answer = MAPPER.createObjectNode();
+            try {
+                JsonNode question = MAPPER.readTree(line);
+                if (question.has("errors")) answer.set("errors", errors());
+                else answer(question, answer);
+            } catch (Throwable thrown) {
+                Throwable cause = thrown instanceof InvocationTargetException ? thrown.getCause() : thrown;
+                answer.put("error", String.valueOf(cause));
+            }
+            out.println(MAPPER.writeValueAsString(answer));
+        }
+        out.flush();
+    }
+
+    private static void answer(JsonNode question, ObjectNode answer) throws Exception {
+        short version = (short) question.get("v").asInt();
+        String name = className(question.get("m").asText());
+        Message message;
+        if (question.has("hex")) {
+            message = (Message) Class.forName(name).getConstructor().newInstance();
+            message.read(new ByteBufferAccessor(ByteBuffer.wrap(HEX.parseHex(question.get("hex").asText()))), version);
+            answer.set("json", (JsonNode) converter(name, "write", Class.forName(name), short.class)
+                .invoke(null, message, version));
+        } else {
+            message = (Message) converter(name, "read", JsonNode.class, short.class)
+                .invoke(null, question.get("json"), version);
+        }
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        ByteBuffer bytes = ByteBuffer.allocate(message.size(cache, version));
+        message.write(new ByteBufferAccessor(bytes), cache, version);
+        answer.put("hex", HEX.formatHex(bytes.array(), 0, bytes.position()));
+    }
+
+    private static ArrayNode errors() {
+        ArrayNode rows = MAPPER.createArrayNode();
+        for (Errors error : Errors.values()) {
+            ArrayNode row = rows.addArray();
+            row.add(error.name()).add(error.code()).add(error.exception() instanceof RetriableException);
+        }
+        return rows;
+    }
+
+    private static Method converter(String name, String method, Class<?>... parameters) throws Exception {
+        return Class.forName(name + "JsonConverter").getMethod(method, parameters);
+    }
+
+    private static String className(String message) {
+        String found = CLASSES.containsKey(message + "Data") ? CLASSES.get(message + "Data") : CLASSES.get(message);
+        if (found == null) throw new IllegalArgumentException("no class for " + message);
+        return found;
+    }
+
+    // Each message has a converter beside it, whatever its package.
+    private static void findClasses() throws Exception {
+        for (String path : System.getProperty("java.class.path").split(File.pathSeparator)) {
+            if (!path.endsWith(".jar")) continue;
+            try (ZipFile jar = new ZipFile(path)) {
+                for (ZipEntry entry : java.util.Collections.list(jar.entries())) {
+                    String name = entry.getName();
+                    if (!name.endsWith("JsonConverter.class") || name.contains("$")) continue;
+                    String type = name.substring(0, name.length() - "JsonConverter.class".length()).replace('/', '.');
+                    CLASSES.put(type.substring(type.lastIndexOf('.') + 1), type);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+"""Random messages of every API and version through Kafka's own classes, both ways: bytes and JSON are equal.
+
+The jars come from the folder that KMIRROR_KAFKA_JARS names, or by Maven from its local repository. With
+KMIRROR_REQUIRE_KAFKA=1 Maven may fetch them, and what is missing fails the test instead of skipping it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codegen.load import RELEASE_FOLDERS, SCHEMAS, read_files
+from codegen.lock import read_lock
+from codegen.versions import Versions
+from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.protocol import Message, UnknownTag, Uuid
+from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.json_form import Records, to_json
+from kmirror.protocol.message import Field, Struct, fresh_default
+from kmirror.protocol.registry import by_name
+from kmirror.spec.error_codes import ErrorCode
+
+HERE = Path(__file__).parent
+IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
+PER_VERSION = 6
+
+
+def give_up(reason: str) -> None:
+    if IS_REQUIRED:
+        pytest.fail(f"KMIRROR_REQUIRE_KAFKA=1, but {reason}")
+    pytest.skip(reason)
+
+
+def find_jars(folder: Path) -> str:
+    """The class path of Kafka's messages."""
+    jars = os.environ.get("KMIRROR_KAFKA_JARS")
+    if jars:
+        return f"{jars}/*"
+    if shutil.which("mvn") is None:
+        give_up("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
+    out = folder / "classpath"
+    command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
+    done = subprocess.run(command if IS_REQUIRED else [*command, "-o"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        give_up("Kafka's jars are not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches them)")
+    return out.read_text(encoding="utf-8").strip()
+
+
+class Oracle:
+    def __init__(self, class_path: str) -> None:
+        self.command = ["java", "-cp", class_path, "Oracle"]
+
+    def ask(self, questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One answer for each question."""
+        text = "".join(json.dumps(q) + "\n" for q in questions)
+        done = subprocess.run(
+            self.command, input=text.encode("utf-8", "surrogatepass"), capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        answers = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        assert len(answers) == len(questions)
+        return answers
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory: pytest.TempPathFactory) -> Oracle:
+    for program in ("java", "javac"):
+        if shutil.which(program) is None:
+            give_up(f"there is no {program}")
+    folder = tmp_path_factory.mktemp("oracle")
+    jars = find_jars(folder)
+    done = subprocess.run(
+        ["javac", "-cp", jars, "-d", str(folder), str(HERE / "Oracle.java")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        give_up(f"Oracle.java does not compile against these jars: {done.stderr[:300]}")
+    return Oracle(f"{folder}{os.pathsep}{jars}")
+
+
+# ---------------------------------------------------------------------------
+# Random messages
+
+
+def scalar(type_: str, draw: random.Random) -> Any:
+    if type_ in RANGES:
+        low, high = RANGES[type_]
+        return draw.choice([low, -1 if low else 1, 0, 1, high, draw.randint(low, high)])
+    if type_ == "string":
+        letters = 'aZ09._- äß\u20ac\u4e2d\U0001f600\0"\\'
+        return "".join(draw.choices(letters, k=draw.choice((0, 1, 5, 40, 127, 200))))
+    return {
+        "bool": lambda: draw.random() < 0.5,
+        "float64": lambda: draw.choice([0.0, -0.5, 1e300, draw.random() * 10 ** draw.randint(-9, 9)]),
+        "uuid": lambda: draw.choice([Uuid.ZERO, Uuid(draw.randbytes(16))]),
+        "bytes": lambda: draw.randbytes(draw.choice((0, 1, 60, 127, 300))),
+        # Kafka looks into records when it shows them, so none or no bytes are safe.
+        "records": lambda: b"",
+    }[type_]()
+
+
+def value(field: Field, version: int, flexible: bool, draw: random.Random) -> Any:
+    if not within(version, field.versions):
+        return fresh_default(field)
+    if within(version, field.nullable) and draw.random() < 0.25:
+        return None
+    count = draw.choice((0, 1, 2, 3, 12)) if field.is_array else 1
+    if field.type == "struct":
+        items: list[Any] = [struct(field.struct, version, flexible, draw) for _ in range(count)]
+    else:
+        items = [scalar(field.type, draw) for _ in range(count)]
+    return items if field.is_array else items[0]
+
+
+def struct(cls: type[Any], version: int, flexible: bool, draw: random.Random) -> Any:
+    values = {f.attribute: value(f, version, flexible, draw) for f in cls.FIELDS}
+    if flexible and draw.random() < 0.2:
+        named = 1 + max((f.tag for f in cls.FIELDS), default=-1)
+        values["unknown_tags"] = [UnknownTag(named + 10 * i, draw.randbytes(i * 50)) for i in range(draw.randint(1, 2))]
+    found: Struct = cls(**values)
+    return found
+
+
+def released() -> list[tuple[type[Message], int]]:
+    """Every message and version of the locked release: what schemas/mirroring/ adds is not Kafka's."""
+    found = []
+    for file in read_files(SCHEMAS, RELEASE_FOLDERS):
+        for version in Versions.parse(file.raw["validVersions"]):
+            found.append((by_name(file.raw["name"]), version))
+    return found
+
+
+def random_messages(seed: int) -> list[tuple[Message, int]]:
+    draw = random.Random(seed)
+    return [
+        (struct(cls, version, cls.FLEXIBLE_FROM is not None and version >= cls.FLEXIBLE_FROM, draw), version)
+        for cls, version in released()
+        for _ in range(PER_VERSION)
+    ]
+
+
+def has_unknown_tags(part: Struct) -> bool:
+    if part.unknown_tags:
+        return True
+    inner = [getattr(part, f.attribute) for f in part.FIELDS if f.type == "struct"]
+    return any(has_unknown_tags(s) for v in inner if v is not None for s in (v if isinstance(v, list) else [v]))
+
+
+# ---------------------------------------------------------------------------
+
+
+def test_our_bytes_are_kafkas_bytes_and_json(oracle: Oracle) -> None:
+    sent = random_messages(1)
+    assert len(sent) == 728 * PER_VERSION
+    answers = oracle.ask([{"m": m.NAME, "v": v, "hex": m.encode(v).hex()} for m, v in sent])
+    for (message, version), answer in zip(sent, answers, strict=True):
+        assert "error" not in answer, (message.NAME, version, answer, message)
+        assert answer["hex"] == message.encode(version).hex(), (message.NAME, version, message)
+        # Text is compared, so that the order of fields counts.
+        ours = json.dumps(json.loads(json.dumps(to_json(message, version, Records.EMPTY))))
+        assert json.dumps(answer["json"]) == ours, (message.NAME, version)
+
+
+def test_kafka_reads_our_json_and_we_read_its_bytes(oracle: Oracle) -> None:
+    sent = [(m, v) for m, v in random_messages(2) if not has_unknown_tags(m)]
+    answers = oracle.ask([{"m": m.NAME, "v": v, "json": m.to_json(v)} for m, v in sent])
+    for (message, version), answer in zip(sent, answers, strict=True):
+        assert "error" not in answer, (message.NAME, version, answer, message)
+        assert type(message).decode(bytes.fromhex(answer["hex"]), version) == message
+
+
+def test_what_one_refuses_the_other_refuses(oracle: Oracle) -> None:
+    draw = random.Random(3)
+    questions = []
+    for message, version in random_messages(3):
+        data = bytearray(message.encode(version))
+        if data:
+            data[draw.randrange(len(data))] = draw.choice([0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)])
+        questions.append({"m": message.NAME, "v": version, "hex": data.hex()})
+    for question, answer in zip(questions, oracle.ask(questions), strict=True):
+        cls, version, data = by_name(question["m"]), question["v"], bytes.fromhex(question["hex"])
+        try:
+            found: Message | None = cls.decode(data, version)
+        except ProtocolError:
+            found = None
+        try:
+            ours = None if found is None else found.encode(version).hex()
+        except LocalProtocolError:
+            ours = None
+        # An answer without bytes: Kafka could not read, or could not write what it had read.
+        assert answer.get("hex") == ours, (question, answer)
+
+
+def test_the_error_codes_are_kafkas(oracle: Oracle) -> None:
+    (answer,) = oracle.ask([{"errors": True}])
+    ours = [[code.name, code.value, code.retriable] for code in ErrorCode if code < ErrorCode.READ_ONLY_TOPIC]
+    assert sorted(answer["errors"]) == sorted(ours)
+
+
+def test_the_jars_are_of_the_locked_release() -> None:
+    assert f"<kafka.version>{read_lock()['kafka']['version']}<" in (HERE / "pom.xml").read_text(encoding="utf-8")
