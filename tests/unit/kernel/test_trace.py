@@ -1,0 +1,42 @@
+"""The digest names every line, in order, also those that are not kept."""
+
+from __future__ import annotations
+
+from kmirror.kernel.trace import Trace
+
+
+def test_equal_lines_give_equal_digests() -> None:
+    one, other = Trace(), Trace()
+    for trace in (one, other):
+        trace.add(1, "a", "x")
+        trace.bytes(2, "b", "y", b"payload")
+    assert one.digest() == other.digest()
+    assert (one.count, list(one.lines)) == (2, ["1 a x", "2 b y"])
+
+
+def test_order_time_and_payload_count() -> None:
+    digests = set()
+    for lines in ([(1, b""), (2, b"")], [(2, b""), (1, b"")], [(1, b""), (3, b"")], [(1, b""), (2, b"z")]):
+        trace = Trace()
+        for now, payload in lines:
+            trace.bytes(now, "a", "x", payload)
+        digests.add(trace.digest())
+    assert len(digests) == 4
+
+
+def test_lines_that_are_not_kept_count_all_the_same() -> None:
+    short, long = Trace(keep=1), Trace(keep=100)
+    for trace in (short, long):
+        for number in range(10):
+            trace.add(number, "a", "x")
+    assert len(short.lines) == 1
+    assert short.digest() == long.digest()
+    assert short.count == 10
+
+
+def test_listeners_hear_every_line() -> None:
+    heard: list[tuple[int, str, str]] = []
+    trace = Trace(keep=0)
+    trace.listeners.append(lambda now, who, what: heard.append((now, who, what)))
+    trace.add(7, "a", "x")
+    assert heard == [(7, "a", "x")]

@@ -1,0 +1,52 @@
+"""A difference between two logs is found, wherever it lies, and named."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.sim.checkers import Compared, first_difference
+from tests.sim.stage import TP, plain
+
+BATCHES = [plain(0, 0, "r0", "r1"), plain(2, 1, "r2"), plain(5, 1, "r5")]
+
+
+def log(*batches: bytes) -> PartitionLog:
+    return PartitionLog.open(TP, MemoryStore.from_files({0: b"".join(batches)}, {}), LogConfig(), now_ms=0)
+
+
+def test_equal_logs_have_no_difference() -> None:
+    compared = Compared()
+    assert first_difference(TP, log(*BATCHES), log(*BATCHES), 6, compared) is None
+    assert (compared.partitions, compared.batches, compared.bytes) == (1, 3, sum(map(len, BATCHES)))
+
+
+@pytest.mark.parametrize(
+    ("other", "offset", "field"),
+    [
+        ([BATCHES[0], plain(2, 1, "x2"), BATCHES[2]], 2, "crc"),
+        ([BATCHES[0], plain(2, 0, "r2"), BATCHES[2]], 2, "partition_leader_epoch"),
+        ([BATCHES[0], plain(3, 1, "r2"), BATCHES[2]], 2, "base_offset"),
+        ([plain(0, 0, "r0"), BATCHES[1], BATCHES[2]], 0, "batch_length"),
+        ([BATCHES[0], BATCHES[1]], 5, "batch"),
+        ([BATCHES[0], BATCHES[2]], 2, "base_offset"),
+    ],
+)
+def test_the_first_difference_is_named(other: list[bytes], offset: int, field: str) -> None:
+    difference = first_difference(TP, log(*BATCHES), log(*other), 6)
+    assert difference is not None
+    assert (difference.offset, difference.field) == (offset, field)
+    assert str(TP) in str(difference) and str(offset) in str(difference)
+
+
+def test_what_lies_at_or_above_the_bound_is_not_compared() -> None:
+    assert first_difference(TP, log(*BATCHES), log(*BATCHES[:2]), 5) is None
+
+
+def test_another_log_start_is_a_difference() -> None:
+    other = log(*BATCHES)
+    other.update_high_watermark(6)
+    other.advance_log_start(2)
+    difference = first_difference(TP, log(*BATCHES), other, 6)
+    assert difference is not None and difference.field == "log_start_offset"

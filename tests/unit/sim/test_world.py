@@ -1,0 +1,210 @@
+"""Virtual time, links, cuts and deaths, with nodes that do nothing but tell what reached them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import SimulationFailure
+from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.kernel.events import (
+    CancelTimer,
+    ClientGone,
+    CloseLink,
+    Disconnect,
+    Effect,
+    Event,
+    LinkClosed,
+    Note,
+    Reply,
+    RequestReceived,
+    ResponseReceived,
+    Send,
+    SetTimer,
+    Started,
+    TimerFired,
+)
+from kmirror.kernel.ids import Endpoint
+from kmirror.sim.network import NetworkOptions
+from kmirror.sim.world import START, World
+
+SERVER = Endpoint("server", 1)
+
+
+class Recorder:
+    """Keeps every event; answers requests with the same frame if it is a server."""
+
+    def __init__(self, *, echo: bool = False) -> None:
+        self.seen: list[tuple[Instant, Event]] = []
+        self._echo = echo
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        self.seen.append((now, event))
+        if self._echo and isinstance(event, RequestReceived):
+            return [Reply(event.connection, event.frame)]
+        return []
+
+    def events(self, kind: type) -> list[Event]:
+        return [event for _, event in self.seen if isinstance(event, kind)]
+
+
+def world(seed: int = 1, *, echo: bool = True) -> tuple[World, Recorder, Recorder]:
+    """Return a world with a client at site `here` and a server at site `there`, both alive."""
+    made = World(seed)
+    client, server = Recorder(), Recorder(echo=echo)
+    made.add("client", "here", None, lambda: client)
+    made.add("server", "there", SERVER, lambda: server)
+    made.start("client")
+    made.start("server")
+    return made, client, server
+
+
+def send(w: World, *frames: bytes, channel: str = "c") -> None:
+    w.perform("client", [Send(SERVER, channel, frame) for frame in frames])
+
+
+def test_a_started_node_is_told_so_first() -> None:
+    w, client, _ = world()
+    assert client.seen == [(START, Started())]
+    assert w.runs("client")
+
+
+def test_frames_of_a_link_arrive_in_order_and_are_answered() -> None:
+    w, client, server = world()
+    frames = [bytes([n]) for n in range(30)]
+    send(w, *frames)
+    w.run_for(SECOND)
+    assert [e.frame for e in server.events(RequestReceived) if isinstance(e, RequestReceived)] == frames
+    assert [e.frame for e in client.events(ResponseReceived) if isinstance(e, ResponseReceived)] == frames
+
+
+def test_delays_are_drawn_between_the_bounds_of_the_sites() -> None:
+    w, _, server = world()
+    for number in range(50):
+        send(w, b"x", channel=str(number))
+    w.run_for(SECOND)
+    options = NetworkOptions()
+    delays = [now - START for now, event in server.seen if isinstance(event, RequestReceived)]
+    assert len(delays) == 50 and len(set(delays)) > 20
+    assert options.remote_min <= min(delays) and max(delays) <= options.remote_max
+
+
+def test_a_cut_loses_frames_silently_and_healing_loses_no_more() -> None:
+    w, client, server = world()
+    w.network.cut("here", "there")
+    send(w, b"lost")
+    w.run_for(SECOND)
+    assert not server.events(RequestReceived) and not client.events(LinkClosed)
+    w.network.heal("here", "there")
+    send(w, b"kept")
+    w.run_for(SECOND)
+    assert len(server.events(RequestReceived)) == 1
+
+
+@pytest.mark.parametrize("ends", [("client", "server"), ("here", "server"), ("client", "there"), ("there", "here")])
+def test_nodes_and_sites_can_be_cut_in_any_mix(ends: tuple[str, str]) -> None:
+    w, _, _ = world()
+    w.network.cut(*ends)
+    assert w.network.is_cut("client", "server") and w.network.is_cut("server", "client")
+
+
+def test_a_dead_server_closes_its_links_and_refuses_new_ones() -> None:
+    w, client, _ = world()
+    send(w, b"x")
+    w.run_for(SECOND)
+    w.kill("server")
+    w.run_for(SECOND)
+    assert client.events(LinkClosed) == [LinkClosed(SERVER, "c")]
+    send(w, b"y")
+    w.run_for(SECOND)
+    assert len(client.events(LinkClosed)) == 2
+
+
+def test_a_dead_client_is_gone_for_its_server() -> None:
+    w, _, server = world()
+    send(w, b"x")
+    w.run_for(SECOND)
+    w.kill("client")
+    w.run_for(SECOND)
+    assert len(server.events(ClientGone)) == 1
+
+
+def test_a_link_that_is_given_up_gets_no_answer() -> None:
+    w, client, server = world()
+    send(w, b"x")
+    w.perform("client", [CloseLink(SERVER, "c")])
+    w.run_for(SECOND)
+    assert not client.events(ResponseReceived) and not client.events(LinkClosed)
+    assert len(server.events(ClientGone)) == 1
+
+
+def test_a_server_may_disconnect() -> None:
+    w, client, server = world(echo=False)
+    send(w, b"x")
+    w.run_for(SECOND)
+    request = server.events(RequestReceived)[0]
+    assert isinstance(request, RequestReceived)
+    w.perform("server", [Disconnect(request.connection)])
+    w.run_for(SECOND)
+    assert client.events(LinkClosed) == [LinkClosed(SERVER, "c")]
+
+
+def test_timers_fire_once_and_are_replaced_and_cancelled() -> None:
+    w, client, _ = world()
+    at = START + 5 * MILLISECOND
+    w.perform("client", [SetTimer(("a",), at), SetTimer(("b",), at), SetTimer(("c",), at), CancelTimer(("b",))])
+    w.perform("client", [SetTimer(("c",), at + MILLISECOND)])
+    w.run_for(SECOND)
+    fired = [(now, event.key) for now, event in client.seen if isinstance(event, TimerFired)]
+    assert fired == [(at, ("a",)), (at + MILLISECOND, ("c",))]
+
+
+def test_the_dead_have_no_timers_and_the_restarted_do_not_inherit_them() -> None:
+    w, client, _ = world()
+    w.perform("client", [SetTimer(("a",), START + 5 * MILLISECOND)])
+    w.kill("client")
+    w.start("client")
+    w.run_for(SECOND)
+    assert not client.events(TimerFired)
+
+
+def test_a_frame_to_the_dead_does_not_reach_the_restarted() -> None:
+    w, _, server = world()
+    send(w, b"x")
+    w.kill("server")
+    w.start("server")
+    w.run_for(SECOND)
+    assert not server.events(RequestReceived)
+
+
+def test_plans_for_one_instant_are_carried_out_in_their_order() -> None:
+    w, _, _ = world()
+    done: list[int] = []
+    for number in range(5):
+        w.at(START + 10, lambda number=number: done.append(number))  # type: ignore[misc]
+    w.run_for(100)
+    assert done == [0, 1, 2, 3, 4]
+    assert w.now == START + 100
+
+
+def test_waiting_in_vain_says_for_what_and_names_the_seed() -> None:
+    w, _, _ = world(77)
+    with pytest.raises(SimulationFailure, match=r"the moon.*seed 77"):
+        w.run_until(lambda: False, within=SECOND, what="the moon")
+
+
+def test_facts_of_notes_reach_their_watchers() -> None:
+    w, _, _ = world()
+    facts: list[tuple[str, object]] = []
+    w.on_fact.append(lambda process, fact: facts.append((process, fact)))
+    w.perform("client", [Note("nothing"), Note("something", ("fact", 1))])
+    assert facts == [("client", ("fact", 1))]
+
+
+def test_the_same_seed_is_the_same_run_and_another_is_not() -> None:
+    digests = []
+    for seed in (1, 1, 2):
+        w, _, _ = world(seed)
+        send(w, *(bytes([n]) for n in range(10)))
+        w.run_for(SECOND)
+        digests.append(w.trace.digest())
+    assert digests[0] == digests[1] != digests[2]
