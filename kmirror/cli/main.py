@@ -37,6 +37,8 @@ class CommandRow:
 COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
     CommandRow("dump-log", "kmirror.cli.dump_log", "command", "kafka-dump-log: what log files and indexes hold."),
+    CommandRow("decode", "kmirror.cli.decode", "command", "Print a request, a response or any message as JSON."),
+    CommandRow("apis", "kmirror.cli.apis", "command", "Print keys, versions and header versions of all APIs."),
     CommandRow("dissect", "kmirror.cli.dissect", "command", "Print each field of a file of a log directory."),
 )
 

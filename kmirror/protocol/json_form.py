@@ -35,52 +35,57 @@ def json_name(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def to_json(message: Message, version: int, records: Records = Records.BASE64) -> dict[str, Any]:
-    """The JSON object; LocalProtocolError if the version cannot carry the message."""
+def to_json(message: Message, version: int, records: Records = Records.BASE64, *, check: bool = True) -> dict[str, Any]:
+    """The JSON object; LocalProtocolError if the version cannot carry the message, unless `check` is off."""
     check_version(type(message), version)
-    return _struct_to_json(message, version, "", records)
+    return _Writer(version, records, check).struct(message, "")
 
 
 def _fail(path: str, text: str) -> LocalProtocolError:
     return LocalProtocolError(f"field {path}: {text}")
 
 
-def _struct_to_json(struct: Struct, version: int, path: str, records: Records) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for field in struct.FIELDS:
-        value = getattr(struct, field.attribute)
-        where = f"{path}.{field.attribute}" if path else field.attribute
-        if not within(version, field.versions):
-            if not field.ignorable and not is_default(field, value):
-                raise _fail(where, f"version {version} lacks it and {value!r} may not be dropped")
-            continue
-        if within(version, field.tagged) and is_default(field, value):
-            continue
-        if value is None and not within(version, field.nullable):
-            raise _fail(where, f"null, which version {version} does not allow")
-        name = json_name(field.name)
-        if field.type == "records" and value is not None and records is not Records.BASE64:
-            is_size = records is Records.SIZE
-            found[f"{name}SizeInBytes" if is_size else name] = len(value) if is_size else ""
-        elif field.is_array and value is not None:
-            found[name] = [_to_json(field, v, version, f"{where}[{i}]", records) for i, v in enumerate(value)]
-        else:
-            found[name] = _to_json(field, value, version, where, records)
-    return found
+class _Writer:
+    def __init__(self, version: int, records: Records, check: bool) -> None:
+        self.version = version
+        self.records = records
+        self.check = check
 
+    def struct(self, struct: Struct, path: str) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for field in struct.FIELDS:
+            value = getattr(struct, field.attribute)
+            where = f"{path}.{field.attribute}" if path else field.attribute
+            if not within(self.version, field.versions):
+                if self.check and not field.ignorable and not is_default(field, value):
+                    raise _fail(where, f"version {self.version} lacks it and {value!r} may not be dropped")
+                continue
+            if within(self.version, field.tagged) and is_default(field, value):
+                continue
+            if self.check and value is None and not within(self.version, field.nullable):
+                raise _fail(where, f"null, which version {self.version} does not allow")
+            name = json_name(field.name)
+            if field.type == "records" and value is not None and self.records is not Records.BASE64:
+                is_size = self.records is Records.SIZE
+                found[f"{name}SizeInBytes" if is_size else name] = len(value) if is_size else ""
+            elif field.is_array and value is not None:
+                found[name] = [self.value(field, item, f"{where}[{i}]") for i, item in enumerate(value)]
+            else:
+                found[name] = self.value(field, value, where)
+        return found
 
-def _to_json(field: Field, value: Any, version: int, path: str, records: Records) -> Any:
-    if value is None:
-        return None
-    if field.type == "struct":
-        return _struct_to_json(value, version, path, records)
-    if field.type == "uuid":
-        return str(value)
-    if field.type in ("bytes", "records"):
-        return base64.b64encode(value).decode("ascii")
-    if field.type == "bool":
-        return bool(value)
-    return float(value) if field.type == "float64" else value
+    def value(self, field: Field, value: Any, path: str) -> Any:
+        if value is None:
+            return None
+        if field.type == "struct":
+            return self.struct(value, path)
+        if field.type == "uuid":
+            return str(value)
+        if field.type in ("bytes", "records"):
+            return base64.b64encode(value).decode("ascii")
+        if field.type == "bool":
+            return bool(value)
+        return float(value) if field.type == "float64" else value
 
 
 def from_json(cls: type[M], raw: Any, version: int) -> M:
