@@ -65,10 +65,11 @@ class Requester:
     def on_response(self, now: Instant, peer: Endpoint, channel: str, frame: bytes) -> None:
         """Match an answer to its request; an answer that nobody waits for is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
-        pending = self._pending.pop(correlation_id, None)
+        pending = self._pending.get(correlation_id)
         if pending is None or pending.peer != peer or pending.channel != channel:
             self.effects.append(Note(f"dropped an answer from {peer}: nobody waits for {correlation_id}"))
             return
+        del self._pending[correlation_id]
         self.effects.append(CancelTimer((TIMER, correlation_id)))
         try:
             body = decode_response(frame, pending.api_key, pending.version).body
@@ -84,7 +85,9 @@ class Requester:
         """Fail everything that was under way on the link."""
         lost = [key for key, p in self._pending.items() if p.peer == peer and p.channel == channel]
         for correlation_id in lost:
-            pending = self._pending.pop(correlation_id)
+            pending = self._pending.pop(correlation_id, None)
+            if pending is None:
+                continue  # A callback closed the link on purpose.
             self.effects.append(CancelTimer((TIMER, correlation_id)))
             pending.on_reply(now, None)
 

@@ -1,0 +1,43 @@
+"""Every request ends in one call, whoever else answers or closes what."""
+
+from __future__ import annotations
+
+from kmirror.cluster.requester import Requester
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.headers import encode_response
+from kmirror.protocol.message import Message
+
+HERE, ELSEWHERE = Endpoint("here", 1), Endpoint("elsewhere", 1)
+ANSWER = encode_response(ApiVersionsResponse(), 0, correlation_id=0)
+
+
+def send(requester: Requester, told: list[Message | None]) -> None:
+    def on_reply(_: Instant, reply: Message | None) -> None:
+        told.append(reply)
+
+    requester.send(0, HERE, "c", ApiVersionsRequest(), 0, on_reply, timeout_ms=1000)
+
+
+def test_an_answer_from_another_peer_does_not_take_the_request_away() -> None:
+    requester, told = Requester("me"), list[Message | None]()
+    send(requester, told)
+    requester.on_response(0, ELSEWHERE, "c", ANSWER)
+    assert told == []
+    requester.on_response(0, HERE, "c", ANSWER)
+    assert len(told) == 1 and told[0] is not None
+
+
+def test_a_callback_may_close_the_link_that_is_being_given_up() -> None:
+    requester, told = Requester("me"), list[Message | None]()
+
+    def on_reply(_: Instant, reply: Message | None) -> None:
+        told.append(reply)
+        requester.close(HERE, "c")
+
+    requester.send(0, HERE, "c", ApiVersionsRequest(), 0, on_reply, timeout_ms=1000)
+    send(requester, told)
+    requester.on_link_closed(0, HERE, "c")
+    assert told == [None]
