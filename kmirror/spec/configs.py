@@ -6,6 +6,7 @@ reading, DescribeConfigs, checks and documentation derive from the rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -39,6 +40,8 @@ class ConfigKey:
     """Managed by kmirror itself: not described, not alterable (D7)."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""
+    choices: tuple[str, ...] = ()
+    """The words that the value, or each entry of a list, may be; empty if any will do."""
 
 
 _B, _T, _M = Scope.BROKER, Scope.TOPIC, Scope.MIRROR
@@ -73,12 +76,20 @@ ROWS: tuple[ConfigKey, ...] = (
         "mirror.metadata.refresh.interval.ms", _B, Kind.INT, "30000",
         "How often a mirror looks at its source's metadata.", 1,
     ),
-    ConfigKey("compression.type", _T, Kind.STRING, "producer", "Codec of the topic; producer keeps the client's."),
-    ConfigKey("cleanup.policy", _T, Kind.LIST, "delete", "delete, compact or both."),
+    ConfigKey(
+        "compression.type", _T, Kind.STRING, "producer", "Codec of the topic; producer keeps the client's.",
+        choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+    ),
+    ConfigKey(
+        "cleanup.policy", _T, Kind.LIST, "delete", "delete, compact or both.", choices=("compact", "delete"),
+    ),
     ConfigKey("segment.bytes", _T, Kind.INT, "1073741824", "Size at which a segment rolls.", 1),
     ConfigKey("index.interval.bytes", _T, Kind.INT, "4096", "Bytes between entries of the offset index.", 0),
     ConfigKey("max.message.bytes", _T, Kind.INT, "1048588", "Largest batch accepted from a producer.", 0),
-    ConfigKey("message.timestamp.type", _T, Kind.STRING, "CreateTime", "CreateTime or LogAppendTime."),
+    ConfigKey(
+        "message.timestamp.type", _T, Kind.STRING, "CreateTime", "CreateTime or LogAppendTime.",
+        choices=("CreateTime", "LogAppendTime"),
+    ),
     ConfigKey("retention.ms", _T, Kind.LONG, "604800000", "Age at which segments are deleted."),
     ConfigKey("retention.bytes", _T, Kind.LONG, "-1", "Size above which segments are deleted."),
     ConfigKey(
@@ -115,6 +126,9 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
 )
 
+BOUNDS = {Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
+_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
+
 _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {
     scope: {row.name: row for row in ROWS if row.scope is scope} for scope in Scope
 }
@@ -150,6 +164,10 @@ class Configs:
     def integer(self, name: str) -> int:
         return int(self.text(name))
 
+    def names(self, name: str) -> list[str]:
+        """Return the entries of a list."""
+        return [entry.strip() for entry in self.text(name).split(",") if entry.strip()]
+
     def flag(self, name: str) -> bool:
         return self.text(name).strip().lower() == "true"
 
@@ -167,12 +185,16 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
     if row.hidden:
         return f"{name} is managed by the mirror APIs and cannot be set"
     if row.kind in (Kind.INT, Kind.LONG):
-        try:
-            number = int(value)
-        except ValueError:
+        number = int(value) if _NUMBER.fullmatch(value.strip()) else None
+        if number is None or not -BOUNDS[row.kind] <= number < BOUNDS[row.kind]:
             return f"Invalid value {value} for configuration {name}: Not a number of type {row.kind.name}"
         if row.minimum is not None and number < row.minimum:
             return f"Invalid value {value} for configuration {name}: Value must be at least {row.minimum}"
+    if row.choices:
+        for entry in value.split(",") if row.kind is Kind.LIST else [value]:
+            if entry.strip() not in row.choices:
+                words = ", ".join(row.choices)
+                return f"Invalid value {value} for configuration {name}: String must be one of: {words}"
     if row.kind is Kind.BOOLEAN and value.strip().lower() not in ("true", "false"):
         return f"Invalid value {value} for configuration {name}: Expected value to be either true or false"
     return None

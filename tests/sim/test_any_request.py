@@ -32,7 +32,8 @@ ANSWER_WITHIN_SECONDS = 40
 CONFIGS = {"mirror.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
 TEXTS = (
     "t", "t", "m", "m", "", "t2", "1", "mirror.name", "bootstrap.servers", "host:9092", "host:\u00b2",
-    "max.message.bytes", "14", "x.removed", MIRROR_STATE_TOPIC, TRANSACTION_TOPIC, METADATA_TOPIC, "\u00e9 \U0001f600", "a" * 300,
+    "max.message.bytes", "14", "x.removed", "\u00e9 \U0001f600", "a" * 300,
+    MIRROR_STATE_TOPIC, TRANSACTION_TOPIC, METADATA_TOPIC,
 )
 INTEGERS = (0, 0, 0, 1, 1, 2, 3, -1, -2, 4, 5, 16, 64, 100, 1000)
 

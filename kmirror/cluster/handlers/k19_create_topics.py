@@ -138,7 +138,8 @@ def _assignments(controller: Controller, topic: CreatableTopic) -> list[tuple[in
         factor = controller.configs.integer("default.replication.factor")
     if count < 1:
         raise Refused(
-            ErrorCode.INVALID_PARTITIONS, f"Number of partitions was set to {topic.num_partitions}; it must be positive."
+            ErrorCode.INVALID_PARTITIONS,
+            f"Number of partitions was set to {topic.num_partitions}; it must be positive.",
         )
     alive = sorted(b for b in controller.image.brokers if controller.image.is_alive(b))
     if factor < 1 or factor > len(alive):
