@@ -126,6 +126,8 @@ class Broker:
                 self.metadata.fetch(now)
             case (isr.TIMER,):
                 self.isr.on_timer(now)
+            case (isr.TIMER, TopicPartition() as tp):
+                self.isr.retry(now, tp)
             case _:
                 for component in self.components:
                     if component.name == key[0]:
@@ -140,7 +142,7 @@ class Broker:
         for component in self.components:
             component.before_metadata(now, delta)
         changed = self.replicas.apply(now, delta)
-        for tp in delta.partitions:
+        for tp in dict.fromkeys((*delta.partitions, *changed)):
             self.fetchers.assign(now, tp)
         if delta.brokers:
             self.fetchers.on_brokers(now)

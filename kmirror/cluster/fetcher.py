@@ -83,8 +83,11 @@ class ReplicaFetchers:
         partition = self._broker.replicas.partitions.get(tp)
         for fetcher in self._fetchers.values():
             known = fetcher.partitions.get(tp)
-            stays = partition is not None and partition.image.leader == fetcher.broker_id
-            if known is not None and not (stays and partition and known.leader_epoch == partition.leader_epoch):
+            stays = (
+                known is not None and partition is not None and partition.image.leader == fetcher.broker_id
+                and (known.topic_id, known.leader_epoch) == (partition.topic_id, partition.leader_epoch)
+            )
+            if known is not None and not stays:
                 del fetcher.partitions[tp]
         if partition is None or partition.is_leader or partition.image.leader < 0:
             return

@@ -130,7 +130,8 @@ class MetadataImage:
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
         del self.topics[name]
-        self.configs.pop((RESOURCE_TOPIC, name), None)
+        if self.configs.pop((RESOURCE_TOPIC, name), None) is not None:
+            delta.configs[(RESOURCE_TOPIC, name)] = None
         delta.topics_deleted[name] = topic_id
         delta.topics_created.pop(name, None)
 

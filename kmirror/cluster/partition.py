@@ -5,6 +5,7 @@ Leader rules
   plus members we asked the controller to add. It never passes a member whose log end we do not
   know: after becoming leader, or after the leader's own log was cut, nothing is known until the
   follower fetches again.
+- Below min.insync.replicas the high watermark stands still (KIP-966): what is committed is on that many.
 - A follower joins the ISR when it has reached the high watermark and the start of this leader's
   epoch; it leaves when it has not been caught up for replica.lag.time.max.ms.
 - One ISR change is under way at a time, and the controller has the last word.
@@ -21,6 +22,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.uuid import Uuid
 
 UNKNOWN_OFFSET = -1
+UNKNOWN_EPOCH = -1
 
 
 @dataclass(slots=True)
@@ -28,6 +30,8 @@ class Follower:
     """What a leader knows of one follower."""
 
     log_end: int = UNKNOWN_OFFSET
+    broker_epoch: int = UNKNOWN_EPOCH
+    """The incarnation that fetched last, as far as it said so (KIP-903)."""
     caught_up_at: Instant = 0
     fetched_at: Instant = 0
     leader_end_at_fetch: int = 0
@@ -45,6 +49,8 @@ class Partition:
         self.followers: dict[int, Follower] = {}
         self.pending_isr: tuple[int, ...] | None = None
         self.epoch_start_offset = 0
+        self.min_insync_replicas = 1
+        """As the topic has it; `min_isr` is what counts."""
 
     @property
     def is_leader(self) -> bool:
@@ -57,6 +63,16 @@ class Partition:
     @property
     def isr(self) -> tuple[int, ...]:
         return self.image.isr
+
+    @property
+    def min_isr(self) -> int:
+        """How many members the ISR must have; a partition cannot have more than its replicas."""
+        return min(self.min_insync_replicas, len(self.image.replicas))
+
+    @property
+    def is_behind_election(self) -> bool:
+        """Is the high watermark still below where this leader's epoch began, so that it may yet turn out higher?"""
+        return self.log.high_watermark < self.epoch_start_offset
 
     def apply(self, now: Instant, image: PartitionImage) -> bool:
         """Take over the controller's word; True if the leader epoch changed."""
@@ -93,9 +109,12 @@ class Partition:
             follower.caught_up_at = max(follower.caught_up_at, now)
         self.epoch_start_offset = min(self.epoch_start_offset, self.log.log_end_offset)
 
-    def on_follower_fetch(self, now: Instant, replica: int, fetch_offset: int) -> None:
-        """Learn that `replica` holds everything below `fetch_offset`."""
+    def on_follower_fetch(
+        self, now: Instant, replica: int, fetch_offset: int, *, broker_epoch: int = UNKNOWN_EPOCH
+    ) -> None:
+        """Learn that `replica`, in the incarnation named, holds everything below `fetch_offset`."""
         follower = self.followers[replica]
+        follower.broker_epoch = broker_epoch
         end = self.log.log_end_offset
         if fetch_offset >= end:
             follower.caught_up_at = max(follower.caught_up_at, now)
@@ -107,6 +126,8 @@ class Partition:
 
     def advance_high_watermark(self) -> bool:
         """Raise the high watermark as far as the maximal ISR allows; True if it moved."""
+        if len(self.image.isr) < self.min_isr:
+            return False
         end = self.log.log_end_offset
         for replica in self.maximal_isr():
             if replica == self.broker_id:

@@ -9,7 +9,7 @@ wait, once, after the event has been handled in full.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.images import RESOURCE_TOPIC, Delta, PartitionImage
@@ -19,6 +19,7 @@ from kmirror.kernel.events import CancelTimer, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.protocol.uuid import Uuid
+from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
 OnAcked = Callable[[Instant, ErrorCode], None]
+CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
+"""compression.type to codec; `producer` has none of its own."""
+CUT_OFF = 1 << 62
+"""What an AckWait requires whose record was cut off: no high watermark gets there."""
 PARTITION_METADATA = "partition.metadata"
 TIMER = "parked"
 
@@ -68,8 +73,10 @@ class ReplicaManager:
     def apply(self, now: Instant, delta: Delta) -> dict[TopicPartition, bool]:
         """Take over leaderships; returns the partitions whose leader epoch changed, and whether we lead."""
         changed: dict[TopicPartition, bool] = {}
-        for topic, topic_id in delta.topics_deleted.items():
-            for tp in [tp for tp, p in self.partitions.items() if tp.topic == topic and p.topic_id == topic_id]:
+        topics = self._broker.image.topics
+        for topic in delta.topics_deleted:
+            topic_id = topics[topic].topic_id if topic in topics else None
+            for tp in [tp for tp, p in self.partitions.items() if tp.topic == topic and p.topic_id != topic_id]:
                 self._drop(tp)
                 changed[tp] = False
         for tp in delta.partitions:
@@ -91,6 +98,9 @@ class ReplicaManager:
                 for tp, partition in self.partitions.items():
                     if tp.topic == topic:
                         partition.log.config = config
+                        partition.min_insync_replicas = self._min_insync_replicas(topic)
+                        if partition.is_leader and partition.advance_high_watermark():
+                            self.touch(tp)
         return changed
 
     def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
@@ -102,6 +112,7 @@ class ReplicaManager:
         if partition is None:
             log = self._open_log(now, tp, topic_id)
             partition = self.partitions[tp] = Partition(self._broker.node_id, tp, topic_id, log)
+            partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
         changed = partition.apply(now, image)
         if partition.is_leader:
             if changed and not self._broker.foreign_epochs(partition):
@@ -131,6 +142,9 @@ class ReplicaManager:
                 if configs.text("message.timestamp.type") == "LogAppendTime"
                 else TimestampType.CREATE_TIME
             ),
+            compression_type=CODECS.get(configs.text("compression.type")),
+            compact="compact" in configs.names("cleanup.policy"),
+            delete="delete" in configs.names("cleanup.policy"),
         )
 
     def _drop(self, tp: TopicPartition) -> None:
@@ -138,7 +152,7 @@ class ReplicaManager:
         self._broker.disk.delete(tp)
         self.touch(tp)
 
-    def min_insync(self, topic: str) -> int:
+    def _min_insync_replicas(self, topic: str) -> int:
         configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
         return configs.integer("min.insync.replicas")
 
@@ -181,15 +195,22 @@ class ReplicaManager:
         end = partition.log.log_end_offset
         partition.log.truncate_to(min(offset, end))
         if partition.log.log_end_offset < end:
+            self._lose_acks(partition.tp, partition.log.log_end_offset)
             partition.log_was_cut(now)
             self.touch(partition.tp)
 
     def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
         """Empty a led partition's log and let it begin at `offset`."""
         partition.log.truncate_fully_and_start_at(offset)
+        self._lose_acks(partition.tp, 0)
         partition.log_was_cut(now)
         partition.epoch_start_offset = min(partition.epoch_start_offset, offset)
         self.touch(partition.tp)
+
+    def _lose_acks(self, tp: TopicPartition, end: int) -> None:
+        """What lay above `end` was cut off: no later record may be taken for it."""
+        waits = self._acks.get(tp, [])
+        waits[:] = [wait if wait.required <= end else replace(wait, required=CUT_OFF) for wait in waits]
 
     # -- waiting ------------------------------------------------------------------------------
 
@@ -235,8 +256,10 @@ class ReplicaManager:
         for wait in waits:
             if partition is None:
                 error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            elif wait.required == CUT_OFF:
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # The client may try again; what it wrote is gone.
             elif partition.log.high_watermark >= wait.required:
-                short = len(partition.isr) < self.min_insync(tp.topic)
+                short = len(partition.maximal_isr()) < partition.min_isr
                 error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
             else:
                 left.append(wait)

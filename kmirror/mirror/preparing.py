@@ -162,7 +162,7 @@ class Preparing:
             if missing:
                 mp.reason = f"replicas {missing} are not in the ISR"
                 return False
-        if len(isr) < self._broker.replicas.min_insync(topic):
+        if len(isr) < partition.min_isr:
             mp.reason = f"ISR {list(isr)} is smaller than min.insync.replicas"
             return False
         assert mp.cut_at is not None, "asked after the cut"

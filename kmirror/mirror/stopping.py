@@ -71,7 +71,7 @@ class Stopping:
         ):
             mp.reason = f"not every member of ISR {list(partition.isr)} is at {log.log_end_offset}"
             return False
-        if len(partition.isr) < self._broker.replicas.min_insync(mp.tp.topic):
+        if len(partition.isr) < partition.min_isr:
             mp.reason = f"ISR {list(partition.isr)} is smaller than min.insync.replicas"
             return False
         return True

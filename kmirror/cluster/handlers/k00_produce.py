@@ -95,7 +95,7 @@ def _append(
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
         return None
-    if acks == ALL and len(partition.isr) < broker.replicas.min_insync(tp.topic):
+    if acks == ALL and len(partition.isr) < partition.min_isr:
         answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
         return None
     try:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.partition import UNKNOWN_EPOCH
 from kmirror.cluster.reading import CONSUMER, Reader, failed, read_partition
 from kmirror.cluster.server import Inbound
 from kmirror.cluster.sessions import NO_SESSION, Key, Session, knows_too_low
@@ -93,6 +94,7 @@ class _Fetch:
 
     def _learn_follower(self, now: Instant) -> None:
         """A follower's fetch offset says what it holds; only a fetch that can be read counts."""
+        epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
         for key, wanted in self.asked.items():
             tp = self._name(key)
             partition = None if tp is None else self.broker.replicas.led(tp)
@@ -102,7 +104,7 @@ class _Fetch:
             seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, foreign=foreign)
             if seen.error_code or seen.diverging_epoch.epoch != -1:
                 continue
-            partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset)
+            partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset, broker_epoch=epoch)
             self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
             partition.advance_high_watermark()
             self.broker.replicas.touch(tp)

@@ -2,7 +2,8 @@
 
 Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
 as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower asks
-with its replica id and is told the log end.
+with its replica id and is told the log end. Others are told OFFSET_NOT_AVAILABLE while the high watermark of
+a new leader may still turn out higher (KIP-207).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.reading import leader_error
 from kmirror.cluster.server import Inbound
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
@@ -32,6 +34,8 @@ EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 READ_COMMITTED = 1
+NOWHERE = (-1, -1)
+OFFSET_NOT_AVAILABLE_FROM = 5
 
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
@@ -42,7 +46,9 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
             topics=[
                 ListOffsetsTopicResponse(
                     name=topic.name,
-                    partitions=[_answer(broker, topic.name, asked, request) for asked in topic.partitions],
+                    partitions=[
+                        _answer(broker, topic.name, asked, request, inbound.version) for asked in topic.partitions
+                    ],
                 )
                 for topic in request.topics
             ]
@@ -51,7 +57,7 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
 
 
 def _answer(
-    broker: Broker, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest
+    broker: Broker, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsPartitionResponse:
     tp = TopicPartition(topic, asked.partition_index)
     answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
@@ -62,9 +68,15 @@ def _answer(
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
     if answer.error_code or partition is None:
         return answer
-    found = _find(partition, asked.timestamp, request)
-    if found is None:
-        answer.error_code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+    try:
+        found = _find(partition, asked.timestamp, request)
+    except CorruptBatch:  # The checksum holds, the compressed payload does not.
+        answer.error_code = ErrorCode.CORRUPT_MESSAGE
+        return answer
+    unsettled = asked.timestamp == LATEST or (found == NOWHERE and asked.timestamp >= 0)
+    if unsettled and request.replica_id < 0 and partition.is_behind_election:
+        old = version < OFFSET_NOT_AVAILABLE_FROM
+        answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:
         answer.timestamp, answer.offset = found
         if answer.offset >= 0:
@@ -72,7 +84,7 @@ def _answer(
     return answer
 
 
-def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> tuple[int, int] | None:
+def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> tuple[int, int]:
     """Return (timestamp, offset), with -1 where there is none."""
     log = partition.log
     if request.replica_id >= 0:
@@ -84,8 +96,8 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return -1, log.log_start_offset
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return -1, -1
-    best = (-1, -1)
+        return NOWHERE
+    best = NOWHERE
     for batch in log.batches(log.log_start_offset, bound):
         if timestamp == MAX_TIMESTAMP:
             if batch.max_timestamp <= best[0]:

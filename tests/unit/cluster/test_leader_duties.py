@@ -1,0 +1,179 @@
+"""What a leader owes: to those who wait for acks, to members it asked for, to consumers that ask where the log ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kmirror.cluster import isr
+from kmirror.cluster.broker import Broker
+from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.partition import Partition
+from kmirror.kernel.events import LinkClosed, Send, SetTimer, TimerFired
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+from kmirror.protocol.uuid import Uuid
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.configs import Scope, problem_with
+from kmirror.spec.error_codes import ErrorCode
+
+TP = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(Simulation(1), "a")
+    made.start()
+    create(made)
+    made.simulation.run_for(3)  # Everybody has fetched.
+    return made
+
+
+def create(cluster: Cluster, **configs: str) -> None:
+    rows = [CreatableTopicConfig(name=name.replace("_", "."), value=value) for name, value in configs.items()]
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=3, configs=rows)
+    cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
+    cluster.simulation.run_until(lambda: cluster.leader(TP) is not None and cluster.is_settled())
+
+
+def led(cluster: Cluster) -> tuple[Broker, Partition]:
+    partition = cluster.leader(TP)
+    assert partition is not None
+    return cluster.broker(partition.broker_id), partition
+
+
+def batch(count: int, now_ms: int) -> bytes:
+    return build_batch([RecordData(value=b"v")] * count, timestamp_ms=now_ms)
+
+
+@pytest.mark.parametrize("new_start", [None, 100])
+def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_start: int | None) -> None:
+    broker, partition = led(cluster)
+    now = cluster.simulation.world.now
+    told: list[ErrorCode] = []
+    info = broker.replicas.append(now, partition, batch(5, cluster.simulation.now_ms))
+    broker.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
+    if new_start is None:
+        broker.replicas.cut(now, partition, 0)
+        broker.replicas.append(now, partition, batch(9, cluster.simulation.now_ms))
+        partition.log.update_high_watermark(9)
+    else:
+        broker.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
+    broker.replicas.settle(now)
+    assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+
+
+def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(cluster: Cluster) -> None:
+    broker, partition = led(cluster)
+    now = cluster.simulation.world.now
+    joining = next(b for b in partition.isr if b != broker.node_id)
+    partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
+    broker.isr.maybe_expand(now, partition, joining)
+    assert joining in partition.maximal_isr()
+    effects = broker.handle(now, LinkClosed(broker.options.controller, "controller"))
+    assert joining in partition.maximal_isr()
+    assert any(isinstance(effect, SetTimer) and effect.key == (isr.TIMER, TP) for effect in effects)
+    again = broker.handle(now, TimerFired((isr.TIMER, TP)))
+    assert any(isinstance(effect, Send) and effect.peer == broker.options.controller for effect in again)
+
+
+def test_a_replica_is_proposed_only_in_the_incarnation_that_fetched(cluster: Cluster) -> None:
+    broker, partition = led(cluster)
+    now = cluster.simulation.world.now
+    joining = next(b for b in partition.isr if b != broker.node_id)
+    partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
+    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.image.brokers[joining].epoch - 1)
+    broker.isr.maybe_expand(now, partition, joining)
+    assert partition.pending_isr is None
+    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.image.brokers[joining].epoch)
+    broker.isr.maybe_expand(now, partition, joining)
+    assert partition.pending_isr is not None
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)]
+)
+def test_the_end_of_the_log_is_not_told_before_the_new_leader_knows_it(
+    cluster: Cluster, version: int, error: ErrorCode
+) -> None:
+    broker, partition = led(cluster)
+    partition.epoch_start_offset = 10
+
+    def ask(timestamp: int) -> int:
+        row = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[row])])
+        reply = cluster.client.call(cluster.endpoint(broker.node_id), request, version)
+        assert isinstance(reply, ListOffsetsResponse)
+        return reply.topics[0].partitions[0].error_code
+
+    assert ask(-1) == error
+    assert ask(0) == error  # A later record may have this timestamp.
+    assert ask(-2) == ErrorCode.NONE
+
+
+def test_the_high_watermark_stands_still_below_min_insync_replicas() -> None:
+    log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
+    partition = Partition(1, TP, Uuid.ZERO, log)
+    partition.min_insync_replicas = 2
+    partition.apply(0, PartitionImage((1, 2, 3), (1,), 1, 0, 0))
+    log.append_as_leader(batch(3, 0), leader_epoch=0, now_ms=0)
+    assert not partition.advance_high_watermark()
+    partition.apply(0, PartitionImage((1, 2, 3), (1, 2), 1, 0, 1))
+    partition.on_follower_fetch(0, 2, 3)
+    assert partition.advance_high_watermark() and log.high_watermark == 3
+
+
+def test_a_partition_needs_no_more_members_than_it_has_replicas() -> None:
+    partition = Partition(1, TP, Uuid.ZERO, PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0))
+    partition.min_insync_replicas = 3
+    partition.apply(0, PartitionImage((1,), (1,), 1, 0, 0))
+    assert partition.min_isr == 1
+
+
+def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> None:
+    Producer(cluster).send({TP: [RecordData(value=b"old")]})
+    old_id = cluster.image.topics["t"].topic_id
+    world = cluster.simulation.world
+    cluster.controller.commit(world.now, [RemoveTopicRecord(topic_id=old_id)])
+    world.perform(cluster.process(100), cluster.controller.effects[:])
+    cluster.controller.effects.clear()
+    cluster.simulation.run_for(3)
+    assert all(TP not in cluster.broker(b).replicas.partitions for b in cluster.broker_ids)
+    assert all(TP not in cluster.disks[b].partitions() for b in cluster.broker_ids)
+    create(cluster)
+    assert Producer(cluster).send({TP: [RecordData(value=b"new")]}) == {TP: 0}
+
+
+def test_topic_configs_reach_the_log(cluster: Cluster) -> None:
+    _, partition = led(cluster)
+    assert not partition.log.config.compact
+    for name, value, fine in (
+        ("compression.type", "gzip", True), ("compression.type", "gzp", False),
+        ("cleanup.policy", "compact,delete", True), ("cleanup.policy", "shred", False),
+        ("message.timestamp.type", "logappendtime", False),
+        ("segment.bytes", "1_000", False), ("segment.bytes", "\u0663", False), ("segment.bytes", str(1 << 31), False),
+        ("retention.ms", str((1 << 63) - 1), True), ("retention.ms", str(1 << 63), False),
+        ("retention.ms", "9" * 5000, False),
+    ):
+        assert (problem_with(Scope.TOPIC, name, value) is None) == fine, (name, value)
+
+
+def test_a_compacted_topic_refuses_records_without_a_key() -> None:
+    cluster = Cluster(Simulation(1), "a")
+    cluster.start()
+    create(cluster, cleanup_policy="compact", compression_type="gzip")
+    _, partition = led(cluster)
+    assert partition.log.config.compact and partition.log.config.compression_type is not None
+    data = build_batch([RecordData(value=b"v")], timestamp_ms=cluster.simulation.now_ms)
+    code, _, _ = Producer(cluster).try_send({TP: data})[TP]
+    assert code == ErrorCode.INVALID_RECORD
