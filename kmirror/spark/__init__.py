@@ -1,0 +1,43 @@
+"""Kafka logs and sweeps on Spark: the only package that imports pyspark, and it does so when a name is first used.
+
+    from kmirror import spark as ks
+
+    spark = ks.session()                                  # finds Java, or says what to install
+    rows = spark.read.format("kafka-log").load("/kafka-logs")
+    ks.verify(spark, "/kafka-logs-a", "/kafka-logs-b").summary()
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kmirror.spark.aggregates import aggregate
+    from kmirror.spark.session import session
+    from kmirror.spark.source import KafkaLogDataSource
+    from kmirror.spark.sweep import run_sweep
+    from kmirror.spark.verify import verify
+
+_HOME = {
+    "session": "kmirror.spark.session",
+    "KafkaLogDataSource": "kmirror.spark.source",
+    "verify": "kmirror.spark.verify",
+    "run_sweep": "kmirror.spark.sweep",
+    "aggregate": "kmirror.spark.aggregates",
+}
+
+__all__ = ["session", "KafkaLogDataSource", "verify", "run_sweep", "aggregate"]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'kmirror.spark' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,56 @@
+"""What do the runs of a sweep say on average, and how sure is that? In Spark SQL.
+
+One row for each combination of the axes: how many runs, and of each figure the mean, half the width of its
+95 % confidence interval (Student's t), the median, the 95th percentile and the greatest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from kmirror.errors import UsageError
+from kmirror.sim.experiment import OPTION_NAMES, Figures
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FIGURES = tuple(field.name for field in fields(Figures) if field.name not in ("lag", "state_ms"))
+SHOWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms")
+
+# Student's t for 95 % on both sides, by degrees of freedom; from 30 on 1.96 is near enough.
+T_95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045,
+)  # fmt: skip
+
+
+def half_width_sql(figure: str) -> str:
+    """Return the SQL of half the confidence interval of a mean; null for a single run."""
+    steps = " ".join(f"WHEN {freedom} THEN {t}" for freedom, t in enumerate(T_95, start=1))
+    return f"CASE count({figure}) - 1 {steps} ELSE 1.96 END * stddev_samp({figure}) / sqrt(count({figure}))"
+
+
+def aggregate(
+    spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN
+) -> DataFrame:
+    """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out."""
+    for name in by:
+        if name not in OPTION_NAMES:
+            raise UsageError(f"no option is named {name!r}: there are {', '.join(OPTION_NAMES)}")
+    for name in figures:
+        if name not in FIGURES:
+            raise UsageError(f"no figure is named {name!r}: there are {', '.join(FIGURES)}")
+    spark.read.parquet(f"{location}/runs").createOrReplaceTempView("kmirror_runs")
+    columns = [*by, "count(*) AS runs", "sum(CASE status WHEN 'broken' THEN 1 ELSE 0 END) AS broken"]
+    for figure in figures:
+        columns += [
+            f"avg({figure}) AS {figure}",
+            f"{half_width_sql(figure)} AS {figure}_ci95",
+            f"percentile({figure}, 0.5) AS {figure}_p50",
+            f"percentile({figure}, 0.95) AS {figure}_p95",
+            f"max({figure}) AS {figure}_max",
+        ]
+    group = f"GROUP BY {', '.join(by)} ORDER BY {', '.join(by)}" if by else ""
+    return spark.sql(f"SELECT {', '.join(columns)} FROM kmirror_runs WHERE status <> 'failed' {group}")

@@ -1,0 +1,196 @@
+"""Which partitions lie under a path, and how is their log cut into pieces of work?
+
+A path is a `log.dirs` folder, a partition's folder, a segment file, or a glob of these; a `file:` URI says the
+same. Nothing is decoded here: names, sizes and, for a large segment, its offset index, whose entries point at
+batches. Where there is no index the headers are walked.
+"""
+
+from __future__ import annotations
+
+import glob
+import mmap
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+from urllib.parse import unquote, urlparse
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.net.log_checkpoints import read_folder_facts
+from kmirror.net.log_dirs import INTERNAL_TOPICS
+from kmirror.net.log_segments import LOG_SUFFIX, is_segment_name, list_segments
+from kmirror.records import layout
+
+SPLIT_BYTES = 64 << 20
+INDEX_SUFFIX = ".index"
+_INDEX_ENTRY = Struct(">ii")
+_HEAD = Struct(">qi")
+_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment file; `end_offset` is the next segment's base offset, None for the last one."""
+
+    tp: TopicPartition
+    path: str
+    base_offset: int
+    size: int
+    log_start_offset: int
+    end_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The bytes [start, end) of a segment."""
+
+    segment: Segment
+    start: int
+    end: int
+
+
+def find_segments(paths: str, *, topics: Collection[str] | None = None, internal: bool = False) -> list[Segment]:
+    """Return the segments under `paths`, which may be several joined by commas; `UsageError` if there are none."""
+    found: list[Segment] = []
+    refused: list[str] = []
+    for path in _expand(paths):
+        before = len(found)
+        for folder in _partition_folders(path):
+            tp = parse_folder_name(folder.name)
+            if tp is None:
+                refused.append(f"{folder.name} is not named TOPIC-PARTITION")
+            elif tp.topic in INTERNAL_TOPICS and not internal:
+                refused.append(f"{tp.topic} is internal (option includeInternal)")
+            elif topics is None or tp.topic in topics:
+                found += _segments(tp, folder, path if path.is_file() else None)
+        if len(found) == before and not path.exists():
+            refused.append(f"{path} does not exist")
+    if not found and topics is None:
+        why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
+        raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
+    return found
+
+
+def parse_folder_name(name: str) -> TopicPartition | None:
+    """Return the partition whose folder has this name, or None for any other folder."""
+    match = _FOLDER.fullmatch(name)
+    return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
+
+
+def _expand(paths: str) -> Iterator[Path]:
+    for text in paths.split(","):
+        plain = text.strip()
+        if plain.startswith("file:"):
+            plain = unquote(urlparse(plain).path)
+        elif "://" in plain:
+            raise UsageError(f"{plain}: log folders are read from a file system that every executor sees, not by URL")
+        if glob.has_magic(plain) and not Path(plain).exists():
+            matches = sorted(glob.glob(plain))
+            if not matches:
+                raise UsageError(f"{plain}: the pattern matches nothing")
+            yield from (Path(match) for match in matches)
+        else:
+            yield Path(plain)
+
+
+def _partition_folders(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        if is_segment_name(path.name):
+            yield path.resolve().parent
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path}: does not exist; give a log.dirs folder, a partition's folder, or a pattern")
+    if _has_segments(path):
+        yield path.resolve()
+        return
+    for entry in sorted(path.iterdir()):
+        if entry.is_dir() and parse_folder_name(entry.name) is not None and _has_segments(entry):
+            yield entry
+
+
+def _has_segments(folder: Path) -> bool:
+    return any(is_segment_name(entry.name) for entry in folder.iterdir())
+
+
+def _segments(tp: TopicPartition, folder: Path, only: Path | None) -> Iterator[Segment]:
+    start = read_folder_facts(folder.parent).log_start_offsets.get(tp, 0)
+    files = list_segments(folder)
+    for file, after in zip(files, [*files[1:], None], strict=True):
+        if only is None or file.path.name == only.name:
+            end = None if after is None else after.base_offset
+            yield Segment(tp, str(file.path), file.base_offset, file.size, start, end)
+
+
+def split(segment: Segment, split_bytes: int = SPLIT_BYTES) -> list[Split]:
+    """Return the segment in pieces of about `split_bytes`; each begins at a batch."""
+    if segment.size <= split_bytes:
+        return [Split(segment, 0, segment.size)]
+    cuts = [0]
+    for position in _index_positions(segment):
+        if position - cuts[-1] >= split_bytes:
+            cuts.append(position)
+    if len(cuts) == 1:
+        cuts = _walk(segment, split_bytes)
+    return [Split(segment, a, b) for a, b in zip(cuts, [*cuts[1:], segment.size], strict=True)]
+
+
+def index_position(segment: Segment, offset: int) -> int:
+    """Return the position of an indexed batch that begins at or below `offset`; 0 if none is known."""
+    best = 0
+    with open(segment.path, "rb") as log:
+        for position in _index_positions(segment):
+            log.seek(position)
+            if _HEAD.unpack(log.read(_HEAD.size))[0] > offset:
+                break
+            best = position
+    return best
+
+
+def first_offset(part: Split) -> int:
+    """Return the offset that the first batch of a split begins with; format 0 and 1 give the last of a wrapper."""
+    with open(part.segment.path, "rb") as log:
+        log.seek(part.start)
+        head = log.read(_HEAD.size)
+    offset: int = _HEAD.unpack(head)[0] if len(head) == _HEAD.size else part.segment.base_offset
+    return offset
+
+
+def _index_positions(segment: Segment) -> Iterator[int]:
+    """Yield the positions that the offset index names, as long as they are true."""
+    path = Path(segment.path)
+    if not path.name.endswith(LOG_SUFFIX):
+        return
+    try:
+        data = path.with_name(path.name.removesuffix(LOG_SUFFIX) + INDEX_SUFFIX).read_bytes()
+    except OSError:
+        return
+    usable = len(data) - len(data) % _INDEX_ENTRY.size
+    with path.open("rb") as log:
+        for relative, position in _INDEX_ENTRY.iter_unpack(data[:usable]):
+            if position <= 0:
+                continue  # The zeros of a file that was preallocated and never trimmed.
+            log.seek(position)
+            head = log.read(layout.ATTRIBUTES_AT)
+            if len(head) < layout.ATTRIBUTES_AT:
+                return
+            offset, length = _HEAD.unpack_from(head)
+            inside = segment.base_offset <= offset <= segment.base_offset + relative
+            if not inside or length < layout.LEGACY_LENGTH_MIN or head[layout.MAGIC_AT] > layout.MAGIC_V2:
+                return  # The index does not belong to this log: what follows is no better.
+            yield position
+
+
+def _walk(segment: Segment, split_bytes: int) -> list[int]:
+    """Return where to cut a segment that has no index, by walking over its headers."""
+    cuts, position = [0], 0
+    with open(segment.path, "rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        while position + layout.LOG_OVERHEAD <= len(data):
+            length = _HEAD.unpack_from(data, position)[1]
+            if length < layout.LEGACY_LENGTH_MIN:
+                break
+            if position - cuts[-1] >= split_bytes:
+                cuts.append(position)
+            position += layout.LOG_OVERHEAD + length
+    return cuts

@@ -1,0 +1,106 @@
+"""Which part of a WHERE clause saves work?
+
+Topic and partition choose folders, offsets choose segments and batches, and timestamps choose batches. Every
+filter is also left to Spark, which applies it once more: a source that leaves out too little is slow, one
+that is believed and wrong is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spark.rows import Wanted
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OFFSET_OF = {"record": "offset", "batch": "baseOffset"}
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """Which partitions are wanted; None means all."""
+
+    topics: frozenset[str] | None = None
+    numbers: frozenset[int] | None = None
+
+    def holds(self, tp: TopicPartition) -> bool:
+        return (self.topics is None or tp.topic in self.topics) and (
+            self.numbers is None or tp.partition in self.numbers
+        )
+
+
+def narrow(filters: Iterable[Any], partitions: Partitions, wanted: Wanted) -> tuple[Partitions, Wanted]:
+    """Return what is left to read when all `filters` hold."""
+    for given in filters:
+        name, kind = ".".join(given.attribute), type(given).__name__
+        values = {"EqualTo": lambda f: [f.value], "EqualNullSafe": lambda f: [f.value], "In": lambda f: list(f.value)}
+        if name in ("topic", "partition") and kind in values:
+            chosen = frozenset(values[kind](given))
+            if name == "topic":
+                topics = chosen if partitions.topics is None else partitions.topics & chosen
+                partitions = replace(partitions, topics=topics)
+            else:
+                numbers = chosen if partitions.numbers is None else partitions.numbers & chosen
+                partitions = replace(partitions, numbers=numbers)
+        elif name == _OFFSET_OF[wanted.level]:
+            wanted = _narrow_offsets(kind, given, wanted)
+        elif name == "timestamp" and wanted.level == "record":
+            wanted = _narrow_times(kind, given, wanted)
+    return partitions, wanted
+
+
+def _bounds(kind: str, value: Any) -> tuple[int | None, int | None]:
+    """Return [first, end) of whole numbers that a comparison lets through."""
+    match kind:
+        case "EqualTo" | "EqualNullSafe" if value is not None:
+            return value, value + 1
+        case "In":
+            known = [v for v in value if v is not None]
+            return (min(known), max(known) + 1) if known else (None, None)
+        case "GreaterThan":
+            return value + 1, None
+        case "GreaterThanOrEqual":
+            return value, None
+        case "LessThan":
+            return None, value
+        case "LessThanOrEqual":
+            return None, value + 1
+    return None, None
+
+
+def _narrow_offsets(kind: str, given: Any, wanted: Wanted) -> Wanted:
+    first, end = _bounds(kind, getattr(given, "value", None))
+    return replace(
+        wanted, offset_first=_higher(wanted.offset_first, first), offset_end=_lower(wanted.offset_end, end)
+    )
+
+
+def _narrow_times(kind: str, given: Any, wanted: Wanted) -> Wanted:
+    """Stamps are whole milliseconds and Spark compares microseconds: round outwards."""
+    value = getattr(given, "value", None)
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    micros = [_micros(v) for v in values if isinstance(v, datetime)]
+    if len(micros) < len(values) or not micros:
+        return wanted
+    first, end = _bounds(kind, micros if kind == "In" else micros[0])
+    return replace(
+        wanted,
+        timestamp_first=_higher(wanted.timestamp_first, None if first is None else first // 1000),
+        timestamp_end=_lower(wanted.timestamp_end, None if end is None else -(-end // 1000)),
+    )
+
+
+def _micros(value: datetime) -> int:
+    aware = value if value.tzinfo is not None else value.astimezone(UTC)
+    return (aware - _EPOCH) // timedelta(microseconds=1)
+
+
+def _higher(one: int | None, other: int | None) -> int | None:
+    return max((v for v in (one, other) if v is not None), default=None)
+
+
+def _lower(one: int | None, other: int | None) -> int | None:
+    return min((v for v in (one, other) if v is not None), default=None)

@@ -1,0 +1,457 @@
+"""What rows do the batches of a split give? As Arrow record batches, with no Spark in it.
+
+The names and types of record rows are those of Spark's own Kafka source, and more behind them. Only what is
+asked for is made: columns that a batch's header tells (`HEADER_COLUMNS`) inflate and decode nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kmirror.errors import CorruptBatch, KmirrorError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.records import layout
+from kmirror.records.batch import Batch, TornBatch
+from kmirror.records.columns import Columns, read_columns
+from kmirror.records.legacy import AnyBatch, LegacyBatch
+from kmirror.records.record import Record, read_headers
+from kmirror.spark.folders import Split
+from kmirror.spark.transactions import Committed, map_file
+
+ROWS_TOGETHER = 1 << 14
+BYTES_TOGETHER = 16 << 20
+
+_HEADERS = pa.list_(pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())])))
+_MICROS = pa.timestamp("us", tz="UTC")
+_MILLIS_MAX = (1 << 63) // 1000 - 1
+
+RECORD_COLUMNS: dict[str, Any] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "timestamp": _MICROS,
+    "timestampType": pa.int32(),
+    "headers": _HEADERS,
+    "leaderEpoch": pa.int32(),
+    "producerId": pa.int64(),
+    "isControl": pa.bool_(),
+    "batchOffset": pa.int64(),
+}
+BATCH_COLUMNS: dict[str, Any] = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "baseOffset": pa.int64(),
+    "lastOffset": pa.int64(),
+    "leaderEpoch": pa.int32(),
+    "magic": pa.int32(),
+    "recordCount": pa.int32(),
+    "sizeInBytes": pa.int32(),
+    "codec": pa.string(),
+    "crc": pa.int64(),
+    "isValid": pa.bool_(),
+    "timestampType": pa.int32(),
+    "baseTimestamp": pa.int64(),
+    "maxTimestamp": pa.int64(),
+    "deleteHorizonMs": pa.int64(),
+    "producerId": pa.int64(),
+    "producerEpoch": pa.int32(),
+    "baseSequence": pa.int32(),
+    "lastSequence": pa.int32(),
+    "isTransactional": pa.bool_(),
+    "isControl": pa.bool_(),
+    "controlType": pa.string(),
+    "file": pa.string(),
+    "position": pa.int64(),
+}
+CORRUPT_COLUMN = "corrupt"
+COLUMNS = {"record": RECORD_COLUMNS, "batch": BATCH_COLUMNS}
+HEADER_COLUMNS = frozenset(
+    {"topic", "partition", "timestampType", "leaderEpoch", "producerId", "isControl", "batchOffset", CORRUPT_COLUMN}
+)
+
+
+class CorruptSegment(KmirrorError):
+    """A segment holds what no broker wrote; the text names file, position, offset and reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to read: columns in order, ranges [first, end) of offsets and of timestamps in ms, and how."""
+
+    level: str = "record"
+    columns: tuple[str, ...] = tuple(RECORD_COLUMNS)
+    offset_first: int | None = None
+    offset_end: int | None = None
+    timestamp_first: int | None = None
+    timestamp_end: int | None = None
+    on_corrupt: str = "fail"
+    check_crc: bool = True
+    include_control: bool = False
+    follow: bool = False
+    """The segment is being written: a torn tail is no fault, but not there yet."""
+
+    @property
+    def has_time_range(self) -> bool:
+        return self.timestamp_first is not None or self.timestamp_end is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A place that cannot be read."""
+
+    position: int
+    offset: int | None
+    reason: str
+
+
+def as_fault(position: int, error: CorruptBatch) -> Fault:
+    """Return the fault that a parser's error is about."""
+    return Fault(position, error.offset, error.reason.removesuffix(f" (offset {error.offset})"))
+
+
+def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[AnyBatch | Fault]:
+    """Yield batches, and faults where there should be some; nothing can be found behind a broken length."""
+    position = start
+    while position < end:
+        try:
+            at_magic = position + layout.MAGIC_AT
+            is_legacy = at_magic < len(data) and data[at_magic] < layout.MAGIC_V2
+            batch: AnyBatch = LegacyBatch(data, position) if is_legacy else Batch(data, position)
+        except CorruptBatch as error:
+            if not (wanted.follow and isinstance(error, TornBatch)):
+                yield as_fault(position, error)
+            return
+        if wanted.check_crc and wanted.level == "record":
+            try:
+                batch.verify_crc()
+            except CorruptBatch as error:
+                yield as_fault(position, error)
+                position += batch.size_in_bytes
+                continue
+        yield batch
+        position += batch.size_in_bytes
+
+
+def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[Any]:
+    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `wanted` tells what else to do."""
+    data = map_file(split.segment.path)
+    end = min(split.end, len(data))
+    reader = _BatchRows(split, wanted) if wanted.level == "batch" else _RecordRows(split, wanted)
+    for item in walk(data, split.start, end, wanted):
+        if isinstance(item, Fault):
+            yield from reader.flush()
+            yield from reader.fault(item)
+        elif not _is_outside(item, split, wanted, committed):
+            yield from reader.add(item)
+    yield from reader.flush()
+
+
+def _is_outside(batch: AnyBatch, split: Split, wanted: Wanted, committed: Committed) -> bool:
+    """Does the header say that none of the batch's records is wanted?"""
+    first = split.segment.log_start_offset
+    if wanted.offset_first is not None and wanted.offset_first > first:
+        first = wanted.offset_first
+    if batch.last_offset < first:
+        return True
+    if wanted.timestamp_first is not None and batch.max_timestamp < wanted.timestamp_first and batch.record_count:
+        return True
+    if wanted.level == "record" and batch.is_control:
+        return not wanted.include_control
+    if isinstance(batch, Batch):
+        if wanted.offset_end is not None and batch.base_offset >= wanted.offset_end:
+            return True
+        return not batch.is_control and committed.hides(batch)
+    return False
+
+
+def place(split: Split, fault: Fault) -> str:
+    """Return where and why, for people."""
+    offset = "" if fault.offset is None else f", offset {fault.offset}"
+    return f"{split.segment.path}, position {fault.position}{offset}: {fault.reason}"
+
+
+class _Rows:
+    def __init__(self, split: Split, wanted: Wanted) -> None:
+        self._split = split
+        self._wanted = wanted
+        self._tp: TopicPartition = split.segment.tp
+        types = {**COLUMNS[wanted.level], CORRUPT_COLUMN: pa.string()}
+        self.schema = pa.schema([pa.field(name, types[name]) for name in wanted.columns])
+
+    def add(self, batch: AnyBatch) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def flush(self) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def fault(self, fault: Fault) -> Iterator[Any]:
+        """Raise, pass over, or yield a row with the reason, as the option `onCorrupt` says."""
+        text = place(self._split, fault)
+        if self._wanted.on_corrupt == "fail":
+            raise CorruptSegment(text)
+        if self._wanted.on_corrupt == "row":
+            known = {
+                "topic": self._tp.topic,
+                "partition": self._tp.partition,
+                "offset": fault.offset,
+                "baseOffset": fault.offset,
+                "batchOffset": fault.offset,
+                "file": self._split.segment.path,
+                "position": fault.position,
+                CORRUPT_COLUMN: text,
+            }
+            yield self.make({name: pa.array([known.get(name)], type_) for name, type_ in self._fields()}, 1)
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        return [(field.name, field.type) for field in self.schema]
+
+    def make(self, arrays: dict[str, Any], rows: int) -> Any:
+        """Return a record batch in the order of the schema; a column nobody made is null."""
+        columns = [arrays.get(name, pa.nulls(rows, type_)) for name, type_ in self._fields()]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+class _BatchRows(_Rows):
+    """A row for each batch."""
+
+    def __init__(self, split: Split, wanted: Wanted) -> None:
+        super().__init__(split, wanted)
+        self._lists: dict[str, list[object]] = {name: [] for name in wanted.columns}
+        self._count = 0
+
+    def add(self, batch: AnyBatch) -> Iterator[Any]:
+        try:
+            reason = self._check(batch)
+            row = {name: self._value(name, batch) for name in self._lists if name not in (CORRUPT_COLUMN, "isValid")}
+        except CorruptBatch as error:
+            yield from self.flush()
+            yield from self.fault(as_fault(batch.position, error))
+            return
+        if reason is not None and self._wanted.on_corrupt != "row" and "isValid" not in self._lists:
+            yield from self.flush()
+            yield from self.fault(Fault(batch.position, batch.last_offset, reason))
+            return
+        row["isValid"] = reason is None
+        row[CORRUPT_COLUMN] = reason
+        for name, values in self._lists.items():
+            values.append(row[name])
+        self._count += 1
+        if self._count >= ROWS_TOGETHER:
+            yield from self.flush()
+
+    def _check(self, batch: AnyBatch) -> str | None:
+        if not self._wanted.check_crc or not {"isValid", CORRUPT_COLUMN} & self._lists.keys():
+            return None
+        try:
+            batch.verify_crc()
+        except CorruptBatch as error:
+            return as_fault(batch.position, error).reason
+        return None
+
+    def _value(self, name: str, batch: AnyBatch) -> object:
+        match name:
+            case "topic":
+                return self._tp.topic
+            case "partition":
+                return self._tp.partition
+            case "leaderEpoch":
+                return batch.partition_leader_epoch
+            case "codec":
+                return batch.compression.name.lower()
+            case "controlType":
+                control = batch.control()
+                return None if control is None else control.type.name if control.type else str(control.type_id)
+            case "file":
+                return self._split.segment.path
+            case "recordCount" if batch.record_count is None:
+                return sum(1 for _ in batch.records())
+        return getattr(batch, _SNAKE[name])
+
+    def flush(self) -> Iterator[Any]:
+        if self._count:
+            yield self.make({name: pa.array(self._lists[name], type_) for name, type_ in self._fields()}, self._count)
+            self._lists = {name: [] for name in self._lists}
+            self._count = 0
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
+_SNAKE = {name: _snake(name) for name in BATCH_COLUMNS}
+
+
+class _RecordRows(_Rows):
+    """A row for each record; batches are decoded together, because that is what makes columns fast."""
+
+    def __init__(self, split: Split, wanted: Wanted) -> None:
+        super().__init__(split, wanted)
+        self._batches: list[Batch] = []
+        self._rows = 0
+        self._bytes = 0
+        self._names = frozenset(wanted.columns)
+
+    def add(self, batch: AnyBatch) -> Iterator[Any]:
+        if isinstance(batch, LegacyBatch):
+            yield from self.flush()
+            yield from self._legacy(batch)
+            return
+        self._batches.append(batch)
+        self._rows += max(batch.record_count, 0)
+        self._bytes += batch.size_in_bytes
+        if self._rows >= ROWS_TOGETHER or self._bytes >= BYTES_TOGETHER:
+            yield from self.flush()
+
+    def flush(self) -> Iterator[Any]:
+        batches, self._batches, self._rows, self._bytes = self._batches, [], 0, 0
+        if not batches:
+            return
+        try:
+            yield self._table(batches)
+        except CorruptBatch:
+            # One of them cannot be read: the others still can.
+            for batch in batches:
+                try:
+                    table = self._table([batch])
+                except CorruptBatch as error:
+                    yield from self.fault(as_fault(batch.position, error))
+                else:
+                    yield table
+
+    # -- columns ------------------------------------------------------------------------------
+
+    def _table(self, batches: list[Batch]) -> Any:
+        """Return the records of `batches` that lie in the wanted ranges."""
+        decoded: Columns | None = None
+        names = self._names
+        if names <= HEADER_COLUMNS and not self._is_cut(batches):
+            counts = [batch.record_count for batch in batches]
+            which = np.repeat(np.arange(len(batches), dtype=np.int64), counts)
+        else:
+            decoded = read_columns(batches)
+            which = decoded.batch
+        rows = len(which)
+        arrays: dict[str, Any] = {}
+        for name, value in (("topic", self._tp.topic), ("partition", self._tp.partition)):
+            if name in names:
+                arrays[name] = pa.repeat(pa.scalar(value, RECORD_COLUMNS[name]), rows)
+        for name, attribute in _PER_BATCH.items():
+            if name in names:
+                per_batch = np.array([getattr(batch, attribute) for batch in batches])
+                arrays[name] = pa.array(per_batch[which], RECORD_COLUMNS[name])
+        if decoded is not None:
+            self._add_decoded(arrays, decoded)
+        table = self.make(arrays, rows)
+        mask = None if decoded is None else self._mask(decoded.offset, decoded.timestamp)
+        return table if mask is None else table.filter(pa.array(mask))
+
+    def _is_cut(self, batches: Sequence[Batch]) -> bool:
+        """Does a range begin or end inside of one of these batches?"""
+        wanted = self._wanted
+        if wanted.has_time_range:
+            return True
+        first = max(self._split.segment.log_start_offset, wanted.offset_first or 0)
+        end = wanted.offset_end
+        return any(b.base_offset < first or (end is not None and b.last_offset >= end) for b in batches)
+
+    def _add_decoded(self, arrays: dict[str, Any], decoded: Columns) -> None:
+        names = self._names
+        if "offset" in names:
+            arrays["offset"] = pa.array(decoded.offset)
+        if "timestamp" in names:
+            arrays["timestamp"] = _micros(decoded.timestamp)
+        if names & {"key", "value"}:
+            views = decoded.to_arrow()
+            for name in ("key", "value"):
+                if name in names:
+                    # Spark takes no views: this is the one copy of the bytes.
+                    arrays[name] = views.column(name).cast(pa.binary())
+        if "headers" in names:
+            arrays["headers"] = _headers(decoded)
+
+    def _mask(self, offset: Any, timestamp: Any) -> Any:
+        """Return which rows lie in the ranges, or None if all do."""
+        wanted = self._wanted
+        first = max(self._split.segment.log_start_offset, wanted.offset_first or 0)
+        keep = offset >= first
+        if wanted.offset_end is not None:
+            keep &= offset < wanted.offset_end
+        if wanted.timestamp_first is not None:
+            keep &= timestamp >= wanted.timestamp_first
+        if wanted.timestamp_end is not None:
+            keep &= timestamp < wanted.timestamp_end
+        return None if keep.all() else keep
+
+    # -- formats 0 and 1 ----------------------------------------------------------------------
+
+    def _legacy(self, batch: LegacyBatch) -> Iterator[Any]:
+        try:
+            records = list(batch.records())
+        except CorruptBatch as error:
+            yield from self.fault(as_fault(batch.position, error))
+            return
+        offsets = np.array([record.offset for record in records], dtype=np.int64)
+        stamps = np.array([record.timestamp for record in records], dtype=np.int64)
+        arrays = {name: self._legacy_column(name, batch, records) for name in self._names}
+        arrays |= {"timestamp": _micros(stamps)} if "timestamp" in self._names else {}
+        table = self.make(arrays, len(records))
+        mask = self._mask(offsets, stamps)
+        yield table if mask is None else table.filter(pa.array(mask))
+
+    def _legacy_column(self, name: str, batch: LegacyBatch, records: Sequence[Record]) -> Any:
+        same = {
+            "topic": self._tp.topic,
+            "partition": self._tp.partition,
+            "leaderEpoch": layout.NO_LEADER_EPOCH,
+            "producerId": layout.NO_PRODUCER_ID,
+            "isControl": False,
+        }
+        type_ = self.schema.field(name).type
+        if name in same:
+            return pa.array([same[name]] * len(records), type_)
+        if name == "batchOffset":
+            return pa.array([records[0].offset] * len(records), type_)
+        if name in ("key", "value", "offset", "timestampType"):
+            return pa.array([getattr(record, _snake(name)) for record in records], type_)
+        return pa.nulls(len(records), type_)
+
+
+_PER_BATCH = {
+    "timestampType": "timestamp_type",
+    "leaderEpoch": "partition_leader_epoch",
+    "producerId": "producer_id",
+    "isControl": "is_control",
+    "batchOffset": "base_offset",
+}
+
+
+def _micros(timestamps: Any) -> Any:
+    """Return milliseconds as Spark's timestamps; what they cannot hold becomes the greatest that they can."""
+    return pa.array(np.clip(timestamps, -_MILLIS_MAX, _MILLIS_MAX) * 1000).cast(_MICROS)
+
+
+def _headers(decoded: Columns) -> Any:
+    """Return the headers; null where a record has none, as Spark's Kafka source has it."""
+    data, counts = decoded.data, decoded.header_count
+    sizes = np.concatenate(([0], np.cumsum(counts))).astype(np.int32)
+    names: list[str] = []
+    values: list[bytes | None] = []
+    for row in np.flatnonzero(counts):
+        # The count in front is a varint of as many bytes as it needs.
+        before = (int(counts[row]) * 2).bit_length() + 6
+        start = int(decoded.header_start[row]) - before // 7
+        for name, value in read_headers(data, start, len(data))[0]:
+            names.append(name)
+            values.append(value)
+    struct = pa.StructArray.from_arrays(
+        [pa.array(names, pa.string()), pa.array(values, pa.binary())], fields=list(_HEADERS.value_type)
+    )
+    offsets = pa.array(sizes, mask=np.concatenate((counts == 0, [False])))
+    return pa.ListArray.from_arrays(offsets, struct, type=_HEADERS)

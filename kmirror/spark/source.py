@@ -1,0 +1,167 @@
+"""The format `kafka-log`: raw Kafka log directories as a DataFrame, without a broker.
+
+    spark.dataSource.register(KafkaLogDataSource)
+    spark.read.format("kafka-log").option("level", "batch").load("/kafka-logs")
+
+`kmirror.spark.session()` registers it. Options: see `kmirror.spark.options`. Spark's interface for Python
+sources does not tell which columns a query uses, so a query that wants speed names them: `option("columns",
+"topic,partition")` or a schema. A read that needs the header columns alone decodes no record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from kmirror.errors import UsageError
+from kmirror.spark.folders import Segment, Split, find_segments, split
+from kmirror.spark.options import LogOptions, parse_options
+from kmirror.spark.pushdown import Partitions, narrow
+from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted, read_split
+from kmirror.spark.transactions import Committed, find_transactions
+
+FORMAT = "kafka-log"
+SMALL_SHARE = 16
+
+_TYPES: dict[str, DataType] = {
+    "binary": BinaryType(),
+    "string": StringType(),
+    "int32": IntegerType(),
+    "int64": LongType(),
+    "bool": BooleanType(),
+    "timestamp[us, tz=UTC]": TimestampType(),
+}
+_HEADERS = ArrayType(StructType([StructField("key", StringType()), StructField("value", BinaryType())]))
+
+
+def schema_of(level: str, columns: Sequence[str]) -> StructType:
+    """Return Spark's schema of these columns."""
+    types = {**COLUMNS[level], CORRUPT_COLUMN: COLUMNS["record"]["topic"]}
+    return StructType([StructField(name, _TYPES.get(str(types[name]), _HEADERS)) for name in columns])
+
+
+@dataclass
+class Piece(InputPartition):
+    """One task's work: a piece of a large segment, or some small ones. Spark pickles it."""
+
+    splits: list[tuple[Split, Committed]]
+    wanted: Wanted
+
+    @property
+    def size(self) -> int:
+        return sum(part.end - part.start for part, _ in self.splits)
+
+    def __repr__(self) -> str:
+        return "Piece({})".format(", ".join(f"{s.segment.path}:{s.start}-{s.end}" for s, _ in self.splits))
+
+
+class KafkaLogDataSource(DataSource):
+    """Registers as `kafka-log`."""
+
+    @classmethod
+    def name(cls) -> str:
+        return FORMAT
+
+    def schema(self) -> StructType:
+        wanted = parse_options(self.options).wanted
+        return schema_of(wanted.level, wanted.columns)
+
+    def _narrowed(self, schema: StructType) -> LogOptions:
+        """A schema that the user gave names the columns, as the option does."""
+        options = parse_options(self.options)
+        level = options.wanted.level
+        names = tuple(schema.fieldNames())
+        unknown = [name for name in names if name not in COLUMNS[level] and name != CORRUPT_COLUMN]
+        if unknown or schema.simpleString() != schema_of(level, names).simpleString():
+            expected = schema_of(level, [name for name in names if name not in unknown]).simpleString()
+            raise UsageError(f"level {level} has not the schema {schema.simpleString()}, but {expected}")
+        return replace(options, wanted=replace(options.wanted, columns=names))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return KafkaLogReader(self._narrowed(schema))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        from kmirror.spark.stream import KafkaLogStreamReader
+
+        return KafkaLogStreamReader(self._narrowed(schema))
+
+
+class KafkaLogReader(DataSourceReader):
+    """Plans pieces of segments, and reads one."""
+
+    def __init__(self, options: LogOptions) -> None:
+        self._options = options
+        self._partitions = Partitions(None if options.topics is None else frozenset(options.topics))
+        self._wanted = options.wanted
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        known = [f for f in filters if hasattr(f, "attribute")]
+        self._partitions, self._wanted = narrow(known, self._partitions, self._wanted)
+        return filters
+
+    def partitions(self) -> Sequence[InputPartition]:
+        options = self._options
+        topics = self._partitions.topics
+        segments = [
+            segment
+            for segment in find_segments(options.path, topics=topics, internal=options.include_internal)
+            if self._partitions.holds(segment.tp)
+        ]
+        splits: list[tuple[Split, Committed]] = []
+        for _, group in groupby(segments, key=lambda s: s.path.rpartition("/")[0]):
+            splits += plan(list(group), self._wanted, options)
+        return pack(splits, self._wanted, options.split_bytes) or [InputPartition(None)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return read_piece(partition)
+
+
+def plan(segments: Sequence[Segment], wanted: Wanted, options: LogOptions) -> list[tuple[Split, Committed]]:
+    """Return the splits of one partition's segments that may hold something wanted."""
+    committed = find_transactions(segments) if options.is_committed else Committed()
+    splits = []
+    for segment in segments:
+        if wanted.offset_end is not None and segment.base_offset >= wanted.offset_end:
+            continue
+        first = max(segment.log_start_offset, wanted.offset_first or 0)
+        if segment.size == 0 or (segment.end_offset is not None and segment.end_offset <= first):
+            continue
+        part = committed.between(segment.base_offset, segment.end_offset)
+        splits += [(piece, part) for piece in split(segment, options.split_bytes)]
+    return splits
+
+
+def pack(splits: Sequence[tuple[Split, Committed]], wanted: Wanted, split_bytes: int) -> list[Piece]:
+    """Return pieces: one for each split, but small ones together, because a task costs some 20 ms by itself."""
+    small = split_bytes // SMALL_SHARE
+    pieces: list[Piece] = []
+    for part, committed in splits:
+        size = part.end - part.start
+        if pieces and pieces[-1].size + size <= small:
+            pieces[-1].splits.append((part, committed))
+        else:
+            pieces.append(Piece([(part, committed)], wanted))
+    return pieces
+
+
+def read_piece(partition: InputPartition) -> Iterator[Any]:
+    """Yield the Arrow record batches of a piece; an empty plan has a partition that is no piece."""
+    if isinstance(partition, Piece):
+        for part, committed in partition.splits:
+            yield from read_split(part, partition.wanted, committed)

@@ -1,0 +1,139 @@
+"""Follow growing log directories as a stream.
+
+An offset of the stream is, for each partition folder, the segment and the byte in it up to which everything
+has been delivered. Spark keeps it in its checkpoint and asks for the same ranges again after a failure, and
+segments never change below their end: so each batch of records comes exactly once. A torn tail is not there
+yet. Segments that a broker deleted before they were read cannot be delivered: the stream stops and names
+them, or goes on with the option `onCorrupt` set to skip or row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from kmirror.errors import UsageError
+from kmirror.records import layout
+from kmirror.spark.folders import Segment, Split, find_segments
+from kmirror.spark.options import LogOptions
+from kmirror.spark.rows import Fault, walk
+from kmirror.spark.source import pack, read_piece
+from kmirror.spark.transactions import Committed, map_file
+
+Position = dict[str, int]
+"""base: the segment; byte: where in it; offset: the next Kafka offset, for people."""
+
+
+class KafkaLogStreamReader(DataSourceStreamReader):
+    """Follows what is appended under a path."""
+
+    def __init__(self, options: LogOptions) -> None:
+        if options.is_committed:
+            raise UsageError("a stream of kafka-log reads uncommitted: what is aborted later cannot be taken back")
+        self._options = replace(options, wanted=replace(options.wanted, follow=True))
+
+    def initialOffset(self) -> dict[str, Position]:
+        # No partition yet: everything that is there now is new, and so are partitions that come later.
+        return {}
+
+    def latestOffset(self, start: dict[str, Position], limit: Any = None) -> dict[str, Position]:
+        left = self._options.bytes_per_trigger
+        latest = {folder: dict(position) for folder, position in start.items()}
+        for folder, segments in self._folders():
+            position, taken = self._advance(folder, segments, start.get(folder), left)
+            if position is not None:
+                latest[folder] = position
+            left = None if left is None else max(left - taken, 0)
+            if left == 0:
+                break
+        return latest
+
+    def partitions(self, start: dict[str, Position], end: dict[str, Position]) -> Sequence[InputPartition]:
+        splits: list[tuple[Split, Committed]] = []
+        for folder, segments in self._folders():
+            if folder not in end:
+                continue
+            first, last = start.get(folder), end[folder]
+            self._refuse_gap(folder, segments, first)
+            for segment in segments:
+                if segment.base_offset > last["base"] or (first is not None and segment.base_offset < first["base"]):
+                    continue
+                begin = first["byte"] if first is not None and segment.base_offset == first["base"] else 0
+                until = last["byte"] if segment.base_offset == last["base"] else segment.size
+                if until > segment.size:
+                    raise UsageError(
+                        f"{segment.path}: {until} bytes had been read of it and {segment.size} are there: it was cut"
+                    )
+                if begin < until:
+                    splits.append((Split(segment, begin, until), Committed()))
+        return pack(splits, self._options.wanted, self._options.split_bytes)
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        return read_piece(partition)
+
+    # -- looking ------------------------------------------------------------------------------
+
+    def _folders(self) -> list[tuple[str, list[Segment]]]:
+        options = self._options
+        topics = None if options.topics is None else frozenset(options.topics)
+        try:
+            found = find_segments(options.path, topics=topics, internal=options.include_internal)
+        except UsageError:
+            if not Path(options.path).is_dir():
+                raise
+            return []  # Nothing has been written yet.
+        return [(key, list(group)) for key, group in groupby(found, key=lambda s: s.path.rpartition("/")[0])]
+
+    def _advance(
+        self, folder: str, segments: list[Segment], start: Position | None, limit: int | None
+    ) -> tuple[Position | None, int]:
+        """Return how far a partition can be read now, and the bytes that is."""
+        self._refuse_gap(folder, segments, start)
+        position, taken = start, 0
+        for segment in segments:
+            if start is not None and segment.base_offset < start["base"]:
+                continue
+            begin = start["byte"] if start is not None and start["base"] == segment.base_offset else 0
+            end, offset = self._whole(segment, begin, None if limit is None else limit - taken)
+            if position is None or end > begin or segment.base_offset > position["base"]:
+                position = {"base": segment.base_offset, "byte": end, "offset": offset}
+            taken += end - begin
+            if end < segment.size or (limit is not None and taken >= limit):
+                break
+        return position, taken
+
+    def _whole(self, segment: Segment, begin: int, limit: int | None) -> tuple[int, int]:
+        """Return the end of the last whole batch from `begin` on, and the offset after it."""
+        data = map_file(segment.path)
+        end, offset = begin, segment.base_offset
+        headers = replace(self._options.wanted, level="batch")
+        for item in walk(data, begin, len(data), headers):
+            if isinstance(item, Fault):
+                # The read of this range says what is wrong with it; a rolled segment ends here all the same.
+                is_preallocated = not bytes(data[item.position : item.position + layout.LOG_OVERHEAD]).strip(b"\0")
+                end = end if is_preallocated else len(data)
+                break
+            if limit is not None and end > begin and end + item.size_in_bytes - begin > limit:
+                break
+            end, offset = item.position + item.size_in_bytes, item.next_offset
+        return end, offset
+
+    def _refuse_gap(self, folder: str, segments: list[Segment], start: Position | None) -> None:
+        """Raise if the segment that comes next has gone, unless what is lost may be passed over."""
+        if start is None or self._options.wanted.on_corrupt != "fail":
+            return
+        bases = [segment.base_offset for segment in segments]
+        if start["base"] in bases:
+            return
+        if not bases or min(bases) > start["offset"]:
+            until = min(bases, default=None)
+            raise UsageError(
+                f"{folder}: segment {start['base']:020}.log was deleted before it was read to its end: offsets from "
+                f"{start['offset']} {'on' if until is None else f'to {until - 1}'} cannot be delivered; "
+                "onCorrupt=skip goes on without them"
+            )

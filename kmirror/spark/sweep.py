@@ -1,0 +1,147 @@
+"""Thousands of runs on Spark: a DataFrame of runs, one simulation for each row, on whatever executors there are.
+
+Runs are dealt out to some dozens of tasks, because a task costs 20 ms by itself and a run should not wait for
+its neighbours' task to end. Each run is kept as soon as it is through, by the executor: a killed executor
+repeats what it had under way, a killed driver starts again with what is missing. Only DataFrames are used, so
+local mode, a cluster and Spark Connect take the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kmirror.kernel.rng import Rng
+from kmirror.sim.experiment import ExperimentOptions
+from kmirror.spark.result import OK, Results, run_all
+from kmirror.spark.sweep_file import Run, Sweep
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TASKS_PER_CORE = 16
+RUNS_PER_TASK_MIN = 3
+POLL_SECONDS = 0.5
+RETURNS = "run_id string, status string, wall_ms bigint"
+
+Progress = Callable[[int, int], None]
+"""Called with the runs that are finished and all there are."""
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """What a call of `run_sweep` did."""
+
+    total: int
+    skipped: int
+    statuses: dict[str, int] = field(default_factory=dict)
+    wall_ms: int = 0
+    """Spent in simulations, on all executors together."""
+    bad: list[str] = field(default_factory=list)
+    """Ids of runs that failed or broke a rule."""
+
+
+def run_sweep(
+    spark: SparkSession, sweep: Sweep, location: str, *, tasks: int | None = None, progress: Progress | None = None
+) -> SweepReport:
+    """Run what is missing of `sweep` under `location`; returns what was done.
+
+    `location` is a path or URI that driver and executors share. Failed runs do not stop others.
+    """
+    results = Results(location)
+    results.prepare()
+    finished = results.finished()
+    missing = [item for item in sweep.runs if item.run_id not in finished]
+    report = SweepReport(len(sweep.runs), len(sweep.runs) - len(missing))
+    if missing:
+        with _named(spark, f"kmirror sweep {sweep.name}: {len(missing)} runs"), _watched(results, sweep, progress):
+            for row in _start(spark, sweep, missing, location, tasks or _tasks(spark, len(missing))):
+                report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
+                report.wall_ms += row["wall_ms"]
+                if row["status"] != OK:
+                    report.bad.append(row["run_id"])
+    results.gather()
+    return report
+
+
+def _tasks(spark: SparkSession, runs: int) -> int:
+    cores = int(spark.conf.get("spark.kmirror.cores", None) or _cores(spark))
+    return max(1, min(runs // RUNS_PER_TASK_MIN, cores * TASKS_PER_CORE))
+
+
+def _cores(spark: SparkSession) -> int:
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except Exception:
+        return 2  # Spark Connect does not tell; `spark.kmirror.cores` does.
+
+
+def _start(spark: SparkSession, sweep: Sweep, missing: list[Run], location: str, tasks: int) -> list[Any]:
+    """Run the job and return a row for each run."""
+    # Slow runs are neighbours in a grid: dealing them out keeps tasks alike.
+    Rng(len(missing)).shuffle(missing)
+    rows = [
+        (index % tasks, item.run_id, json.dumps(asdict(item.options), sort_keys=True))
+        for index, item in enumerate(missing)
+    ]
+    frame = spark.createDataFrame(rows, "task int, run_id string, options string")
+    name = sweep.name
+
+    def work(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            items = [
+                Run(row["run_id"], ExperimentOptions(**json.loads(row["options"]))) for row in batch.to_pylist()
+            ]
+            for run_id, status, wall_ms in run_all(location, name, items):
+                yield pa.RecordBatch.from_pydict({"run_id": [run_id], "status": [status], "wall_ms": [wall_ms]})
+
+    from pyspark.sql.functions import col
+
+    dealt = frame.repartitionByRange(tasks, col("task")).select("run_id", "options")
+    return list(dealt.mapInArrow(work, RETURNS).collect())
+
+
+@contextmanager
+def _named(spark: SparkSession, text: str) -> Iterator[None]:
+    """Give the job a name in the Spark UI, where there is one to give it in."""
+    try:
+        context = spark.sparkContext
+    except Exception:
+        yield  # Spark Connect: the server names jobs after the client's operation.
+        return
+    context.setJobDescription(text)
+    try:
+        yield
+    finally:
+        context.setJobDescription(None)  # type: ignore[arg-type]  # None takes the description away
+
+
+@contextmanager
+def _watched(results: Results, sweep: Sweep, progress: Progress | None) -> Iterator[None]:
+    """Tell how many runs are finished, every now and then, while the job goes on."""
+    if progress is None:
+        yield
+        return
+    wanted = {item.run_id for item in sweep.runs}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(POLL_SECONDS):
+            progress(len(wanted & results.finished()), len(wanted))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        progress(len(wanted & results.finished()), len(wanted))
+
+
