@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from struct import Struct
 
 from kmirror.log.producers import DataBatch, Marker, Staging
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType, parse_control
+
+# Base offset, attributes, last offset delta, greatest timestamp, producer id, producer epoch, base sequence.
+_PRODUCER_FIELDS = Struct(">q13xhi8xqqhi")
+_CONTROL = layout.CONTROL_FLAG
+_TRANSACTIONAL = layout.TRANSACTIONAL_FLAG
 
 
 def data_batch(batch: Batch) -> DataBatch:
@@ -31,32 +37,28 @@ def last_offset_at(view: memoryview, position: int) -> int:
 
 
 def stage_batches(view: memoryview, positions: Iterable[int], staging: Staging) -> list[int]:
-    """Stage the batches at `positions`; returns the types of the control records among them."""
+    """Stage replicated batches at `positions`; returns the types of the control records among them."""
     control_types: list[int] = []
-    unpack = layout.HEADER.unpack_from
+    unpack, add = _PRODUCER_FIELDS.unpack_from, staging.add_replicated
     for position in positions:
-        fields = unpack(view, position)
-        if fields[5] & layout.CONTROL_FLAG:
+        base_offset, attributes, delta, timestamp, producer_id, epoch, sequence = unpack(view, position)
+        if attributes & _CONTROL:
             kind = _stage_control(Batch(view, position), staging)
             if kind is not None:
                 control_types.append(kind)
-            continue
-        base_offset, delta, max_timestamp = fields[0], fields[6], fields[8]
-        producer_id, producer_epoch, base_sequence = fields[9:12]
-        transactional = bool(fields[5] & layout.TRANSACTIONAL_FLAG)
-        last_offset = base_offset + delta
-        staging.add_data(
-            DataBatch(
-                producer_id,
-                producer_epoch,
-                base_sequence,
-                base_offset,
-                last_offset,
-                max_timestamp,
-                transactional,
-            )
-        )
+        else:
+            last_offset, transactional = base_offset + delta, bool(attributes & _TRANSACTIONAL)
+            add(producer_id, epoch, sequence, base_offset, last_offset, timestamp, transactional)
     return control_types
+
+
+def stage_produced(batch: Batch, staging: Staging) -> list[int]:
+    """Stage the one batch that a leader appends, with all checks; returns its control type, if it has one."""
+    if not batch.is_control:
+        staging.add_data(data_batch(batch))
+        return []
+    kind = _stage_control(batch, staging)
+    return [] if kind is None else [kind]
 
 
 def _stage_control(batch: Batch, staging: Staging) -> int | None:

@@ -8,7 +8,7 @@ begin from the same bytes: a segment borrows them until it grows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from kmirror.log.store import Chunk
 
@@ -23,25 +23,30 @@ class _Segment:
         self.size = size
         self.frozen = frozen  # True while the buffer's tail may be visible elsewhere: borrowed, or cut.
 
-    def reserve(self, extra: int) -> None:
+    def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
         need = self.size + extra
         capacity = max(_INITIAL_BYTES, need, min(2 * self.size, self.size + (64 << 20)))
-        grown = memoryview(bytearray(capacity))
+        grown = memoryview(allocate(capacity))
         grown[: self.size] = self.buffer[: self.size]
         self.buffer = grown
         self.frozen = False
 
 
 class MemoryStore:
-    """`PartitionStore` in memory; `preallocate` is the least capacity of a new segment's buffer."""
+    """`PartitionStore` in memory.
 
-    __slots__ = ("_files", "_preallocate", "_segments")
+    `preallocate` is the least capacity of a new segment's buffer, `allocate` gives buffers of at least the
+    size asked for.
+    """
 
-    def __init__(self, *, preallocate: int = 0) -> None:
+    __slots__ = ("_allocate", "_files", "_preallocate", "_segments")
+
+    def __init__(self, *, preallocate: int = 0, allocate: Callable[[int], bytearray] = bytearray) -> None:
         self._segments: dict[int, _Segment] = {}
         self._files: dict[str, bytes] = {}
         self._preallocate = preallocate
+        self._allocate = allocate
 
     @classmethod
     def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
@@ -55,7 +60,7 @@ class MemoryStore:
 
     def fork(self) -> MemoryStore:
         """Another store with the same content; both borrow the bytes and neither sees the other's appends."""
-        other = MemoryStore(preallocate=self._preallocate)
+        other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
             segment.frozen = True
             other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
@@ -67,7 +72,7 @@ class MemoryStore:
 
     def create(self, base_offset: int) -> None:
         assert base_offset not in self._segments, f"segment {base_offset} exists"
-        self._segments[base_offset] = _Segment(bytearray(self._preallocate), 0, frozen=False)
+        self._segments[base_offset] = _Segment(self._allocate(self._preallocate), 0, frozen=False)
 
     def size(self, base_offset: int) -> int:
         return self._segments[base_offset].size
@@ -76,7 +81,7 @@ class MemoryStore:
         segment = self._segments[base_offset]
         total = sum(map(len, chunks))
         if segment.frozen or segment.size + total > len(segment.buffer):
-            segment.reserve(total)
+            segment.reserve(total, self._allocate)
         buffer, position = segment.buffer, segment.size
         for chunk in chunks:
             end = position + len(chunk)

@@ -22,10 +22,10 @@ from kmirror.log import recovery
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
-from kmirror.log.headers import data_batch, stage_batches
+from kmirror.log.headers import data_batch, stage_batches, stage_produced
 from kmirror.log.leader_append import prepare
 from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
-from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
+from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.retention import delete_old_segments
 from kmirror.log.scan import Scan, scan_batches
@@ -216,7 +216,11 @@ class PartitionLog:
                 )
         scan = scan_batches(view, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"
-        info = self._append(view, scan, origin)
+        staging, control_types = None, list[int]()
+        if scan.special:
+            staging = self.producers.stage(origin)
+            control_types = stage_produced(batch, staging)
+        info = self._append(view, scan, staging, control_types)
         info.log_append_time = prepared.log_append_time
         return info
 
@@ -241,7 +245,7 @@ class PartitionLog:
             view = view[: scan.valid_bytes]
         if scan.valid_bytes > self.config.segment_bytes and scan.batches > 1:
             return self._append_in_parts(view, scan)
-        return self._append(view, scan, AppendOrigin.REPLICATION)
+        return self._append_judged(view, scan)
 
     def append_as_mirror(self, data: Chunk, *, source_epoch: int, now_ms: int | None = None) -> AppendInfo:
         """Append what the source's leader sent to this leader of the destination (D12), as a follower does.
@@ -275,7 +279,7 @@ class PartitionLog:
         for end in _part_ends(view, self.config.segment_bytes):
             part = view[start:end]
             again = scan_batches(part, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
-            info = self._append(part, again, AppendOrigin.REPLICATION)
+            info = self._append_judged(part, again)
             total.last_offset = info.last_offset
             total.batches += info.batches
             total.bytes += info.bytes
@@ -284,12 +288,16 @@ class PartitionLog:
             start = end
         return total
 
-    def _append(self, view: memoryview, scan: Scan, origin: AppendOrigin) -> AppendInfo:
+    def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
+        """Append replicated batches that fit a segment."""
+        if not scan.special:
+            return self._append(view, scan, None, [])
+        staging = self.producers.stage(AppendOrigin.REPLICATION)
+        control_types = stage_batches(view, scan.special, staging)
+        return self._append(view, scan, staging, control_types)
+
+    def _append(self, view: memoryview, scan: Scan, staging: Staging | None, control_types: list[int]) -> AppendInfo:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
-        staging, control_types = None, []
-        if scan.special:
-            staging = self.producers.stage(origin)
-            control_types = stage_batches(view, scan.special, staging)
         segment = self.segments[-1]
         size = scan.valid_bytes
         if segment.should_roll(

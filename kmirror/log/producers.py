@@ -176,9 +176,9 @@ class ProducerEntry:
         """The retained batch with exactly this epoch and these sequence numbers."""
         if batch.producer_epoch != self.producer_epoch:
             return None
-        wanted = (batch.base_sequence, batch.last_sequence)
+        last_sequence = batch.last_sequence
         for known in self.batches:
-            if (known.first_sequence, known.last_sequence) == wanted:
+            if known.last_sequence == last_sequence and known.first_sequence == batch.base_sequence:
                 return known
         return None
 
@@ -233,25 +233,73 @@ class Staging:
     def add_data(self, batch: DataBatch) -> None:
         """Stage a data batch that bears a producer id; raises LogAppendError where the origin demands it."""
         update = self._update(batch.producer_id)
-        entry = update.entry
         if self._origin is not AppendOrigin.REPLICATION:
-            _check_epoch(entry, batch.producer_epoch, batch.base_offset)
+            _check_epoch(update.entry, batch.producer_epoch, batch.base_offset)
         if self._origin is AppendOrigin.CLIENT:
             _check_sequence(update, batch)
-        if entry.txn_first_offset >= 0 and not batch.is_transactional:
-            reason = (
-                f"Producer {batch.producer_id} writes outside a transaction at offset {batch.base_offset}, "
-                f"and its transaction is open since offset {entry.txn_first_offset}"
-            )
-            if self._origin is AppendOrigin.REPLICATION:
-                raise CorruptBatch(reason, offset=batch.base_offset)
-            raise LogAppendError(ErrorCode.INVALID_TXN_STATE, reason)
-        delta = batch.last_offset - batch.base_offset
-        retained = BatchMetadata(batch.last_sequence, batch.last_offset, delta, batch.max_timestamp)
-        entry.add_batch(batch.producer_epoch, retained)
-        if batch.is_transactional and entry.txn_first_offset < 0:
-            entry.txn_first_offset = batch.base_offset
-            update.started.append(batch.base_offset)
+        self._add(update, *batch)
+
+    def add_replicated(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        base_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        is_transactional: bool,
+    ) -> None:
+        """The same for a batch that its leader has checked; on the mirror's path, hence the plain arguments."""
+        update = self._steps[-1].updates.get(producer_id) or self._update(producer_id)
+        self._add(
+            update,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            base_offset,
+            last_offset,
+            max_timestamp,
+            is_transactional,
+        )
+
+    def _add(
+        self,
+        update: _Update,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        base_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        is_transactional: bool,
+    ) -> None:
+        entry = update.entry
+        if entry.txn_first_offset >= 0:
+            if not is_transactional:
+                raise self._outside_transaction(entry, base_offset)
+        elif is_transactional:
+            entry.txn_first_offset = base_offset
+            update.started.append(base_offset)
+        if producer_epoch != entry.producer_epoch:
+            entry.move_to_epoch(producer_epoch)
+        delta = last_offset - base_offset
+        last_sequence = NO_SEQUENCE if base_sequence == NO_SEQUENCE else base_sequence + delta
+        if last_sequence > SEQUENCE_MAX:
+            last_sequence -= SEQUENCE_MAX + 1
+        batches = entry.batches
+        if len(batches) == BATCHES_RETAINED:
+            del batches[0]
+        batches.append(BatchMetadata(last_sequence, last_offset, delta, max_timestamp))
+        entry.last_timestamp = max_timestamp
+
+    def _outside_transaction(self, entry: ProducerEntry, base_offset: int) -> Exception:
+        reason = (
+            f"Producer {entry.producer_id} writes outside a transaction at offset {base_offset}, "
+            f"and its transaction is open since offset {entry.txn_first_offset}"
+        )
+        if self._origin is AppendOrigin.REPLICATION:
+            return CorruptBatch(reason, offset=base_offset)
+        return LogAppendError(ErrorCode.INVALID_TXN_STATE, reason)
 
     def add_marker(self, marker: Marker) -> None:
         """Stage a transaction marker; one without an open transaction still moves the producer's epoch."""

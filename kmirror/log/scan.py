@@ -78,22 +78,22 @@ def scan_batches(
     scan = Scan()
     unpack, crc32c = _FUSED.unpack_from, crc32c_function()
     row_offsets, row_positions, time_rows = scan.row_offsets, scan.row_positions, scan.time_rows
-    interval, since, start = segment.index_interval_bytes, segment.since_row, segment.size
+    special, epochs = scan.special, scan.epochs
+    start, interval = segment.size, segment.index_interval_bytes
+    next_row = interval - segment.since_row  # The first batch behind this position gets a row.
     known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp
     max_timestamp, max_timestamp_offset = NO_TIMESTAMP, -1
-    special, epochs, epoch_before = scan.special, scan.epochs, latest_epoch
+    epoch_before = latest_epoch if latest_epoch <= max_epoch else None
     size = len(view)
     last_header = size - layout.HEADER_SIZE
     position, last, batches = 0, -1, 0
     while position <= last_header:
         base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id = unpack(view, position)
         end = position + LOG_OVERHEAD + length
-        if magic != 2 or length < _LENGTH_MIN:
+        if end > size or magic != 2 or length < _LENGTH_MIN:
             scan.fault = start_fault(view, position)
             break
-        if end > size:
-            break
-        if epoch > max_epoch:
+        if epoch != epoch_before and epoch > max_epoch:
             scan.refused_epoch = epoch
             break
         if check_crc and crc32c(view[position + 21 : end]) != crc:
@@ -111,23 +111,23 @@ def scan_batches(
             max_timestamp, max_timestamp_offset = timestamp, last
         if producer_id >= 0 or attributes & _CONTROL:
             special.append(position)
-        if since > interval:
+        if position > next_row:
             row_offsets.append(last)
             row_positions.append(start + position)
-            since = 0
+            next_row = position + interval
             if max_timestamp > row_timestamp or known_timestamp > row_timestamp:
                 if max_timestamp > known_timestamp:
                     time_rows.append((max_timestamp, max_timestamp_offset))
                 else:
                     time_rows.append((known_timestamp, segment.max_timestamp_offset))
                 row_timestamp = time_rows[-1][0]
-        since += end - position
         position = end
     else:
         scan.fault = start_fault(view, position)
     if batches:
         scan.first_offset = unpack(view, 0)[0]
-    scan.valid_bytes, scan.batches, scan.last_offset, scan.since_row = position, batches, last, since
+    scan.valid_bytes, scan.batches, scan.last_offset = position, batches, last
+    scan.since_row = position - (next_row - interval)
     scan.max_timestamp, scan.max_timestamp_offset = max_timestamp, max_timestamp_offset
     return scan
 

@@ -1,0 +1,192 @@
+"""The log's append beside the limit and beside the peers: the gates P1 to P4.
+
+The limit is one CRC-32C over the whole run of bytes and one copy of it, into memory or into a file. A ratio of
+0.9 says that the append, with all it judges and indexes, takes a ninth more than that. Memory and file
+pages are warm on both sides.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Case, Run
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import PartitionLog
+from kmirror.net.file_store import LogFolder
+from kmirror.records import RecordData, build_batch, set_base_offset_and_epoch
+from kmirror.records.crc32c import crc32c_function
+
+TP = TopicPartition("benchmark", 0)
+RUN_BYTES = 16 << 20  # What a mirror appends while it catches up, in one call or many.
+FETCH_BYTES = 1 << 20  # What it gets in one fetch, and what a reader of the peers' is handed.
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def batches(size: int, total: int = RUN_BYTES) -> tuple[memoryview, int]:
+    """So many bytes of batches of `size`, and how many batches that are."""
+    one = bytearray(build_batch([RecordData(None, b"v" * (size - 80), (), 1_000)]))
+    count = max(1, total // len(one))
+    run = bytearray()
+    for offset in range(count):
+        set_base_offset_and_epoch(one, offset, 1)
+        run += one
+    return memoryview(bytes(run)), count
+
+
+def warm(size: int) -> bytearray:
+    buffer = bytearray(b"\1") * size
+    return buffer
+
+
+def memory_append(view: memoryview) -> Run:
+    """Append the run to an empty log, into the same buffer each time, so that no page is touched first."""
+    buffer = warm(len(view) + KIB)
+    store = MemoryStore(allocate=lambda _: buffer)
+    log = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
+
+    def run() -> None:
+        empty(log)
+        store._segments[0].size = 0
+        log.append_as_mirror(view, source_epoch=1)
+
+    return run
+
+
+def empty(log: PartitionLog) -> None:
+    """Forget what the log holds, at no cost that would be taken for the append's."""
+    log.segments[-1].forget()
+    log.log_end_offset = 0
+
+
+def memory_limit(view: memoryview) -> Run:
+    crc32c, buffer = crc32c_function(), memoryview(warm(len(view)))
+
+    def run() -> None:
+        crc32c(view)
+        buffer[:] = view
+
+    return run
+
+
+def against_limit(size: int) -> Callable[[], tuple[Run, Run]]:
+    def prepare() -> tuple[Run, Run]:
+        view, _ = batches(size)
+        return memory_append(view), memory_limit(view)
+
+    return prepare
+
+
+def against_peer(peer: str, size: int) -> Callable[[], tuple[Run, Run]]:
+    """The peer splits the run into batches, checks each sum, and adds each batch to a buffer."""
+
+    def prepare() -> tuple[Run, Run]:
+        view, count = batches(size, FETCH_BYTES)
+        one = len(view) // count
+        package = {"kafka-python": "kafka", "aiokafka": "aiokafka"}[peer]
+        memory_records: Any = import_module(f"{package}.record.memory_records").MemoryRecords
+        data, buffer = bytes(view), memoryview(warm(len(view)))
+
+        def run() -> None:
+            rest = memory_records(data)
+            position = 0
+            while (batch := rest.next_batch()) is not None:
+                assert batch.validate_crc()
+                end = position + one
+                buffer[position:end] = view[position:end]
+                position = end
+
+        return memory_append(view), run
+
+    return prepare
+
+
+def file_pair(size: int) -> Callable[[], tuple[Run, Run]]:
+    def prepare() -> tuple[Run, Run]:
+        view, _ = batches(size)
+        folder = Path(tempfile.mkdtemp(prefix="kmirror-benchmark-"))
+        store = LogFolder(folder).open(TP)
+        log = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
+        limit = os.open(folder / "limit", os.O_RDWR | os.O_CREAT)
+        crc32c = crc32c_function()
+
+        def ours() -> None:
+            # The file keeps its pages: what is measured is the append, not the file system's allocation.
+            empty(log)
+            store._sizes[0] = 0
+            log.append_as_mirror(view, source_epoch=1)
+
+        def theirs() -> None:
+            crc32c(view)
+            os.pwrite(limit, view, 0)
+
+        return ours, theirs
+
+    return prepare
+
+
+def cost_in_checksums(pairs: int) -> list[float]:
+    """One small checksum call over what a batch of 1 KiB costs above the limit."""
+    view, count = batches(KIB)
+    ours, limit, crc32c = memory_append(view), memory_limit(view), crc32c_function()
+    small = memoryview(bytes(100))
+    ratios = []
+    for _ in range(pairs):
+        above = statistics.median(_time(ours) - _time(limit) for _ in range(5)) / count
+        call = min(_calls(lambda: crc32c(small[10:74]), 20_000) for _ in range(3))
+        ratios.append(call / above)
+    return ratios
+
+
+def _time(run: Run) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _calls(run: Run, count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        run()
+    return (time.perf_counter() - start) / count
+
+
+def _none() -> tuple[Run, Run]:
+    raise AssertionError("measured by itself")
+
+
+def cases() -> list[Case]:
+    found = [
+        Case(gate, f"append / limit, batches of {name}", "kmirror", against_limit(size), floor, reach)
+        for gate, name, size, floor, reach in [
+            ("P1", "16 KiB", 16 * KIB, 0.60, 0.72),
+            ("P1", "64 KiB", 64 * KIB, 0.80, 0.90),
+            ("P1", "1 MiB", MIB, 0.95, 0.99),
+            ("P2", "1 KiB", KIB, 0.14, 0.20),
+        ]
+    ]
+    found.append(
+        Case("P2", "one checksum of 64 B / cost per 1 KiB batch", "kmirror", _none, 1 / 5, 1 / 3.5, cost_in_checksums)
+    )
+    found += [
+        Case("P3", f"split, check, append, batches of {name}", peer, against_peer(peer, size), floor, reach)
+        for name, size, gates in [
+            ("1 KiB", KIB, ((3.0, 4.5), (1.4, 2.0))),
+            ("16 KiB", 16 * KIB, ((1.7, 2.2), (5.0, 6.5))),
+            ("64 KiB", 64 * KIB, ((1.3, 1.5), (6.0, 8.0))),
+        ]
+        for peer, (floor, reach) in zip(("kafka-python", "aiokafka"), gates, strict=True)
+    ]
+    found += [
+        Case("P4", f"file append / limit, batches of {name}", "kmirror", file_pair(size), floor, reach)
+        for name, size, floor, reach in [("16 KiB", 16 * KIB, 0.75, 0.85), ("64 KiB", 64 * KIB, 0.85, 0.93)]
+    ]
+    return found
