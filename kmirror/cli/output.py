@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import click
 
-_HELD_CHARACTERS_MAX = 1 << 16
+_HELD_BYTES_MAX = 1 << 16
 
 
 class Output:
@@ -16,7 +16,7 @@ class Output:
 
     def __init__(self) -> None:
         self._stream: BinaryIO = sys.stdout.buffer
-        self._held: list[str] = []
+        self._held: list[bytes] = []
         self._size = 0
 
     def __enter__(self) -> Output:
@@ -29,20 +29,18 @@ class Output:
             self.flush()
 
     def write(self, text: str) -> None:
-        self._held.append(text)
-        self._size += len(text)
-        if self._size > _HELD_CHARACTERS_MAX:
-            self.flush()
+        # A lone surrogate has no UTF-8; the JVM writes a question mark for it.
+        self.write_bytes(text.encode("utf-8", "replace"))
 
     def write_bytes(self, data: bytes) -> None:
-        """Write bytes as they are."""
-        self.flush()
-        self._stream.write(data)
+        self._held.append(data)
+        self._size += len(data)
+        if self._size > _HELD_BYTES_MAX:
+            self.flush()
 
     def flush(self) -> None:
         held, self._held, self._size = self._held, [], 0
-        # A lone surrogate has no UTF-8; the JVM writes a question mark for it.
-        self._stream.write("".join(held).encode("utf-8", "replace"))
+        self._stream.write(b"".join(held))
         self._stream.flush()
 
     def complain(self, text: str) -> None:

@@ -1,0 +1,217 @@
+"""`kmirror cat`: formats, bounds, and logs that end badly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kmirror.cli.cat import command
+from kmirror.errors import KmirrorError, UsageError
+from kmirror.log.producers import ProducerEntry
+from kmirror.log.state_files import encode_snapshot
+from kmirror.records.build import build_batch
+from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.records.legacy import build_message_set
+from kmirror.records.record import RecordData
+
+
+def cat(folder: Path, *options: str) -> Result:
+    return CliRunner().invoke(command, [str(folder), *options])
+
+
+def offsets(folder: Path, *options: str) -> list[int]:
+    result = cat(folder, "-o", "json", *options)
+    assert result.exception is None, result.exception
+    return [json.loads(line)["offset"] for line in result.stdout.splitlines()]
+
+
+def data(offset: int, *, producer_id: int = -1, count: int = 1, timestamp: int = 10) -> bytes:
+    is_transactional = producer_id >= 0
+    return build_batch(
+        [RecordData(b"k%d" % (offset + index), b"v", (), timestamp + index) for index in range(count)],
+        base_offset=offset,
+        partition_leader_epoch=0,
+        producer_id=producer_id,
+        producer_epoch=0 if is_transactional else -1,
+        base_sequence=0 if is_transactional else -1,
+        is_transactional=is_transactional,
+    )
+
+
+def marker(offset: int, producer_id: int, *, commit: bool, timestamp: int = 10) -> bytes:
+    return end_txn_marker(
+        base_offset=offset,
+        leader_epoch=0,
+        timestamp_ms=timestamp,
+        producer_id=producer_id,
+        producer_epoch=0,
+        commit=commit,
+        coordinator_epoch=0,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "some-topic-7"
+    path.mkdir()
+    return path
+
+
+def write(folder: Path, *batches: bytes, base_offset: int = 0) -> Path:
+    path = folder / f"{base_offset:020d}.log"
+    path.write_bytes(b"".join(batches))
+    return path
+
+
+def checkpoint(folder: Path, name: str, offset: int) -> None:
+    (folder.parent / name).write_text(f"0\n1\nsome-topic 7 {offset}\n")
+
+
+def test_values_are_printed_a_line_each_unless_told_otherwise(folder: Path) -> None:
+    write(folder, data(0, count=2))
+    assert cat(folder).stdout_bytes == b"v\nv\n"
+
+
+def test_formats(folder: Path) -> None:
+    record = RecordData(b"k", None, [("a", b"1"), ("b", None), ("c", b"")], 10)
+    write(folder, build_batch([record], base_offset=0))
+    assert cat(folder, "--format", r"%t[%p]@%o %T %k/%K %s/%S %h%%\t\x41\\\n").stdout_bytes == (
+        b"some-topic[7]@0 10 k/1 /-1 a=1,b=NULL,c=%\tA\\\n"
+    )
+    assert cat(folder, "--format", "%R").stdout_bytes == b"\xff\xff\xff\xff"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("%z", "%z does not exist"),
+        ("%", "% does not exist"),
+        (r"\q", r"\q does not exist"),
+        (r"\x4", "two hexadecimal"),
+    ],
+)
+def test_a_format_that_does_not_exist_is_refused(folder: Path, template: str, text: str) -> None:
+    write(folder, data(0))
+    result = cat(folder, "--format", template)
+    assert isinstance(result.exception, UsageError)
+    assert text in str(result.exception)
+
+
+def test_log_start_and_high_watermark_bound_what_is_read(folder: Path) -> None:
+    write(folder, data(0, count=5), data(5, count=5), data(10))
+    assert offsets(folder) == list(range(11))
+    checkpoint(folder, "log-start-offset-checkpoint", 3)
+    checkpoint(folder, "replication-offset-checkpoint", 10)
+    assert offsets(folder) == list(range(3, 10))
+    assert offsets(folder, "--to-end") == list(range(3, 11))
+    assert offsets(folder, "--from-offset", "8") == [8, 9]
+    checkpoint(folder, "replication-offset-checkpoint", 0)
+    assert offsets(folder) == []
+
+
+def test_a_torn_tail_above_the_high_watermark_is_not_looked_at(folder: Path) -> None:
+    path = write(folder, data(0, count=5), data(5)[:-1])
+    checkpoint(folder, "replication-offset-checkpoint", 5)
+    assert offsets(folder) == [0, 1, 2, 3, 4]
+    result = cat(folder, "--to-end", "--format", "%o ")
+    assert result.stdout == "0 1 2 3 4 "
+    assert str(result.exception).startswith(f"{path}, position {len(data(0, count=5))}")
+
+
+def test_a_wrong_checksum_ends_it_with_the_place(folder: Path) -> None:
+    damaged = bytearray(data(1))
+    damaged[-1] ^= 1
+    path = write(folder, data(0), bytes(damaged))
+    result = cat(folder, "-o", "json")
+    assert len(result.stdout.splitlines()) == 1
+    assert isinstance(result.exception, KmirrorError)
+    assert str(result.exception).startswith(f"{path}, position {len(data(0))}, offset 1: the batch says its checksum")
+
+
+def test_read_committed_leaves_out_what_was_aborted_and_ends_before_what_is_open(folder: Path) -> None:
+    write(
+        folder,
+        data(0, producer_id=1),
+        data(1, producer_id=2),
+        data(2),
+        marker(3, 1, commit=False),
+        data(4, producer_id=1),  # Another transaction of the same producer.
+        marker(5, 2, commit=True),
+        marker(6, 1, commit=True),
+        data(7, producer_id=3),
+        data(8),
+    )
+    assert offsets(folder) == [0, 1, 2, 4, 7, 8]
+    assert offsets(folder, "--read-committed") == [1, 2, 4]
+    assert offsets(folder, "--read-committed", "--from-offset", "2") == [2, 4]
+
+
+def test_a_transaction_that_ends_above_the_high_watermark_is_open(folder: Path) -> None:
+    write(folder, data(0), data(1, producer_id=1), data(2), marker(3, 1, commit=True))
+    checkpoint(folder, "replication-offset-checkpoint", 3)
+    assert offsets(folder, "--read-committed") == [0]
+
+
+def test_a_transaction_begun_below_the_log_start_is_known_from_the_snapshot(folder: Path) -> None:
+    write(folder, data(20, producer_id=1), marker(21, 1, commit=False), data(22, producer_id=4), base_offset=20)
+    entries = [ProducerEntry(1, 0, -1, 10, 12), ProducerEntry(4, 0, -1, 10, -1)]
+    (folder / f"{20:020d}.snapshot").write_bytes(encode_snapshot(entries))
+    assert offsets(folder) == [20, 22]
+    assert offsets(folder, "--read-committed") == []
+    write(folder, data(20, producer_id=1), marker(21, 1, commit=False), data(22), base_offset=20)
+    assert offsets(folder, "--read-committed") == [22]
+
+
+@pytest.mark.decision("D15")
+def test_after_a_pid_reset_no_transaction_of_before_is_open(folder: Path) -> None:
+    reset = mirror_pid_reset(base_offset=1, leader_epoch=0, timestamp_ms=10, source_cluster_id="source")
+    write(folder, data(0, producer_id=1), reset, data(2))
+    assert offsets(folder, "--read-committed") == [0, 2]
+
+
+def test_a_timestamp_is_where_reading_begins_not_a_filter(folder: Path) -> None:
+    write(folder, data(0, count=3, timestamp=10), data(3, timestamp=20), data(4, timestamp=5))
+    assert offsets(folder, "--timestamp", "12") == [2, 3, 4]
+    assert offsets(folder, "--timestamp", "20") == [3, 4]
+    assert offsets(folder, "--timestamp", "21") == []
+    assert offsets(folder, "--timestamp", "11", "--from-offset", "3") == [3, 4]
+    write(folder, data(0, producer_id=1, timestamp=10), marker(1, 1, commit=False, timestamp=30), data(2, timestamp=5))
+    assert offsets(folder, "--timestamp", "30") == [2]  # The marker is the first that is not older.
+    assert offsets(folder, "--timestamp", "10", "--read-committed") == [2]
+
+
+def test_old_formats(folder: Path) -> None:
+    first = build_message_set([RecordData(b"k", b"v", (), 5)] * 2, magic=0, base_offset=0)
+    second = build_message_set([RecordData(None, b"w", (), 6)], magic=1, base_offset=2)
+    write(folder, first, second, data(3))
+    rows = [json.loads(line) for line in cat(folder, "-o", "json").stdout.splitlines()]
+    assert [row["timestamp_type"] for row in rows] == ["NoTimestampType"] * 2 + ["CreateTime"] * 2
+    assert [row["leader_epoch"] for row in rows] == [None, None, None, 0]
+    assert rows[2] == {
+        "offset": 2, "timestamp": 6, "timestamp_type": "CreateTime", "leader_epoch": None, "key": None, "value": "dw==",
+        "headers": [],
+    }  # fmt: skip
+
+
+def test_a_folder_that_is_no_partition_is_refused_with_advice(folder: Path, tmp_path: Path) -> None:
+    write(folder, data(0))
+    assert "it has some-topic-7" in str(cat(tmp_path).exception)
+    assert "no such folder" in str(cat(tmp_path / "x-0").exception)
+    assert "is not a folder" in str(cat(write(folder, data(0))).exception)
+    (tmp_path / "nothing").mkdir()
+    assert "holds no segment files" in str(cat(tmp_path / "nothing").exception)
+
+
+def test_a_folder_being_deleted_can_be_read(folder: Path) -> None:
+    write(folder, data(0))
+    renamed = folder.rename(folder.with_name("some-topic-7.60d9fcf42c904bdb8a69f8cc8a102420-delete"))
+    assert cat(renamed, "--format", "%t %p %o").stdout == "some-topic 7 0"
+
+
+def test_the_relative_name_of_the_folder_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, data(0))
+    monkeypatch.chdir(folder)
+    assert cat(Path("."), "--format", "%t").stdout == "some-topic"
