@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Policy, Struct, fresh_default, is_default
+from kmirror.protocol.message import SKIM_FROM_BYTES, Field, Message, Policy, Struct, fresh_default, is_default
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
 
@@ -66,12 +66,16 @@ def decode(
 ) -> tuple[M, int]:
     """The message at `position` and the position after it; ProtocolError says at which byte and field."""
     view = memoryview(buffer).cast("B")
-    reader = _Reader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
+    if note is None and len(view) - position > SKIM_FROM_BYTES:
+        from kmirror.protocol.skim import skim
+
+        skim(cls, view, version, position, policy)
+    reader = Reader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
     message = reader.struct(cls, "")
     return message, reader.position
 
 
-class _Reader:
+class Reader:
     def __init__(
         self,
         view: memoryview,
@@ -186,15 +190,10 @@ class _Reader:
 
     def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
         start = self.position
-        n = self.length(flexible, 4, path)
+        n = self.count(path, flexible, nullable)
         if n < 0:
-            if not nullable:
-                raise self.fail("null where an array must be", path, start)
             self.report(start, path, None)
             return None
-        left = len(self.view) - self.position
-        if n > left:
-            raise self.fail(f"{n} elements claimed, {left} bytes left", path, start)
         items: list[Any] = []
         for i in range(n):
             where = f"{path}[{i}]"
@@ -204,6 +203,17 @@ class _Reader:
                 items.append(self.scalar(field.type, where, flexible, self.lenient))
         self.report(start, path, items)
         return items
+
+    def count(self, path: str, flexible: bool, nullable: bool) -> int:
+        """The number of elements, negative for null; it is refused if there cannot be so many."""
+        start = self.position
+        n = self.length(flexible, 4, path)
+        if n < 0 and not nullable:
+            raise self.fail("null where an array must be", path, start)
+        left = len(self.view) - self.position
+        if n > left:
+            raise self.fail(f"{n} elements claimed, {left} bytes left", path, start)
+        return n
 
     def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
         start = self.position
@@ -218,19 +228,25 @@ class _Reader:
         return value
 
     def variable(self, type_: str, path: str, flexible: bool, nullable: bool) -> str | bytes | memoryview | None:
+        found = self.variable_length(type_, path, flexible, nullable)
+        if found is None or type_ == "records":
+            return found
+        raw = bytes(found)
+        if type_ == "bytes":
+            return raw
+        return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
+
+    def variable_length(self, type_: str, path: str, flexible: bool, nullable: bool) -> memoryview | None:
+        """The bytes of a string, of bytes or of records; None for null."""
         start = self.position
         n = self.length(flexible, 2 if type_ == "string" else 4, path)
         if n < 0:
             if not nullable:
                 raise self.fail(f"null where {type_} must be", path, start)
             return None
-        if type_ == "string":
-            if n > wire.STRING_BYTES_MAX and not self.lenient:
-                raise self.fail(f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start)
-            raw = bytes(self.take(n, path))
-            return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
-        found = self.take(n, path)
-        return found if type_ == "records" else bytes(found)
+        if type_ == "string" and n > wire.STRING_BYTES_MAX and not self.lenient:
+            raise self.fail(f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start)
+        return self.take(n, path)
 
 
 def java_text(raw: bytes) -> str:

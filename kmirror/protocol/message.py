@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from typing import Self
 
 NO_VERSIONS = (0, -1)
+# Larger input is walked before anything is made of it, see `skim`.
+SKIM_FROM_BYTES = 64 * 1024
+# Reading these lazily is a walk, and the quickest.
+LAZY = ("MetadataResponse",)
 
 
 class Policy(Enum):
@@ -295,7 +299,7 @@ class Message(Struct):
         if policy is Policy.STRICT:
             # The same as `decode_prefix` does, without one more call.
             read = cls.READERS.get(version)
-            if read is not None and type(buffer) is bytes:
+            if read is not None and type(buffer) is bytes and len(buffer) <= SKIM_FROM_BYTES:
                 try:
                     message, end = read(buffer, 0, version, lazy)
                     if end <= len(buffer):
@@ -313,6 +317,8 @@ class Message(Struct):
         """The message at `position` and the position after it; ProtocolError if there is none."""
         if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             check_version(cls, version, ProtocolError)
+        if len(buffer) - position > SKIM_FROM_BYTES and not cls.HAS_RECORDS:
+            _skim(cls, buffer, version, position)
         if type(buffer) is not bytes:
             # Only records are kept as views: anything else is read faster from bytes.
             buffer = memoryview(buffer).cast("B") if cls.HAS_RECORDS else bytes(buffer)
@@ -342,6 +348,23 @@ class Message(Struct):
         from kmirror.protocol import json_form
 
         return json_form.from_json(cls, raw, version)
+
+
+def _skim(cls: type[Message], buffer: Buffer, version: int, position: int) -> None:
+    """Walk large input before anything is made of it; ProtocolError if it is no such message.
+
+    Records are no reason to: they are not copied, and nearly all of the input where there are some.
+    """
+    read = cls.READERS.get(version)
+    if read is not None and cls.NAME in LAZY:
+        try:
+            read(bytes(buffer), position, version, True)
+            return
+        except READ_ERRORS:
+            pass
+    from kmirror.protocol.skim import skim
+
+    skim(cls, memoryview(buffer).cast("B"), version, position)
 
 
 def check_version(cls: type[Message], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
