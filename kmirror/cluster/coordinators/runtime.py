@@ -4,7 +4,7 @@ A shard is one partition of the topic, loaded by its leader by replaying the log
 `decide` on the committed state; the records it yields are appended and, once the whole ISR has
 them, replayed and answered. Writes to one shard run one after another, so a decision never rests on
 a record that may still be lost. If an append cannot be confirmed the shard is loaded anew: the
-record may stand or not, and the log alone knows.
+record may stand or not, and the log alone knows. Below min.insync.replicas nothing is appended at all.
 """
 
 from __future__ import annotations
@@ -37,6 +37,15 @@ S = TypeVar("S", bound=ShardState)
 
 Decide = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
 OnDone = Callable[[Instant, ErrorCode], None]
+
+
+OUTCOMES = {
+    ErrorCode.NONE: ErrorCode.NONE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+"""Error of an append to what the coordinator's client is told; every other is COORDINATOR_NOT_AVAILABLE."""
 
 
 @dataclass(slots=True)
@@ -119,17 +128,19 @@ class CoordinatorRuntime(Generic[S]):
                     shard.state.replay(key, value)
             elif current:
                 shard.state = self._load(tp)
-            outcome = error
-            if error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND):
-                outcome = ErrorCode.NOT_COORDINATOR
-            elif error:
-                outcome = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            on_done(later, outcome)
+            on_done(later, OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             if current:
                 self._next(later, partition, shard)
 
+        def refuse(error: ErrorCode) -> None:  # Nothing was appended, and whoever called goes on with the next.
+            shard.writing = False
+            on_done(now, OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
         if led is None:
-            on_acked(now, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            refuse(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            return
+        if len(led.isr) < led.min_isr:
+            refuse(ErrorCode.NOT_ENOUGH_REPLICAS)
             return
         batch = build_batch(
             [RecordData(key=key, value=value, timestamp=to_ms(now)) for key, value in records],
@@ -138,7 +149,7 @@ class CoordinatorRuntime(Generic[S]):
         try:
             info = self._broker.replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
-            on_acked(now, error.error)
+            refuse(error.error)
             return
         timeout_ms = self._broker.configs.integer("request.timeout.ms")
         self._broker.replicas.await_acks(now, led, info.last_offset + 1, timeout_ms, on_acked)

@@ -3,7 +3,8 @@
 A transactional id hashes to a partition of `__transaction_state`; that partition's leader owns it.
 Phase one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker
 into every partition of the transaction and then persists COMPLETE_*. A new coordinator finds
-PREPARE_* in the log and goes on with phase two.
+PREPARE_* in the log and goes on with phase two. A partition is asked for one marker at a time: a second one on
+its way could arrive in the producer's next transaction, which has the same epoch, and end it.
 Rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
 """
 
@@ -55,7 +56,8 @@ class TransactionCoordinator(BrokerComponent):
         self.broker = broker
         self.runtime = CoordinatorRuntime(broker, TRANSACTION_TOPIC, TransactionShard)
         self.producer_ids = ProducerIds(broker)
-        self._markers_left: dict[str, dict[TopicPartition, None]] = {}
+        self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
+        """Transactional id to its partitions without a marker; True while an answer is awaited."""
         self._sweeping = False
 
     def routes(self) -> Mapping[int, Handler]:
@@ -81,35 +83,38 @@ class TransactionCoordinator(BrokerComponent):
         shard = self.runtime.state(self.shard_of(transactional_id))
         return None if shard is None else shard.transactions.get(transactional_id)
 
-    def write(self, now: Instant, transaction: Transaction, on_done: OnDone) -> None:
-        """Persist `transaction` as it is now, if nothing else changed it meanwhile."""
-        before = self.find(transaction.transactional_id)
+    def write(self, now: Instant, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
+        """Persist `after`, if `before` is still what is known when its turn comes."""
 
         def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
-            if shard.transactions.get(transaction.transactional_id) != before:
+            if shard.transactions.get(after.transactional_id) != before:
                 return (), ErrorCode.CONCURRENT_TRANSACTIONS
-            return (transaction.record(),), ErrorCode.NONE
+            return (after.record(),), ErrorCode.NONE
 
-        self.runtime.write(now, self.shard_of(transaction.transactional_id), decide, on_done)
+        self.runtime.write(now, self.shard_of(after.transactional_id), decide, on_done)
 
     # -- phase two ----------------------------------------------------------------------------
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        if tp.topic == TRANSACTION_TOPIC:
+            for name in [name for name in self._markers_left if self.shard_of(name) == tp.partition]:
+                del self._markers_left[name]  # A new reign begins from what is persisted.
         if not self.runtime.on_leadership(now, tp, leads=leads):
             return
         shard = self.runtime.state(tp.partition)
         assert shard is not None, "it has just been loaded"
         for transaction in list(shard.transactions.values()):
-            if transaction.status in PREPARING:
-                self.send_markers(now, transaction)
+            self._resume(now, transaction.transactional_id)
         if not self._sweeping:
             self._sweeping = True
             self._sweep_later(now)
 
-    def send_markers(self, now: Instant, transaction: Transaction) -> None:
-        """Begin phase two of a transaction that is in PREPARE_*."""
-        self._markers_left[transaction.transactional_id] = dict.fromkeys(transaction.partitions)
-        self._send_left(now, transaction.transactional_id)
+    def _resume(self, now: Instant, transactional_id: str) -> None:
+        """Begin phase two of a transaction that is in PREPARE_*, unless it is under way."""
+        found = self.find(transactional_id)
+        if found is not None and found.status in PREPARING and transactional_id not in self._markers_left:
+            self._markers_left[transactional_id] = dict.fromkeys(found.partitions, False)
+            self._send_left(now, transactional_id)
 
     def _send_left(self, now: Instant, transactional_id: str) -> None:
         transaction = self.find(transactional_id)
@@ -118,7 +123,7 @@ class TransactionCoordinator(BrokerComponent):
             self._markers_left.pop(transactional_id, None)
             return
         by_leader: dict[int, list[TopicPartition]] = {}
-        for tp in list(left):
+        for tp in [tp for tp, asked in left.items() if not asked]:
             image = self.broker.image.partition(tp)
             if image is None:
                 del left[tp]  # The topic was deleted; nothing is left to mark.
@@ -128,10 +133,11 @@ class TransactionCoordinator(BrokerComponent):
             self._complete(now, transaction)
             return
         for leader, partitions in by_leader.items():
-            self._send_to(now, leader, transaction, partitions)
+            self._send_to(now, leader, transaction, left, partitions)
 
     def _send_to(
-        self, now: Instant, leader: int, transaction: Transaction, partitions: list[TopicPartition]
+        self, now: Instant, leader: int, transaction: Transaction, left: dict[TopicPartition, bool],
+        partitions: list[TopicPartition],
     ) -> None:
         topics: dict[str, WritableTxnMarkerTopic] = {}
         for tp in partitions:
@@ -151,16 +157,20 @@ class TransactionCoordinator(BrokerComponent):
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            self._on_markers(later, transaction.transactional_id, reply)
+            left.update(dict.fromkeys(partitions, False))
+            self._on_markers(later, transaction.transactional_id, left, reply)
 
-        if not self.broker.ask_broker(now, leader, "markers", request, on_reply):
+        if self.broker.ask_broker(now, leader, "markers", request, on_reply):
+            left.update(dict.fromkeys(partitions, True))
+        else:
             self._retry(now, transaction.transactional_id)
 
-    def _on_markers(self, now: Instant, transactional_id: str, reply: Message | None) -> None:
-        left = self._markers_left.get(transactional_id)
+    def _on_markers(
+        self, now: Instant, transactional_id: str, left: dict[TopicPartition, bool], reply: Message | None
+    ) -> None:
         transaction = self.find(transactional_id)
-        if left is None or transaction is None:
-            return
+        if self._markers_left.get(transactional_id) is not left or transaction is None:
+            return  # The answer speaks of another transaction of this id.
         if isinstance(reply, WriteTxnMarkersResponse):
             for topic in reply.markers[0].topics:
                 for partition in topic.partitions:
@@ -170,19 +180,18 @@ class TransactionCoordinator(BrokerComponent):
                         ErrorCode.TRANSACTION_COORDINATOR_FENCED,
                     ):
                         left.pop(TopicPartition(topic.name, partition.partition_index), None)
-        if left:
-            self._retry(now, transactional_id)
-        else:
+        if not left:
             self._complete(now, transaction)
+        elif not all(left.values()):
+            self._retry(now, transactional_id)
 
     def _retry(self, now: Instant, transactional_id: str) -> None:
         at = now + MARKER_RETRY_MS * MILLISECOND
         self.broker.effects.append(SetTimer((self.name, "markers", transactional_id), at))
 
     def _complete(self, now: Instant, transaction: Transaction) -> None:
-        self._markers_left.pop(transaction.transactional_id, None)
-        if transaction.status not in PREPARING:
-            return
+        """Persist COMPLETE_*; until that is done the id stays among those under way."""
+        left = self._markers_left.get(transaction.transactional_id)
         commit = transaction.status is Status.PREPARE_COMMIT
         after = replace(
             transaction,
@@ -192,10 +201,14 @@ class TransactionCoordinator(BrokerComponent):
         )
 
         def on_done(later: Instant, error: ErrorCode) -> None:
-            if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
-                self.send_markers(later, transaction)  # Markers may be written twice; completion may not be lost.
+            if self._markers_left.get(transaction.transactional_id) is not left:
+                return
+            if error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+                del self._markers_left[transaction.transactional_id]
+            else:  # Completion may not be lost, whatever it takes.
+                self._retry(later, transaction.transactional_id)
 
-        self.write(now, after, on_done)
+        self.write(now, transaction, after, on_done)
 
     # -- timeouts -----------------------------------------------------------------------------
 
@@ -214,29 +227,33 @@ class TransactionCoordinator(BrokerComponent):
         self.broker.effects.append(SetTimer((self.name, "sweep"), now + interval * MILLISECOND))
 
     def _sweep(self, now: Instant) -> None:
-        """Abort transactions that outlived their timeout, and fence their producers."""
+        """Abort transactions that outlived their timeout, fence their producers, and leave none half done."""
         for shard in self.runtime.states().values():
             for transaction in list(shard.transactions.values()):
                 ongoing = transaction.status is Status.ONGOING
                 if ongoing and transaction.started_ms + transaction.timeout_ms < to_ms(now):
                     self.abort_and_fence(now, transaction)
+                self._resume(now, transaction.transactional_id)
 
     def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
         """Abort an ongoing transaction in the next producer epoch, so that its producer is fenced."""
         epoch = min(transaction.producer_epoch + 1, EPOCH_MAX)
-        self.end(now, replace(transaction, producer_epoch=epoch), commit=False, on_done=lambda _now, _error: None)
+        self.end(now, transaction, producer_epoch=epoch, commit=False, on_done=lambda _now, _error: None)
 
-    def end(self, now: Instant, transaction: Transaction, *, commit: bool, on_done: OnDone) -> None:
+    def end(
+        self, now: Instant, transaction: Transaction, *, producer_epoch: int, commit: bool, on_done: OnDone
+    ) -> None:
         """Persist PREPARE_*, tell `on_done`, and go on with phase two."""
         prepared = replace(
             transaction,
+            producer_epoch=producer_epoch,
             status=Status.PREPARE_COMMIT if commit else Status.PREPARE_ABORT,
             updated_ms=to_ms(now),
         )
 
         def on_prepared(later: Instant, error: ErrorCode) -> None:
             on_done(later, error)
-            if error == ErrorCode.NONE:
-                self.send_markers(later, prepared)
+            # Also after an error: a record that was not confirmed in time may stand all the same.
+            self._resume(later, prepared.transactional_id)
 
-        self.write(now, prepared, on_prepared)
+        self.write(now, transaction, prepared, on_prepared)

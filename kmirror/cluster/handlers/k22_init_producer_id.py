@@ -26,7 +26,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     assert isinstance(request, InitProducerIdRequest)
     name = request.transactional_id
     if name is None:
-        _fresh(coordinator, now, inbound, None, 0)
+        _fresh(coordinator, now, inbound, None, None)
         return
     limit = coordinator.broker.configs.integer("transaction.max.timeout.ms")
     if name == "":
@@ -36,22 +36,22 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     elif coordinator.runtime.state(coordinator.shard_of(name)) is None:
         _refuse(inbound, ErrorCode.NOT_COORDINATOR)
     elif (known := coordinator.find(name)) is None:
-        _fresh(coordinator, now, inbound, name, request.transaction_timeout_ms)
+        _fresh(coordinator, now, inbound, name, None)
     elif request.producer_id != -1 and not _is_current(known, request):
-        _refuse(inbound, ErrorCode.PRODUCER_FENCED)
+        _refuse(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
     elif known.status in PREPARING:
         _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
     elif known.status is Status.ONGOING:
         coordinator.abort_and_fence(now, known)
         _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
     elif known.producer_epoch >= EPOCH_MAX - 1:
-        _fresh(coordinator, now, inbound, name, request.transaction_timeout_ms)
+        _fresh(coordinator, now, inbound, name, known)
     else:
         after = replace(
             known, status=Status.EMPTY, producer_epoch=known.producer_epoch + 1, partitions=(), started_ms=-1,
             timeout_ms=request.transaction_timeout_ms, updated_ms=to_ms(now),
         )
-        _persist(coordinator, now, inbound, after)
+        _persist(coordinator, now, inbound, known, after)
 
 
 def _is_current(known: Transaction, request: InitProducerIdRequest) -> bool:
@@ -63,22 +63,29 @@ def _refuse(inbound: Inbound, error: ErrorCode) -> None:
 
 
 def _fresh(
-    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, name: str | None, timeout_ms: int
+    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, name: str | None, known: Transaction | None
 ) -> None:
+    """Answer with a producer id never used before, in epoch 0; `known` is what it takes the place of."""
+    request = inbound.body
+    assert isinstance(request, InitProducerIdRequest)
+
     def on_producer_id(later: Instant, producer_id: int | None) -> None:
         if producer_id is None:
             _refuse(inbound, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         elif name is None:
             inbound.reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
         else:
-            transaction = Transaction(name, producer_id, 0, timeout_ms, updated_ms=to_ms(later))
-            _persist(coordinator, later, inbound, transaction)
+            transaction = Transaction(
+                name, producer_id, 0, request.transaction_timeout_ms, updated_ms=to_ms(later)
+            )
+            _persist(coordinator, later, inbound, known, transaction)
 
     coordinator.producer_ids.take(now, on_producer_id)
 
 
 def _persist(
-    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, transaction: Transaction
+    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, before: Transaction | None,
+    transaction: Transaction,
 ) -> None:
     def on_done(_: Instant, error: ErrorCode) -> None:
         if error:
@@ -90,4 +97,4 @@ def _persist(
                 )
             )
 
-    coordinator.write(now, transaction, on_done)
+    coordinator.write(now, before, transaction, on_done)

@@ -42,6 +42,9 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     wanted = [
         TopicPartition(topic.name, index) for topic in request.v3_and_below_topics for index in topic.partitions
     ]
+    if not name:
+        _answer(inbound, dict.fromkeys(wanted, ErrorCode.INVALID_REQUEST))
+        return
     if coordinator.runtime.state(coordinator.shard_of(name)) is None:
         _answer(inbound, dict.fromkeys(wanted, ErrorCode.NOT_COORDINATOR))
         return
@@ -74,7 +77,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     def on_done(_: Instant, error: ErrorCode) -> None:
         _answer(inbound, dict.fromkeys(wanted, error))
 
-    coordinator.write(now, after, on_done)
+    coordinator.write(now, known, after, on_done)
 
 
 def _answer(inbound: Inbound, errors: dict[TopicPartition, ErrorCode]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.coordinators.transaction_state import PREPARING, Status
+from kmirror.cluster.coordinators.transaction_state import Status
 from kmirror.cluster.handlers.k24_add_partitions_to_txn import producer_error
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -36,11 +36,14 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         answer(now, error)
         return
     done = Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT
+    doing = Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
     if known.status is Status.ONGOING:
-        coordinator.end(now, known, commit=request.committed, on_done=answer)
+        coordinator.end(
+            now, known, producer_epoch=known.producer_epoch, commit=request.committed, on_done=answer
+        )
     elif known.status is done:
         answer(now, ErrorCode.NONE)
-    elif known.status in PREPARING:
+    elif known.status is doing:
         answer(now, ErrorCode.CONCURRENT_TRANSACTIONS)
     else:
         answer(now, ErrorCode.INVALID_TXN_STATE)
