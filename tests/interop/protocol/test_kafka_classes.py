@@ -1,7 +1,6 @@
 """Random messages of every API and version through Kafka's own classes, both ways: bytes and JSON are equal.
 
-The jars come from the folder that KMIRROR_KAFKA_JARS names, or by Maven from its local repository. With
-KMIRROR_REQUIRE_KAFKA=1 Maven may fetch them, and what is missing fails the test instead of skipping it.
+tests/interop/conftest.py says where Kafka's jars come from.
 """
 
 from __future__ import annotations
@@ -9,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -28,29 +27,7 @@ from kmirror.protocol.registry import by_name
 from kmirror.spec.error_codes import ErrorCode
 
 HERE = Path(__file__).parent
-IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
 PER_VERSION = 6
-
-
-def give_up(reason: str) -> None:
-    if IS_REQUIRED:
-        pytest.fail(f"KMIRROR_REQUIRE_KAFKA=1, but {reason}")
-    pytest.skip(reason)
-
-
-def find_jars(folder: Path) -> str:
-    """The class path of Kafka's messages."""
-    jars = os.environ.get("KMIRROR_KAFKA_JARS")
-    if jars:
-        return f"{jars}/*"
-    if shutil.which("mvn") is None:
-        give_up("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
-    out = folder / "classpath"
-    command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
-    done = subprocess.run(command if IS_REQUIRED else [*command, "-o"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        give_up("Kafka's jars are not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches them)")
-    return out.read_text(encoding="utf-8").strip()
 
 
 class Oracle:
@@ -70,12 +47,11 @@ class Oracle:
 
 
 @pytest.fixture(scope="module")
-def oracle(tmp_path_factory: pytest.TempPathFactory) -> Oracle:
-    for program in ("java", "javac"):
-        if shutil.which(program) is None:
-            give_up(f"there is no {program}")
+def oracle(
+    tmp_path_factory: pytest.TempPathFactory, kafka_class_path: str, give_up: Callable[[str], NoReturn]
+) -> Oracle:
     folder = tmp_path_factory.mktemp("oracle")
-    jars = find_jars(folder)
+    jars = kafka_class_path
     done = subprocess.run(
         ["javac", "-cp", jars, "-d", str(folder), str(HERE / "Oracle.java")],
         capture_output=True,
@@ -207,4 +183,4 @@ def test_the_error_codes_are_kafkas(oracle: Oracle) -> None:
 
 
 def test_the_jars_are_of_the_locked_release() -> None:
-    assert f"<kafka.version>{read_lock()['kafka']['version']}<" in (HERE / "pom.xml").read_text(encoding="utf-8")
+    assert f"<kafka.version>{read_lock()['kafka']['version']}<" in (HERE.parent / "pom.xml").read_text(encoding="utf-8")

@@ -1,20 +1,16 @@
 """The JVM client reads our bytes as we do, and where it reads broken ones we read the same or refuse.
 
-KMIRROR_KAFKA_JARS names a folder with kafka-clients 4.3 and the jars that it needs.
+tests/interop/conftest.py says where Kafka's jars come from.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 import struct
 import subprocess
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.records import Compression, RecordData, build_batch
@@ -23,20 +19,15 @@ from kmirror.records.codecs import LEVELS, compress
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import build_message, build_message_set, iter_any_batches
 
-JARS = os.environ.get("KMIRROR_KAFKA_JARS", "")
 PROGRAM = Path(__file__).with_name("ReadRecords.java")
 TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
 
-pytestmark = pytest.mark.skipif(
-    not (JARS and shutil.which("java")), reason="KMIRROR_KAFKA_JARS does not name a folder, or there is no java"
-)
 
-
-def read_by_jvm(datas: Sequence[bytes], folder: Path) -> list[list[str]]:
+def read_by_jvm(datas: Sequence[bytes], folder: Path, class_path: str) -> list[list[str]]:
     """Return the lines that the JVM prints for each of `datas`."""
     for number, data in enumerate(datas):
         (folder / f"{number:05}.bin").write_bytes(data)
-    command = ["java", "-cp", f"{JARS}/*", str(PROGRAM), str(folder)]
+    command = ["java", "-cp", class_path, str(PROGRAM), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = [part.splitlines() for part in done.stdout.split("F\n")[1:]]
@@ -78,7 +69,7 @@ def some_records(draw: random.Random, count: int, *, size: int, headers: bool = 
     ]
 
 
-def test_batches_of_every_codec_and_level_decode_on_the_jvm(tmp_path: Path) -> None:
+def test_batches_of_every_codec_and_level_decode_on_the_jvm(tmp_path: Path, kafka_class_path: str) -> None:
     draw = random.Random(1)
     datas = []
     for codec in Compression:
@@ -102,10 +93,10 @@ def test_batches_of_every_codec_and_level_decode_on_the_jvm(tmp_path: Path) -> N
             for count in (1, 3, 40)
             for kind in (0, 1)
         ]
-    assert [read_by_us(data) for data in datas] == read_by_jvm(datas, tmp_path)
+    assert [read_by_us(data) for data in datas] == read_by_jvm(datas, tmp_path, kafka_class_path)
 
 
-def test_old_message_sets_and_control_batches_decode_on_the_jvm(tmp_path: Path) -> None:
+def test_old_message_sets_and_control_batches_decode_on_the_jvm(tmp_path: Path, kafka_class_path: str) -> None:
     draw = random.Random(2)
     datas = [
         build_message_set(
@@ -135,7 +126,7 @@ def test_old_message_sets_and_control_batches_decode_on_the_jvm(tmp_path: Path) 
         )
         + build_batch([], base_offset=7, last_offset_delta=3, producer_id=4, compression=Compression.GZIP)
     )
-    assert [read_by_us(data) for data in datas] == read_by_jvm(datas, tmp_path)
+    assert [read_by_us(data) for data in datas] == read_by_jvm(datas, tmp_path, kafka_class_path)
 
 
 def mutated(draw: random.Random, data: bytes) -> bytes:
@@ -193,11 +184,11 @@ def broken_message(draw: random.Random) -> bytes:
     )
 
 
-def test_broken_bytes_are_read_as_the_jvm_reads_them_or_refused(tmp_path: Path) -> None:
+def test_broken_bytes_are_read_as_the_jvm_reads_them_or_refused(tmp_path: Path, kafka_class_path: str) -> None:
     draw = random.Random(3)
     datas = [broken_batch(draw) if draw.random() < 0.7 else broken_message(draw) for _ in range(2000)]
     accepted = 0
-    for data, theirs in zip(datas, read_by_jvm(datas, tmp_path), strict=True):
+    for data, theirs in zip(datas, read_by_jvm(datas, tmp_path, kafka_class_path), strict=True):
         ours = read_by_us(data)
         if not ours or not ours[-1].startswith("E"):
             assert ours == theirs, data.hex()

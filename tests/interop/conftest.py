@@ -1,0 +1,51 @@
+"""Where the tests that need Kafka's own classes get them.
+
+The jars come from the folder that KMIRROR_KAFKA_JARS names, or by Maven from its local repository. With
+KMIRROR_REQUIRE_KAFKA=1, as `.ci/run` sets it, Maven may fetch them, and what is missing fails the test instead of
+skipping it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+HERE = Path(__file__).parent
+IS_REQUIRED = os.environ.get("KMIRROR_REQUIRE_KAFKA") == "1"
+
+
+@pytest.fixture(scope="session")
+def give_up() -> Callable[[str], NoReturn]:
+    """Return what ends a test that cannot run here: a skip, or a failure where it must run."""
+
+    def end(reason: str) -> NoReturn:
+        if IS_REQUIRED:
+            pytest.fail(f"KMIRROR_REQUIRE_KAFKA=1, but {reason}")
+        pytest.skip(reason)
+
+    return end
+
+
+@pytest.fixture(scope="session")
+def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]) -> str:
+    """Return the class path of Kafka's message and record classes."""
+    for program in ("java", "javac"):
+        if shutil.which(program) is None:
+            give_up(f"there is no {program}")
+    jars = os.environ.get("KMIRROR_KAFKA_JARS")
+    if jars:
+        return f"{jars}/*"
+    if shutil.which("mvn") is None:
+        give_up("KMIRROR_KAFKA_JARS names no folder, and there is no mvn")
+    out = tmp_path_factory.mktemp("kafka") / "classpath"
+    command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
+    done = subprocess.run(command if IS_REQUIRED else [*command, "-o"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        give_up("Kafka's jars are not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches them)")
+    return out.read_text(encoding="utf-8").strip()
