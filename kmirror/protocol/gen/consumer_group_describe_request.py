@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class ConsumerGroupDescribeRequest(Message):
-    """ConsumerGroupDescribeRequest, versions 0-1."""
+    """Asks for consumer groups of KIP-848 with their members."""
 
     __slots__ = ("group_ids", "include_authorized_operations")
 
@@ -32,7 +32,9 @@ class ConsumerGroupDescribeRequest(Message):
 
     def __init__(
         self,
+        # Ids of the groups.
         group_ids: list[str] = UNSET,  # []string, groupId
+        # Whether the answer tells what the caller may do.
         include_authorized_operations: bool = False,  # bool
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

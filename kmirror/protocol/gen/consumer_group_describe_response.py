@@ -30,8 +30,11 @@ class TopicPartitions(Struct):
 
     def __init__(
         self,
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid
+        # Name of the topic.
         topic_name: str = "",  # string, topicName
+        # The partitions.
         partitions: list[int] = UNSET,  # []int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -86,6 +89,7 @@ class Assignment(Struct):
 
     def __init__(
         self,
+        # Partitions by topic.
         topic_partitions: list[TopicPartitions] = UNSET,  # []TopicPartitions
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -157,16 +161,27 @@ class Member(Struct):
 
     def __init__(
         self,
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         instance_id: str | None = None,  # string
+        # Rack of the client.
         rack_id: str | None = None,  # string
+        # Epoch of the member: 0 to join, -1 to leave, -2 to leave as a static member that comes back.
         member_epoch: int = 0,  # int32
+        # Id that the client gave.
         client_id: str = "",  # string
+        # Host of the client.
         client_host: str = "",  # string
+        # Topics subscribed to by name.
         subscribed_topic_names: list[str] = UNSET,  # []string, topicName
+        # Pattern of topics subscribed to.
         subscribed_topic_regex: str | None = None,  # string
+        # The partitions assigned, in the form of the group's protocol.
         assignment: Assignment = UNSET,  # Assignment
+        # The partitions that the member is to have.
         target_assignment: Assignment = UNSET,  # Assignment
+        # 0 classic, 1 KIP-848, -1 unknown.
         member_type: int = -1,  # int8, v1+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -262,14 +277,23 @@ class DescribedGroup(Struct):
 
     def __init__(
         self,
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
         error_message: str | None = None,  # string
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # State of the group.
         group_state: str = "",  # string
+        # Epoch of the group.
         group_epoch: int = 0,  # int32
+        # Epoch of the target assignment.
         assignment_epoch: int = 0,  # int32
+        # The assignor that was used.
         assignor_name: str = "",  # string
+        # One entry for each member.
         members: list[Member] = UNSET,  # []Member
+        # Bit field of what the caller may do; the least int32 if it was not asked for.
         authorized_operations: int = -2147483648,  # int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -326,7 +350,7 @@ class DescribedGroup(Struct):
 
 
 class ConsumerGroupDescribeResponse(Message):
-    """ConsumerGroupDescribeResponse, versions 0-1."""
+    """Consumer groups of KIP-848 with their members."""
 
     __slots__ = ("throttle_time_ms", "groups")
 
@@ -343,7 +367,9 @@ class ConsumerGroupDescribeResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32
+        # One entry for each group.
         groups: list[DescribedGroup] = UNSET,  # []DescribedGroup
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

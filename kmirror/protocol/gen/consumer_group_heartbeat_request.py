@@ -27,7 +27,9 @@ class TopicPartitions(Struct):
 
     def __init__(
         self,
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid
+        # The partitions.
         partitions: list[int] = UNSET,  # []int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -61,7 +63,7 @@ class TopicPartitions(Struct):
 
 
 class ConsumerGroupHeartbeatRequest(Message):
-    """ConsumerGroupHeartbeatRequest, versions 0-1."""
+    """A member of KIP-848's protocol joins, stays or leaves."""
 
     __slots__ = (
         "group_id",
@@ -113,15 +115,25 @@ class ConsumerGroupHeartbeatRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Id of the member.
         member_id: str = "",  # string
+        # Epoch of the member: 0 to join, -1 to leave, -2 to leave as a static member that comes back.
         member_epoch: int = 0,  # int32
+        # What a static member is called, null for a dynamic one.
         instance_id: str | None = None,  # string
+        # Rack of the client.
         rack_id: str | None = None,  # string
+        # How long the group waits for this member in a rebalance, in milliseconds.
         rebalance_timeout_ms: int = -1,  # int32
+        # Topics subscribed to by name.
         subscribed_topic_names: list[str] | None = None,  # []string, topicName
+        # Pattern of topics subscribed to.
         subscribed_topic_regex: str | None = None,  # string, v1+
+        # Assignor that the member wishes for, null for the group's.
         server_assignor: str | None = None,  # string
+        # Partitions by topic.
         topic_partitions: list[TopicPartitions] | None = None,  # []TopicPartitions
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

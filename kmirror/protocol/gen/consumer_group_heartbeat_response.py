@@ -30,7 +30,9 @@ class TopicPartitions(Struct):
 
     def __init__(
         self,
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid
+        # The partitions.
         partitions: list[int] = UNSET,  # []int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -82,6 +84,7 @@ class Assignment(Struct):
 
     def __init__(
         self,
+        # Partitions by topic.
         topic_partitions: list[TopicPartitions] = UNSET,  # []TopicPartitions
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -113,7 +116,7 @@ class Assignment(Struct):
 
 
 class ConsumerGroupHeartbeatResponse(Message):
-    """ConsumerGroupHeartbeatResponse, versions 0-1."""
+    """The member's epoch, and its assignment if that changed."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -143,12 +146,19 @@ class ConsumerGroupHeartbeatResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
         error_message: str | None = None,  # string
+        # Id of the member.
         member_id: str | None = None,  # string
+        # Epoch of the member: 0 to join, -1 to leave, -2 to leave as a static member that comes back.
         member_epoch: int = 0,  # int32
+        # How often the member should call, in milliseconds.
         heartbeat_interval_ms: int = 0,  # int32
+        # The partitions assigned, in the form of the group's protocol.
         assignment: Assignment | None = None,  # Assignment
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class DeleteGroupsRequest(Message):
-    """DeleteGroupsRequest, versions 0-2."""
+    """Asks to delete empty groups."""
 
     __slots__ = ("groups_names",)
 
@@ -31,6 +31,7 @@ class DeleteGroupsRequest(Message):
 
     def __init__(
         self,
+        # Ids of the groups.
         groups_names: list[str] = UNSET,  # []string, groupId
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -26,7 +26,9 @@ class DeletableGroupResult(Struct):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -63,7 +65,7 @@ class DeletableGroupResult(Struct):
 
 
 class DeleteGroupsResponse(Message):
-    """DeleteGroupsResponse, versions 0-2."""
+    """Says for each group whether it is gone."""
 
     __slots__ = ("throttle_time_ms", "results")
 
@@ -80,7 +82,9 @@ class DeleteGroupsResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32
+        # One entry for each group.
         results: list[DeletableGroupResult] = UNSET,  # []DeletableGroupResult
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

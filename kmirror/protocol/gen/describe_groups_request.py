@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class DescribeGroupsRequest(Message):
-    """DescribeGroupsRequest, versions 0-6."""
+    """Asks for classic groups with their members."""
 
     __slots__ = ("groups", "include_authorized_operations")
 
@@ -32,7 +32,9 @@ class DescribeGroupsRequest(Message):
 
     def __init__(
         self,
+        # One entry for each group.
         groups: list[str] = UNSET,  # []string, groupId
+        # Whether the answer tells what the caller may do.
         include_authorized_operations: bool = False,  # bool, v3+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -37,11 +37,17 @@ class DescribedGroupMember(Struct):
 
     def __init__(
         self,
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string, v4+, ignorable
+        # Id that the client gave.
         client_id: str = "",  # string
+        # Host of the client.
         client_host: str = "",  # string
+        # What the member said when it joined.
         member_metadata: bytes = b"",  # bytes
+        # The member's assignment, in the form of the group's protocol.
         member_assignment: bytes = b"",  # bytes
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -119,13 +125,21 @@ class DescribedGroup(Struct):
 
     def __init__(
         self,
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
         error_message: str | None = None,  # string, v6+
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # State of the group.
         group_state: str = "",  # string
+        # Kind of protocol, as in consumer.
         protocol_type: str = "",  # string
+        # The protocol that the group chose.
         protocol_data: str = "",  # string
+        # One entry for each member.
         members: list[DescribedGroupMember] = UNSET,  # []DescribedGroupMember
+        # Bit field of what the caller may do; the least int32 if it was not asked for.
         authorized_operations: int = -2147483648,  # int32, v3+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -196,7 +210,7 @@ class DescribedGroup(Struct):
 
 
 class DescribeGroupsResponse(Message):
-    """DescribeGroupsResponse, versions 0-6."""
+    """Classic groups with their members."""
 
     __slots__ = ("throttle_time_ms", "groups")
 
@@ -213,7 +227,9 @@ class DescribeGroupsResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        # One entry for each group.
         groups: list[DescribedGroup] = UNSET,  # []DescribedGroup
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

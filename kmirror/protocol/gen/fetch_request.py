@@ -31,7 +31,9 @@ class ReplicaState(Struct):
 
     def __init__(
         self,
+        # Broker id of a follower, -1 for a consumer.
         replica_id: int = -1,  # int32, brokerId
+        # Broker epoch of the follower.
         replica_epoch: int = -1,  # int64
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -118,13 +120,21 @@ class FetchPartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition: int = 0,  # int32
+        # Leader epoch as the asker knows it; an older one is fenced.
         current_leader_epoch: int = -1,  # int32, v9+, ignorable
+        # Offset of the first record wanted.
         fetch_offset: int = 0,  # int64
+        # Leader epoch of the last record that the follower has, -1 if it has none.
         last_fetched_epoch: int = -1,  # int32, v12+
+        # First offset that the log holds.
         log_start_offset: int = -1,  # int64, v5+, ignorable
+        # Most bytes for this partition; a first batch larger than that is sent all the same.
         partition_max_bytes: int = 0,  # int32
+        # Directory of the follower that fetches.
         replica_directory_id: Uuid = Uuid.ZERO,  # uuid, v17+, tag 0, ignorable
+        # High watermark as the follower knows it: another one is answered at once (KIP-1166).
         high_watermark: int = 9223372036854775807,  # int64, v18+, tag 1, ignorable
         # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
         mirror_leader_epoch: int = -1,  # int32, v19+, tag 2, ignorable
@@ -249,8 +259,11 @@ class FetchTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         topic: str = "",  # string, v4-12, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        # The partitions.
         partitions: list[FetchPartition] = UNSET,  # []FetchPartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -312,8 +325,11 @@ class ForgottenTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         topic: str = "",  # string, v7-12, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        # The partitions.
         partitions: list[int] = UNSET,  # []int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -362,7 +378,7 @@ class ForgottenTopic(Struct):
 
 
 class FetchRequest(Message):
-    """FetchRequest, versions 4-19."""
+    """Asks a leader, or a replica near by, for records."""
 
     __slots__ = (
         "replica_id",
@@ -429,17 +445,29 @@ class FetchRequest(Message):
 
     def __init__(
         self,
+        # Id of the cluster, if the asker knows it.
         cluster_id: str | None = None,  # string, v12+, tag 0, ignorable
+        # Broker id of a follower, -1 for a consumer.
         replica_id: int = -1,  # int32, v4-14, brokerId
+        # Which follower asks.
         replica_state: ReplicaState = UNSET,  # ReplicaState, v15+, tag 1
+        # How long the broker may wait for MinBytes, in milliseconds.
         max_wait_ms: int = 0,  # int32
+        # Bytes to wait for.
         min_bytes: int = 0,  # int32
+        # Most bytes in the answer; a first batch larger than that is sent all the same.
         max_bytes: int = 2147483647,  # int32, ignorable
+        # 0 everything up to the high watermark, 1 up to the last stable offset.
         isolation_level: int = 0,  # int8, ignorable
+        # Fetch session, 0 if there is none.
         session_id: int = 0,  # int32, v7+, ignorable
+        # The request's number within its session, 0 to begin one, -1 without a session.
         session_epoch: int = -1,  # int32, v7+, ignorable
+        # The topics.
         topics: list[FetchTopic] = UNSET,  # []FetchTopic
+        # What is to be taken out of an incremental session.
         forgotten_topics_data: list[ForgottenTopic] = UNSET,  # []ForgottenTopic, v7+
+        # Rack of the client.
         rack_id: str = "",  # string, v11+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -34,7 +34,9 @@ class EpochEndOffset(Struct):
 
     def __init__(
         self,
+        # Leader epoch.
         epoch: int = -1,  # int32
+        # Offset after the last one.
         end_offset: int = -1,  # int64
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -76,7 +78,9 @@ class LeaderIdAndEpoch(Struct):
 
     def __init__(
         self,
+        # Broker that leads the partition, -1 if none does.
         leader_id: int = -1,  # int32, brokerId
+        # Leader epoch, -1 if it is not known.
         leader_epoch: int = -1,  # int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -118,7 +122,9 @@ class SnapshotId(Struct):
 
     def __init__(
         self,
+        # Offset after the last one.
         end_offset: int = -1,  # int64
+        # Leader epoch.
         epoch: int = -1,  # int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -160,7 +166,9 @@ class AbortedTransaction(Struct):
 
     def __init__(
         self,
+        # Id of the producer.
         producer_id: int = 0,  # int64, producerId
+        # Offset of the first record of the transaction.
         first_offset: int = 0,  # int64
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -283,16 +291,27 @@ class PartitionData(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # First offset that is not yet on all replicas in sync.
         high_watermark: int = 0,  # int64
+        # First offset of an open transaction, or the high watermark.
         last_stable_offset: int = -1,  # int64, ignorable
+        # First offset that the log holds.
         log_start_offset: int = -1,  # int64, v5+, ignorable
+        # Where the follower's log leaves the leader's: it must cut there.
         diverging_epoch: EpochEndOffset = UNSET,  # EpochEndOffset, v12+, tag 0
+        # The leader as the broker knows it, if the client seems to know another.
         current_leader: LeaderIdAndEpoch = UNSET,  # LeaderIdAndEpoch, v12+, tag 1
+        # Snapshot to be fetched instead.
         snapshot_id: SnapshotId = UNSET,  # SnapshotId, v12+, tag 2
+        # Transactions that were aborted within these records, in READ_COMMITTED.
         aborted_transactions: list[AbortedTransaction] | None = UNSET,  # []AbortedTransaction, ignorable
+        # Replica to read from next time, -1 for the leader.
         preferred_read_replica: int = -1,  # int32, v11+, brokerId
+        # Record batches as they stand in the log.
         records: bytes | memoryview | None = None,  # records
         # Last leader epoch in the leader's log of a mirrored partition, -1 if it is not mirrored.
         mirror_leader_epoch: int = -1,  # int32, v19+, tag 3, ignorable
@@ -426,8 +445,11 @@ class FetchableTopicResponse(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         topic: str = "",  # string, v4-12, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        # The partitions.
         partitions: list[PartitionData] = UNSET,  # []PartitionData
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -490,9 +512,13 @@ class NodeEndpoint(Struct):
 
     def __init__(
         self,
+        # Id of the broker.
         node_id: int = 0,  # int32, brokerId
+        # Host to connect to.
         host: str = "",  # string
+        # Port to connect to.
         port: int = 0,  # int32
+        # Rack of the broker, null if it has none.
         rack: str | None = None,  # string
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -532,7 +558,7 @@ class NodeEndpoint(Struct):
 
 
 class FetchResponse(Message):
-    """FetchResponse, versions 4-19."""
+    """Records, and how far the leader is."""
 
     __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses")
 
@@ -573,10 +599,15 @@ class FetchResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16, v7+, ignorable
+        # Fetch session, 0 if there is none.
         session_id: int = 0,  # int32, v7+
+        # One entry for each topic.
         responses: list[FetchableTopicResponse] = UNSET,  # []FetchableTopicResponse
+        # Where the leaders named in the answer can be reached.
         node_endpoints: list[NodeEndpoint] = UNSET,  # []NodeEndpoint, v16+, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class FindCoordinatorRequest(Message):
-    """FindCoordinatorRequest, versions 0-7."""
+    """Asks who coordinates a group, a transactional id, a share partition or a mirror."""
 
     __slots__ = ("key", "key_type", "coordinator_keys")
 
@@ -33,8 +33,11 @@ class FindCoordinatorRequest(Message):
 
     def __init__(
         self,
+        # Group, transactional id, share partition or mirror.
         key: str = "",  # string, v0-3
+        # 0 group, 1 transaction, 2 share, 3 mirror.
         key_type: int = 0,  # int8, v1+
+        # Whose coordinators are asked for.
         coordinator_keys: list[str] = UNSET,  # []string, v4+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

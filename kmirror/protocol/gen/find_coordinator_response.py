@@ -32,11 +32,17 @@ class Coordinator(Struct):
 
     def __init__(
         self,
+        # Group, transactional id, share partition or mirror.
         key: str = "",  # string
+        # Id of the broker.
         node_id: int = 0,  # int32, brokerId
+        # Host to connect to.
         host: str = "",  # string
+        # Port to connect to.
         port: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # What went wrong, null if all is well.
         error_message: str | None = "",  # string, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -80,7 +86,7 @@ class Coordinator(Struct):
 
 
 class FindCoordinatorResponse(Message):
-    """FindCoordinatorResponse, versions 0-7."""
+    """The coordinators that were asked for."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port", "coordinators")
 
@@ -110,12 +116,19 @@ class FindCoordinatorResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16, v0-3
+        # What went wrong, null if all is well.
         error_message: str | None = "",  # string, v1-3, ignorable
+        # Id of the broker.
         node_id: int = 0,  # int32, v0-3, brokerId
+        # Host to connect to.
         host: str = "",  # string, v0-3
+        # Port to connect to.
         port: int = 0,  # int32, v0-3
+        # One entry for each key.
         coordinators: list[Coordinator] = UNSET,  # []Coordinator, v4+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class HeartbeatRequest(Message):
-    """HeartbeatRequest, versions 0-4."""
+    """Says that a classic member is alive."""
 
     __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id")
 
@@ -34,9 +34,13 @@ class HeartbeatRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Generation of the group.
         generation_id: int = 0,  # int32
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string, v3+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class HeartbeatResponse(Message):
-    """HeartbeatResponse, versions 0-4."""
+    """Says whether the member has to join again."""
 
     __slots__ = ("throttle_time_ms", "error_code")
 
@@ -32,7 +32,9 @@ class HeartbeatResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -26,7 +26,9 @@ class JoinGroupRequestProtocol(Struct):
 
     def __init__(
         self,
+        # Name of the protocol.
         name: str = "",  # string
+        # Any bytes or text of the client's.
         metadata: bytes = b"",  # bytes
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -62,7 +64,7 @@ class JoinGroupRequestProtocol(Struct):
 
 
 class JoinGroupRequest(Message):
-    """JoinGroupRequest, versions 0-9."""
+    """A classic member asks to join its group."""
 
     __slots__ = (
         "group_id",
@@ -102,13 +104,21 @@ class JoinGroupRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # After this silence the member is out, in milliseconds.
         session_timeout_ms: int = 0,  # int32
+        # How long the group waits for this member in a rebalance, in milliseconds.
         rebalance_timeout_ms: int = -1,  # int32, v1+, ignorable
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string, v5+
+        # Kind of protocol, as in consumer.
         protocol_type: str = "",  # string
+        # What the member can speak, best first.
         protocols: list[JoinGroupRequestProtocol] = UNSET,  # []JoinGroupRequestProtocol
+        # Why, for the broker's log.
         reason: str | None = None,  # string, v8+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -29,8 +29,11 @@ class JoinGroupResponseMember(Struct):
 
     def __init__(
         self,
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string, v5+, ignorable
+        # Any bytes or text of the client's.
         metadata: bytes = b"",  # bytes
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -73,7 +76,7 @@ class JoinGroupResponseMember(Struct):
 
 
 class JoinGroupResponse(Message):
-    """JoinGroupResponse, versions 0-9."""
+    """The generation that the member is part of; to the leader with all members."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -115,14 +118,23 @@ class JoinGroupResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v2+, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Generation of the group.
         generation_id: int = -1,  # int32
+        # Kind of protocol, as in consumer.
         protocol_type: str | None = None,  # string, v7+, ignorable
+        # The protocol that the group chose.
         protocol_name: str | None = "",  # string, null in v7+
+        # Member that assigns.
         leader: str = "",  # string
+        # Whether the leader need not assign.
         skip_assignment: bool = False,  # bool, v9+
+        # Id of the member.
         member_id: str = "",  # string
+        # One entry for each member.
         members: list[JoinGroupResponseMember] = UNSET,  # []JoinGroupResponseMember
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

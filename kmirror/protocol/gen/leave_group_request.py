@@ -27,8 +27,11 @@ class MemberIdentity(Struct):
 
     def __init__(
         self,
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string
+        # Why, for the broker's log.
         reason: str | None = None,  # string, v5+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -71,7 +74,7 @@ class MemberIdentity(Struct):
 
 
 class LeaveGroupRequest(Message):
-    """LeaveGroupRequest, versions 0-5."""
+    """Members leave their group."""
 
     __slots__ = ("group_id", "member_id", "members")
 
@@ -89,8 +92,11 @@ class LeaveGroupRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Id of the member.
         member_id: str = "",  # string, v0-2
+        # One entry for each member.
         members: list[MemberIdentity] = UNSET,  # []MemberIdentity, v3+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

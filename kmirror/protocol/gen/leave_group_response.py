@@ -27,8 +27,11 @@ class MemberResponse(Struct):
 
     def __init__(
         self,
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = "",  # string
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -68,7 +71,7 @@ class MemberResponse(Struct):
 
 
 class LeaveGroupResponse(Message):
-    """LeaveGroupResponse, versions 0-5."""
+    """Says for each member whether it left."""
 
     __slots__ = ("throttle_time_ms", "error_code", "members")
 
@@ -86,8 +89,11 @@ class LeaveGroupResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # One entry for each member.
         members: list[MemberResponse] = UNSET,  # []MemberResponse, v3+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class ListGroupsRequest(Message):
-    """ListGroupsRequest, versions 0-5."""
+    """Asks a coordinator for all its groups."""
 
     __slots__ = ("states_filter", "types_filter")
 
@@ -32,7 +32,9 @@ class ListGroupsRequest(Message):
 
     def __init__(
         self,
+        # Only groups in these states; empty means all.
         states_filter: list[str] = UNSET,  # []string, v4+
+        # Only groups of these types; empty means all.
         types_filter: list[str] = UNSET,  # []string, v5+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

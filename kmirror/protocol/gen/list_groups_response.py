@@ -28,9 +28,13 @@ class ListedGroup(Struct):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Kind of protocol, as in consumer.
         protocol_type: str = "",  # string
+        # State of the group.
         group_state: str = "",  # string, v4+, ignorable
+        # Kind of the group.
         group_type: str = "",  # string, v5+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -80,7 +84,7 @@ class ListedGroup(Struct):
 
 
 class ListGroupsResponse(Message):
-    """ListGroupsResponse, versions 0-5."""
+    """The groups of this coordinator."""
 
     __slots__ = ("throttle_time_ms", "error_code", "groups")
 
@@ -98,8 +102,11 @@ class ListGroupsResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # One entry for each group.
         groups: list[ListedGroup] = UNSET,  # []ListedGroup
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

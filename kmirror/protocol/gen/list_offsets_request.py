@@ -27,8 +27,11 @@ class ListOffsetsPartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # Leader epoch as the asker knows it; an older one is fenced.
         current_leader_epoch: int = -1,  # int32, v4+, ignorable
+        # Time in milliseconds; below 0 the first, last and other special offsets.
         timestamp: int = 0,  # int64
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -93,7 +96,9 @@ class ListOffsetsTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, topicName
+        # The partitions.
         partitions: list[ListOffsetsPartition] = UNSET,  # []ListOffsetsPartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -132,7 +137,7 @@ class ListOffsetsTopic(Struct):
 
 
 class ListOffsetsRequest(Message):
-    """ListOffsetsRequest, versions 1-11."""
+    """Asks for offsets by time, or for the first and the last one."""
 
     __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms")
 
@@ -151,9 +156,13 @@ class ListOffsetsRequest(Message):
 
     def __init__(
         self,
+        # Broker id of a follower, -1 for a consumer.
         replica_id: int = 0,  # int32, brokerId
+        # 0 everything up to the high watermark, 1 up to the last stable offset.
         isolation_level: int = 0,  # int8, v2+
+        # The topics.
         topics: list[ListOffsetsTopic] = UNSET,  # []ListOffsetsTopic
+        # How long the broker may take, in milliseconds.
         timeout_ms: int = 0,  # int32, v10+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

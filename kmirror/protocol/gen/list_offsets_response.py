@@ -31,10 +31,15 @@ class ListOffsetsPartitionResponse(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Time in milliseconds; below 0 the first, last and other special offsets.
         timestamp: int = -1,  # int64
+        # The offset found, -1 if there is none.
         offset: int = -1,  # int64
+        # Leader epoch, -1 if it is not known.
         leader_epoch: int = -1,  # int32, v4+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -100,7 +105,9 @@ class ListOffsetsTopicResponse(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, topicName
+        # The partitions.
         partitions: list[ListOffsetsPartitionResponse] = UNSET,  # []ListOffsetsPartitionResponse
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -139,7 +146,7 @@ class ListOffsetsTopicResponse(Struct):
 
 
 class ListOffsetsResponse(Message):
-    """ListOffsetsResponse, versions 1-11."""
+    """The offsets that were asked for."""
 
     __slots__ = ("throttle_time_ms", "topics")
 
@@ -164,7 +171,9 @@ class ListOffsetsResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v2+, ignorable
+        # The topics.
         topics: list[ListOffsetsTopicResponse] = UNSET,  # []ListOffsetsTopicResponse
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

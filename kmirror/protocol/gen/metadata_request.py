@@ -27,7 +27,9 @@ class MetadataRequestTopic(Struct):
 
     def __init__(
         self,
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        # Name of the topic.
         name: str | None = "",  # string, null in v10+, topicName
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -67,7 +69,7 @@ class MetadataRequestTopic(Struct):
 
 
 class MetadataRequest(Message):
-    """MetadataRequest, versions 0-13."""
+    """Asks for brokers, and for topics with their leaders."""
 
     __slots__ = (
         "topics",
@@ -112,9 +114,13 @@ class MetadataRequest(Message):
 
     def __init__(
         self,
+        # Which topics; null asks for all, empty for none.
         topics: list[MetadataRequestTopic] | None = UNSET,  # []MetadataRequestTopic, null in v1+
+        # Whether topics that do not exist may be created.
         allow_auto_topic_creation: bool = True,  # bool, v4+
+        # Whether the answer tells what the caller may do with the cluster.
         include_cluster_authorized_operations: bool = False,  # bool, v8-10
+        # Whether the answer tells what the caller may do with the topics.
         include_topic_authorized_operations: bool = False,  # bool, v8+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

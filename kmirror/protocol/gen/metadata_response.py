@@ -31,9 +31,13 @@ class MetadataResponseBroker(Struct):
 
     def __init__(
         self,
+        # Id of the broker.
         node_id: int = 0,  # int32, brokerId
+        # Host to connect to.
         host: str = "",  # string
+        # Port to connect to.
         port: int = 0,  # int32
+        # Rack of the broker, null if it has none.
         rack: str | None = None,  # string, v1+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -122,12 +126,19 @@ class MetadataResponsePartition(Struct):
 
     def __init__(
         self,
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Partition.
         partition_index: int = 0,  # int32
+        # Broker that leads the partition, -1 if none does.
         leader_id: int = 0,  # int32, brokerId
+        # Leader epoch, -1 if it is not known.
         leader_epoch: int = -1,  # int32, v7+, ignorable
+        # All replicas.
         replica_nodes: Sequence[int] = UNSET,  # []int32, read as a tuple, brokerId
+        # Replicas in sync.
         isr_nodes: Sequence[int] = UNSET,  # []int32, read as a tuple, brokerId
+        # Replicas that are offline.
         offline_replicas: Sequence[int] = UNSET,  # []int32, read as a tuple, v5+, ignorable, brokerId
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -228,11 +239,17 @@ class MetadataResponseTopic(Struct):
 
     def __init__(
         self,
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Name of the topic.
         name: str | None = "",  # string, null in v12+, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        # Whether it is one of Kafka's own topics.
         is_internal: bool = False,  # bool, v1+, ignorable
+        # The partitions.
         partitions: list[MetadataResponsePartition] = UNSET,  # []MetadataResponsePartition
+        # Bit field of what the caller may do with the topic; the least int32 if it was not asked for.
         topic_authorized_operations: int = -2147483648,  # int32, v8+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -300,7 +317,7 @@ class MetadataResponseTopic(Struct):
 
 
 class MetadataResponse(Message):
-    """MetadataResponse, versions 0-13."""
+    """Brokers, and topics with their leaders."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -352,12 +369,19 @@ class MetadataResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v3+, ignorable
+        # The live brokers.
         brokers: list[MetadataResponseBroker] = UNSET,  # []MetadataResponseBroker
+        # Id of the cluster.
         cluster_id: str | None = None,  # string, v2+, ignorable
+        # Where requests for the controller may be sent.
         controller_id: int = -1,  # int32, v1+, ignorable, brokerId
+        # The topics.
         topics: list[MetadataResponseTopic] = UNSET,  # []MetadataResponseTopic
+        # Bit field of what the caller may do with the cluster; the least int32 if it was not asked for.
         cluster_authorized_operations: int = -2147483648,  # int32, v8-10
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16, v13+, ignorable
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

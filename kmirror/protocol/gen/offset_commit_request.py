@@ -31,9 +31,13 @@ class OffsetCommitRequestPartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # The offset to be consumed next, -1 if there is none.
         committed_offset: int = 0,  # int64
+        # Leader epoch of the last record consumed, -1 if it is not known.
         committed_leader_epoch: int = -1,  # int32, v6+, ignorable
+        # Any text that the client wants to keep.
         committed_metadata: str | None = "",  # string
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -99,8 +103,11 @@ class OffsetCommitRequestTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, v2-9, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        # The partitions.
         partitions: list[OffsetCommitRequestPartition] = UNSET,  # []OffsetCommitRequestPartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -150,7 +157,7 @@ class OffsetCommitRequestTopic(Struct):
 
 
 class OffsetCommitRequest(Message):
-    """OffsetCommitRequest, versions 2-10."""
+    """Brings offsets to be committed for a group."""
 
     __slots__ = (
         "group_id",
@@ -193,11 +200,17 @@ class OffsetCommitRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Generation of a classic group, epoch of the member otherwise.
         generation_id_or_member_epoch: int = -1,  # int32, ignorable
+        # Id of the member.
         member_id: str = "",  # string, ignorable
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string, v7+
+        # How long to keep the offset, in milliseconds, -1 for the broker's default.
         retention_time_ms: int = -1,  # int64, v2-4, ignorable
+        # The topics.
         topics: list[OffsetCommitRequestTopic] = UNSET,  # []OffsetCommitRequestTopic
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -29,7 +29,9 @@ class OffsetCommitResponsePartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -84,8 +86,11 @@ class OffsetCommitResponseTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, v2-9, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        # The partitions.
         partitions: list[OffsetCommitResponsePartition] = UNSET,  # []OffsetCommitResponsePartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -135,7 +140,7 @@ class OffsetCommitResponseTopic(Struct):
 
 
 class OffsetCommitResponse(Message):
-    """OffsetCommitResponse, versions 2-10."""
+    """Says for each partition whether its offset is committed."""
 
     __slots__ = ("throttle_time_ms", "topics")
 
@@ -160,7 +165,9 @@ class OffsetCommitResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v3+, ignorable
+        # The topics.
         topics: list[OffsetCommitResponseTopic] = UNSET,  # []OffsetCommitResponseTopic
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -25,6 +25,7 @@ class OffsetDeleteRequestPartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -67,7 +68,9 @@ class OffsetDeleteRequestTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, topicName
+        # The partitions.
         partitions: list[OffsetDeleteRequestPartition] = UNSET,  # []OffsetDeleteRequestPartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -96,7 +99,7 @@ class OffsetDeleteRequestTopic(Struct):
 
 
 class OffsetDeleteRequest(Message):
-    """OffsetDeleteRequest, versions 0."""
+    """Asks to forget committed offsets."""
 
     __slots__ = ("group_id", "topics")
 
@@ -121,7 +124,9 @@ class OffsetDeleteRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # The topics.
         topics: list[OffsetDeleteRequestTopic] = UNSET,  # []OffsetDeleteRequestTopic
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

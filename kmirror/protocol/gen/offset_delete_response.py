@@ -29,7 +29,9 @@ class OffsetDeleteResponsePartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -73,7 +75,9 @@ class OffsetDeleteResponseTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, topicName
+        # The partitions.
         partitions: list[OffsetDeleteResponsePartition] = UNSET,  # []OffsetDeleteResponsePartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -102,7 +106,7 @@ class OffsetDeleteResponseTopic(Struct):
 
 
 class OffsetDeleteResponse(Message):
-    """OffsetDeleteResponse, versions 0."""
+    """Says for each partition whether its offset is forgotten."""
 
     __slots__ = ("error_code", "throttle_time_ms", "topics")
 
@@ -128,8 +132,11 @@ class OffsetDeleteResponse(Message):
 
     def __init__(
         self,
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, ignorable
+        # The topics.
         topics: list[OffsetDeleteResponseTopic] = UNSET,  # []OffsetDeleteResponseTopic
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -27,7 +27,9 @@ class OffsetFetchRequestTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, topicName
+        # Partitions.
         partition_indexes: list[int] = UNSET,  # []int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -77,8 +79,11 @@ class OffsetFetchRequestTopics(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, v8-9, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        # Partitions.
         partition_indexes: list[int] = UNSET,  # []int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -145,9 +150,13 @@ class OffsetFetchRequestGroup(Struct):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Id of the member.
         member_id: str | None = None,  # string, v9+, ignorable
+        # Epoch of the member: 0 to join, -1 to leave, -2 to leave as a static member that comes back.
         member_epoch: int = -1,  # int32, v9+, ignorable
+        # Which topics; null asks for all.
         topics: list[OffsetFetchRequestTopics] | None = UNSET,  # []OffsetFetchRequestTopics
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -200,7 +209,7 @@ class OffsetFetchRequestGroup(Struct):
 
 
 class OffsetFetchRequest(Message):
-    """OffsetFetchRequest, versions 1-10."""
+    """Asks for the committed offsets of groups."""
 
     __slots__ = ("group_id", "topics", "groups", "require_stable")
 
@@ -236,9 +245,13 @@ class OffsetFetchRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, v1-7, groupId
+        # Which topics; null asks for all.
         topics: list[OffsetFetchRequestTopic] | None = UNSET,  # []OffsetFetchRequestTopic, v1-7, null in v2-7
+        # One entry for each group.
         groups: list[OffsetFetchRequestGroup] = UNSET,  # []OffsetFetchRequestGroup, v8+
+        # Whether offsets of open transactions are an error.
         require_stable: bool = False,  # bool, v7+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -33,10 +33,15 @@ class OffsetFetchResponsePartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # The offset to be consumed next, -1 if there is none.
         committed_offset: int = 0,  # int64
+        # Leader epoch of the last record consumed, -1 if it is not known.
         committed_leader_epoch: int = -1,  # int32, v5+, ignorable
+        # Any bytes or text of the client's.
         metadata: str | None = "",  # string
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -105,7 +110,9 @@ class OffsetFetchResponseTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, topicName
+        # The partitions.
         partitions: list[OffsetFetchResponsePartition] = UNSET,  # []OffsetFetchResponsePartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -158,10 +165,15 @@ class OffsetFetchResponsePartitions(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition_index: int = 0,  # int32
+        # The offset to be consumed next, -1 if there is none.
         committed_offset: int = 0,  # int64
+        # Leader epoch of the last record consumed, -1 if it is not known.
         committed_leader_epoch: int = -1,  # int32, ignorable
+        # Any bytes or text of the client's.
         metadata: str | None = "",  # string
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -224,8 +236,11 @@ class OffsetFetchResponseTopics(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, v8-9, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v10+, ignorable
+        # The partitions.
         partitions: list[OffsetFetchResponsePartitions] = UNSET,  # []OffsetFetchResponsePartitions
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -291,8 +306,11 @@ class OffsetFetchResponseGroup(Struct):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # The topics.
         topics: list[OffsetFetchResponseTopics] = UNSET,  # []OffsetFetchResponseTopics
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -331,7 +349,7 @@ class OffsetFetchResponseGroup(Struct):
 
 
 class OffsetFetchResponse(Message):
-    """OffsetFetchResponse, versions 1-10."""
+    """The committed offsets."""
 
     __slots__ = ("throttle_time_ms", "topics", "error_code", "groups")
 
@@ -366,9 +384,13 @@ class OffsetFetchResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v3+, ignorable
+        # The topics.
         topics: list[OffsetFetchResponseTopic] = UNSET,  # []OffsetFetchResponseTopic, v1-7
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16, v2-7, ignorable
+        # One entry for each group.
         groups: list[OffsetFetchResponseGroup] = UNSET,  # []OffsetFetchResponseGroup, v8+
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

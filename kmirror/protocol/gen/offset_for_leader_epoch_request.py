@@ -29,8 +29,11 @@ class OffsetForLeaderPartition(Struct):
 
     def __init__(
         self,
+        # Partition.
         partition: int = 0,  # int32
+        # Leader epoch as the asker knows it; an older one is fenced.
         current_leader_epoch: int = -1,  # int32, ignorable
+        # Leader epoch, -1 if it is not known.
         leader_epoch: int = 0,  # int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -85,7 +88,9 @@ class OffsetForLeaderTopic(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         topic: str = "",  # string, topicName
+        # The partitions.
         partitions: list[OffsetForLeaderPartition] = UNSET,  # []OffsetForLeaderPartition
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -124,7 +129,7 @@ class OffsetForLeaderTopic(Struct):
 
 
 class OffsetForLeaderEpochRequest(Message):
-    """OffsetForLeaderEpochRequest, versions 2-4."""
+    """Asks where a leader epoch ends in the log, so that a diverging end can be cut off."""
 
     __slots__ = ("replica_id", "topics")
 
@@ -141,7 +146,9 @@ class OffsetForLeaderEpochRequest(Message):
 
     def __init__(
         self,
+        # Broker id of a follower, -1 for a consumer.
         replica_id: int = -2,  # int32, v3+, ignorable, brokerId
+        # The topics.
         topics: list[OffsetForLeaderTopic] = UNSET,  # []OffsetForLeaderTopic
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

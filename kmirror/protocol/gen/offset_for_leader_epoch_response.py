@@ -30,9 +30,13 @@ class EpochEndOffset(Struct):
 
     def __init__(
         self,
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Partition.
         partition: int = 0,  # int32
+        # Leader epoch, -1 if it is not known.
         leader_epoch: int = -1,  # int32, ignorable
+        # Offset after the last one.
         end_offset: int = -1,  # int64
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -85,7 +89,9 @@ class OffsetForLeaderTopicResult(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         topic: str = "",  # string, topicName
+        # The partitions.
         partitions: list[EpochEndOffset] = UNSET,  # []EpochEndOffset
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -124,7 +130,7 @@ class OffsetForLeaderTopicResult(Struct):
 
 
 class OffsetForLeaderEpochResponse(Message):
-    """OffsetForLeaderEpochResponse, versions 2-4."""
+    """Where the leader epochs end."""
 
     __slots__ = ("throttle_time_ms", "topics")
 
@@ -149,7 +155,9 @@ class OffsetForLeaderEpochResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, ignorable
+        # The topics.
         topics: list[OffsetForLeaderTopicResult] = UNSET,  # []OffsetForLeaderTopicResult
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

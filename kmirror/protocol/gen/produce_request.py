@@ -29,7 +29,9 @@ class PartitionProduceData(Struct):
 
     def __init__(
         self,
+        # Partition.
         index: int = 0,  # int32
+        # Record batches as they stand in the log.
         records: bytes | memoryview | None = None,  # records
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -95,8 +97,11 @@ class TopicProduceData(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, v3-12, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        # One entry for each partition.
         partition_data: list[PartitionProduceData] = UNSET,  # []PartitionProduceData
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -146,7 +151,7 @@ class TopicProduceData(Struct):
 
 
 class ProduceRequest(Message):
-    """ProduceRequest, versions 3-13."""
+    """Brings records to be appended."""
 
     __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
 
@@ -181,9 +186,13 @@ class ProduceRequest(Message):
 
     def __init__(
         self,
+        # Transactional id, null outside of transactions.
         transactional_id: str | None = None,  # string, transactionalId
+        # 0 none, 1 the leader, -1 all replicas in sync.
         acks: int = 0,  # int16
+        # How long the broker may take, in milliseconds.
         timeout_ms: int = 0,  # int32
+        # One entry for each topic.
         topic_data: list[TopicProduceData] = UNSET,  # []TopicProduceData
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

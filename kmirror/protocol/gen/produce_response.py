@@ -30,7 +30,9 @@ class BatchIndexAndErrorMessage(Struct):
 
     def __init__(
         self,
+        # Place of the record in its batch.
         batch_index: int = 0,  # int32
+        # What is wrong with the record.
         batch_index_error_message: str | None = None,  # string
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -78,7 +80,9 @@ class LeaderIdAndEpoch(Struct):
 
     def __init__(
         self,
+        # Broker that leads the partition, -1 if none does.
         leader_id: int = -1,  # int32, brokerId
+        # Leader epoch, -1 if it is not known.
         leader_epoch: int = -1,  # int32
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -154,13 +158,21 @@ class PartitionProduceResponse(Struct):
 
     def __init__(
         self,
+        # Partition.
         index: int = 0,  # int32
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Offset that the first record got.
         base_offset: int = 0,  # int64
+        # Time of appending if the topic uses that, else -1.
         log_append_time_ms: int = -1,  # int64, ignorable
+        # First offset that the log holds.
         log_start_offset: int = -1,  # int64, v5+, ignorable
+        # Records because of which the batch was refused.
         record_errors: list[BatchIndexAndErrorMessage] = UNSET,  # []BatchIndexAndErrorMessage, v8+, ignorable
+        # What went wrong, null if all is well.
         error_message: str | None = None,  # string, v8+, ignorable
+        # The leader as the broker knows it, if the client seems to know another.
         current_leader: LeaderIdAndEpoch = UNSET,  # LeaderIdAndEpoch, v10+, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -277,8 +289,11 @@ class TopicProduceResponse(Struct):
 
     def __init__(
         self,
+        # Name of the topic.
         name: str = "",  # string, v3-12, ignorable, topicName
+        # Id of the topic.
         topic_id: Uuid = Uuid.ZERO,  # uuid, v13+, ignorable
+        # One entry for each partition.
         partition_responses: list[PartitionProduceResponse] = UNSET,  # []PartitionProduceResponse
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -341,9 +356,13 @@ class NodeEndpoint(Struct):
 
     def __init__(
         self,
+        # Id of the broker.
         node_id: int = 0,  # int32, brokerId
+        # Host to connect to.
         host: str = "",  # string
+        # Port to connect to.
         port: int = 0,  # int32
+        # Rack of the broker, null if it has none.
         rack: str | None = None,  # string
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -383,7 +402,7 @@ class NodeEndpoint(Struct):
 
 
 class ProduceResponse(Message):
-    """ProduceResponse, versions 3-13."""
+    """Says for each partition where its records went."""
 
     __slots__ = ("responses", "throttle_time_ms")
 
@@ -421,8 +440,11 @@ class ProduceResponse(Message):
 
     def __init__(
         self,
+        # One entry for each topic.
         responses: list[TopicProduceResponse] = UNSET,  # []TopicProduceResponse
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, ignorable
+        # Where the leaders named in the answer can be reached.
         node_endpoints: list[NodeEndpoint] = UNSET,  # []NodeEndpoint, v10+, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -26,7 +26,9 @@ class SyncGroupRequestAssignment(Struct):
 
     def __init__(
         self,
+        # Id of the member.
         member_id: str = "",  # string
+        # The partitions assigned, in the form of the group's protocol.
         assignment: bytes = b"",  # bytes
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
@@ -62,7 +64,7 @@ class SyncGroupRequestAssignment(Struct):
 
 
 class SyncGroupRequest(Message):
-    """SyncGroupRequest, versions 0-5."""
+    """Asks for the member's assignment; the leader brings all of them."""
 
     __slots__ = (
         "group_id",
@@ -100,12 +102,19 @@ class SyncGroupRequest(Message):
 
     def __init__(
         self,
+        # Id of the group.
         group_id: str = "",  # string, groupId
+        # Generation of the group.
         generation_id: int = 0,  # int32
+        # Id of the member.
         member_id: str = "",  # string
+        # What a static member is called, null for a dynamic one.
         group_instance_id: str | None = None,  # string, v3+
+        # Kind of protocol, as in consumer.
         protocol_type: str | None = None,  # string, v5+, ignorable
+        # The protocol that the group chose.
         protocol_name: str | None = None,  # string, v5+, ignorable
+        # What the leader assigned to each member.
         assignments: list[SyncGroupRequestAssignment] = UNSET,  # []SyncGroupRequestAssignment
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:

@@ -15,7 +15,7 @@ from kmirror.protocol.wire import UnknownTag
 
 
 class SyncGroupResponse(Message):
-    """SyncGroupResponse, versions 0-5."""
+    """The member's assignment."""
 
     __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment")
 
@@ -35,10 +35,15 @@ class SyncGroupResponse(Message):
 
     def __init__(
         self,
+        # How long the broker held the answer back because of a quota, in milliseconds.
         throttle_time_ms: int = 0,  # int32, v1+, ignorable
+        # Error code, 0 if all is well.
         error_code: int = 0,  # int16
+        # Kind of protocol, as in consumer.
         protocol_type: str | None = None,  # string, v5+, ignorable
+        # The protocol that the group chose.
         protocol_name: str | None = None,  # string, v5+, ignorable
+        # The member's assignment, in the form of the group's protocol.
         assignment: bytes = b"",  # bytes
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
