@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kmirror.kernel.clock import Instant
 from kmirror.mirror import fetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
@@ -176,17 +177,27 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
         assert replica.log.last_stable_offset == replica.log.log_end_offset
 
 
-@pytest.mark.decision("D15")
-def test_followers_are_waited_for_before_a_stop_is_settled() -> None:
+def apart(batches: list[bytes], end: int) -> tuple[Pair, list[int]]:
+    """Return clusters that mirror up to `end`, and B's followers: the mirrors' state lives where none of them does.
+
+    So states can be persisted while the followers are down. Seeds are tried until it is so.
+    """
     seed = 0
-    while True:  # The mirrors' state must not live where the followers do, or nothing can be persisted.
-        p = pair(seed, logs=WrittenLogs({TOPIC: OPEN[:2]}), brokers=4, b_configs=PATIENT)
-        p.begin()
+    while True:
+        p = pair(seed, logs=WrittenLogs({TOPIC: batches}), brokers=4, b_configs=PATIENT)
+        p.there.create()
+        p.there.add_topics([TOPIC])
+        run_until(p, lambda p=p: p.b.leader(TP) is not None and log_of(p.b).high_watermark == end, "B")  # type: ignore[misc]
         partition = leader(p.b)
         followers = [b for b in partition.image.replicas if b != partition.broker_id]
         if p.b.image.topics["__mirror_state"].partitions[0].leader not in followers:
-            break
+            return p, followers
         seed += 1
+
+
+@pytest.mark.decision("D15")
+def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
+    p, followers = apart(OPEN[:2], 3)
     for follower in followers:
         p.b.kill(follower)
     write(p.a, "only the leader has it")
@@ -200,6 +211,33 @@ def test_followers_are_waited_for_before_a_stop_is_settled() -> None:
         p.b.restart(follower)
     p.there.wait_for_state("STOPPED", [TP])
     assert values(log_of(p.b))[-1] == (3, "only the leader has it")
+
+
+@pytest.mark.decision("D15")
+def test_followers_are_waited_for_before_the_epoch_is_settled() -> None:
+    """A follower that still holds what was cut could lead next, and the settled epoch would not be its log's."""
+    decided = [*OPEN[:2], transactional(3, 3, 9, "a"), transactional(4, 3, 8, "b"), marker(5, 3, 9, commit=True)]
+    p, followers = apart(decided, 4)
+    assert log_of(p.b).last_stable_offset == 3
+
+    def kill_at_the_cut(now: Instant) -> None:
+        if log_of(p.b).log_end_offset == 3 and p.b.runs(followers[0]):
+            for follower in followers:
+                p.b.kill(follower)
+
+    p.simulation.world.after_event.append(kill_at_the_cut)
+    p.there.remove_topics([TOPIC])
+    run_until(p, lambda: not p.b.runs(followers[0]), "the cut")
+    p.simulation.world.after_event.remove(kill_at_the_cut)
+    hold(p, 20, lambda: persisted(p.b).last_mirrored_epoch == NOT_SETTLED, "nothing is settled before all are cut")
+    assert state_of(p.b) == "STOPPING" and not resets(log_of(p.b))
+    assert reason_of(p.b).startswith("not every member of ISR")
+    for follower in followers:
+        p.b.restart(follower)
+    rows = p.there.wait_for_state("STOPPED", [TP])
+    assert [row.last_mirrored_epoch for row in rows] == [3]
+    settle(p.b)
+    assert [values(replica.log)[-1] for replica in p.b.replicas(TP).values()] == [(2, "r2")] * 3
 
 
 @pytest.mark.decision("D11")
