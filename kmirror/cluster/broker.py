@@ -66,7 +66,7 @@ class Broker:
         self.image = MetadataImage()
         self.effects: list[Effect] = []
         self.requester = Requester(f"broker-{options.node_id}")
-        self.server = Server(self.api_versions)
+        self.server = Server(self.api_versions, accepting=False)
         self.requester.effects = self.server.effects = self.effects
         self.replicas = replicas.ReplicaManager(self)
         self.isr = isr.IsrManager(self)

@@ -1,7 +1,8 @@
 """A broker's standing with the controller: registered, fenced, alive (KIP-631).
 
 A broker registers when it starts and gets an epoch; it reports by heartbeats, and the controller
-lifts the fence once the broker has replayed the metadata log up to its own registration. A broker
+lifts the fence once the broker has replayed the metadata log up to its own registration and says that it
+is ready. As long as an earlier incarnation counts as alive, the registration is refused. A broker
 whose heartbeats stop is fenced and loses its leaderships; when they come back it is let in again.
 """
 
@@ -58,6 +59,7 @@ class Lifecycle:
             broker_id=self._broker.node_id,
             broker_epoch=self.epoch,
             current_metadata_offset=self._broker.image.offset,
+            want_fence=not self._broker.metadata.caught_up,
         )
         self._broker.ask_controller(
             now, request, self._broker.version_of(request), self._on_heartbeat, channel="lifecycle"

@@ -1,7 +1,8 @@
 """How a broker learns the cluster's metadata: it fetches the controller's log and replays it.
 
 The image is published once for each answer, after all of its records, and not at all before the
-broker has caught up for the first time: leaderships of the past must not take effect again.
+broker has caught up with its own registration: until then the log may name it the leader that it was
+before it died, in an epoch in which it knows nothing of what it promised. Nor does it serve anybody until then.
 """
 
 from __future__ import annotations
@@ -77,8 +78,11 @@ class MetadataFollower:
                     if record.offset > image.offset and record.value is not None:
                         image.apply(decode_metadata_record(record.value)[0], self._delta)
             image.offset = batch.last_offset
-        if image.offset + 1 >= data.high_watermark:
-            self.caught_up = True
+        if not self.caught_up and image.offset + 1 >= data.high_watermark:
+            registered = self._broker.lifecycle.epoch
+            self.caught_up = 0 <= registered <= image.offset
+            if self.caught_up:
+                self._broker.server.accept()
         if self.caught_up and not self._delta.is_empty():
             delta, self._delta = self._delta, Delta()
             self._broker.publish(now, delta)

@@ -1,7 +1,8 @@
 """Requests coming in: decoded, answered in order on each link, refused politely.
 
 A link has at most one request in work, as in Kafka: the next one is looked at only when the answer
-to the one before has been written. So a client may pipeline and still match answers by order.
+to the one before has been written. So a client may pipeline and still match answers by order. A node
+that is not ready yet lets requests wait.
 """
 
 from __future__ import annotations
@@ -76,9 +77,10 @@ class _Link:
 class Server:
     """The serving half of a node: `routes` maps an api key to its handler."""
 
-    def __init__(self, versions: Callable[[], Mapping[int, tuple[int, int]]]) -> None:
+    def __init__(self, versions: Callable[[], Mapping[int, tuple[int, int]]], *, accepting: bool = True) -> None:
         self.routes: dict[int, Handler] = {}
         self._versions = versions
+        self._accepting = accepting
         self._links: dict[Connection, _Link] = {}
         self._ready: deque[Connection] = deque()
         self.effects: list[Effect] = []
@@ -87,6 +89,11 @@ class Server:
         link = self._links.setdefault(connection, _Link(deque()))
         link.waiting.append(frame)
         self._work(now, connection, link)
+
+    def accept(self) -> None:
+        """The node is ready: take up what waited for it."""
+        self._accepting = True
+        self._ready.extend(self._links)
 
     def on_gone(self, connection: Connection) -> None:
         self._links.pop(connection, None)
@@ -110,7 +117,7 @@ class Server:
         return worked
 
     def _work(self, now: Instant, connection: Connection, link: _Link) -> None:
-        if link.busy or not link.waiting:
+        if link.busy or not link.waiting or not self._accepting:
             return
         frame = link.waiting.popleft()
         link.busy = True

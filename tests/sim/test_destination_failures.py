@@ -43,10 +43,10 @@ OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open
 
 
 PATIENT = {
-    "replica.lag.time.max.ms": "600000", "broker.session.timeout.ms": "600000", "mirror.topic.num.partitions": "1",
+    "replica.lag.time.max.ms": "600000", "broker.session.timeout.ms": "60000", "mirror.topic.num.partitions": "1",
     "mirror.topic.replication.factor": "1",
 }
-"""Followers stay in the ISR while they are down."""
+"""Followers stay in the ISR for a minute while they are down; so long the controller does not take them in again."""
 
 
 def kill_when(p: Pair, condition: Callable[[], bool], what: str) -> int:

@@ -1,6 +1,7 @@
 """BrokerHeartbeat (63), versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
-A fenced broker is let in once it has replayed its own registration. Left out: controlled shutdown.
+A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. Left out:
+controlled shutdown.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
     caught_up = request.current_metadata_offset >= broker.epoch
     if broker.fenced and caught_up and not request.want_fence:
         controller.unfence(now, request.broker_id)
+    elif not broker.fenced and request.want_fence:
+        controller.fence(now, request.broker_id)
     elif not broker.fenced:
         controller.heard_from[request.broker_id] = now
     fenced = controller.image.brokers[request.broker_id].fenced

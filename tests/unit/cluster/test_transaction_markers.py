@@ -55,7 +55,7 @@ def markers(cluster: Cluster, tp: TopicPartition) -> list[ControlType]:
     leader = cluster.leader(tp)
     assert leader is not None
     found = [batch.control() for batch in leader.log.batches() if batch.is_control]
-    return [ControlType(record.type) for record in found if record is not None]
+    return [record.type for record in found if record is not None and record.type is not None]
 
 
 def status(cluster: Cluster) -> Status | None:

@@ -1,0 +1,56 @@
+"""A broker that starts: it is nobody until the controller has taken it in, and serves nobody until it has caught up."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.events import Reply, RequestReceived
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.headers import encode_request
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+
+TP = TopicPartition("t", 0)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(Simulation(1), "a")
+    made.start()
+    topic = CreatableTopic(name="t", num_partitions=1, replication_factor=3)
+    made.client.call(made.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
+    made.simulation.run_until(lambda: made.leader(TP) is not None and made.is_settled())
+    return made
+
+
+def test_a_leader_that_died_and_is_back_at_once_does_not_lead_in_its_old_epoch(cluster: Cluster) -> None:
+    before = cluster.leader(TP)
+    assert before is not None
+    old = before.broker_id
+    cluster.kill(old)
+    cluster.restart(old)
+
+    def leads_in_old_epoch() -> bool:
+        partition = cluster.broker(old).replicas.led(TP)
+        return partition is not None and partition.leader_epoch == before.leader_epoch
+
+    for _ in range(300):
+        cluster.simulation.run_for(0.1)
+        assert not leads_in_old_epoch()
+    assert cluster.is_settled()
+    leader = cluster.leader(TP)
+    assert leader is not None and leader.leader_epoch > before.leader_epoch
+
+
+def test_requests_wait_until_a_broker_has_caught_up(cluster: Cluster) -> None:
+    cluster.kill(2)
+    cluster.restart(2)
+    world = cluster.simulation.world
+    frame = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None)
+    broker = cluster.broker(2)
+    effects = broker.handle(world.now, RequestReceived(("stranger", "raw", 1), frame))
+    assert not any(isinstance(effect, Reply) for effect in effects)
+    cluster.client.call(cluster.endpoint(2), ApiVersionsRequest(), 0)
+    assert broker.metadata.caught_up and broker.image.topics
