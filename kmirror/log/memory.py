@@ -8,7 +8,7 @@ begin from the same bytes: a segment borrows them until it grows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from kmirror.log.store import Chunk
 
@@ -110,6 +110,11 @@ class MemoryStore:
 
     def delete(self, base_offset: int) -> None:
         del self._segments[base_offset]
+
+    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+        for base_offset in base_offsets:
+            del self._segments[base_offset]
+        self._segments[base_offsets[0]] = _Segment(data, len(data), frozen=True)
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery
+from kmirror.log.cleaner import Cleaned, clean, cleanable
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
@@ -31,6 +32,7 @@ from kmirror.log.retention import delete_old_segments
 from kmirror.log.scan import Scan, scan_batches
 from kmirror.log.segment import BatchPlace, Segment, delete_segment
 from kmirror.log.store import (
+    CLEANER_OFFSET,
     HIGH_WATERMARK,
     LEADER_EPOCH_CHECKPOINT,
     LOG_START_OFFSET,
@@ -88,13 +90,13 @@ class ReadResult(NamedTuple):
 
 class PartitionLog:
     __slots__ = (
-        "_now_ms",
         "bases",
         "config",
         "epochs",
         "high_watermark",
         "log_end_offset",
         "log_start_offset",
+        "now_ms",
         "producers",
         "recovery_point",
         "repair",
@@ -125,7 +127,7 @@ class PartitionLog:
         self.recovery_point = min(recovery_point, loaded.log_end_offset)  # All below it is flushed.
         self.segments = loaded.segments
         self.bases = [segment.base_offset for segment in loaded.segments]
-        self._now_ms = now_ms
+        self.now_ms = now_ms  # The clock as of the last call that told it.
 
     @classmethod
     def open(
@@ -196,7 +198,7 @@ class PartitionLog:
         Raises LogAppendError, and then nothing has changed.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         prepared = prepare(
             data,
             tp=self.tp,
@@ -232,7 +234,7 @@ class PartitionLog:
         (OffsetsOutOfOrder) or begin below the log end (UnexpectedAppendOffset).
         """
         if now_ms is not None:
-            self._now_ms = now_ms
+            self.now_ms = now_ms
         view = memoryview(data)
         scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch())
         if scan.fault is not None:
@@ -305,9 +307,9 @@ class PartitionLog:
             extra_bytes=size,
             last_offset=scan.last_offset,
             max_timestamp=scan.max_timestamp,
-            now_ms=self._now_ms,
+            now_ms=self.now_ms,
         ):
-            segment = self._roll(scan.first_offset)
+            segment = self.roll(scan.first_offset)
             fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
             scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
             scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
@@ -315,7 +317,7 @@ class PartitionLog:
             self._assign_epochs(scan.epochs)
         self.store.append(segment.base_offset, view)
         segment.add(scan)
-        segment.modified_ms = self._now_ms
+        segment.modified_ms = self.now_ms
         self.log_end_offset = scan.last_offset + 1
         if staging is not None:
             segment.aborted.extend(staging.commit())
@@ -330,7 +332,7 @@ class PartitionLog:
             control_types=tuple(control_types),
         )
 
-    def _roll(self, first_offset: int) -> Segment:
+    def roll(self, first_offset: int) -> Segment:
         """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
         base_offset = max(first_offset, self.log_end_offset)
         active = self.segments[-1]
@@ -360,7 +362,7 @@ class PartitionLog:
         self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
 
     def _add_segment(self, base_offset: int) -> Segment:
-        segment = Segment(self.store, base_offset, self.config, created_ms=self._now_ms)
+        segment = Segment(self.store, base_offset, self.config, created_ms=self.now_ms)
         self.store.create(base_offset)
         self.segments.append(segment)
         self.bases.append(base_offset)
@@ -487,7 +489,7 @@ class PartitionLog:
         self._prepare_cut(offset, min(self.log_start_offset, offset))
         while self.bases[-1] > offset:
             self._drop_last_segment()
-        self.segments[-1].truncate_to(offset, now_ms=self._now_ms)
+        self.segments[-1].truncate_to(offset, now_ms=self.now_ms)
         self.log_end_offset = offset
         self.epochs.truncate_from_end(offset)
         self._write_epochs()
@@ -497,7 +499,7 @@ class PartitionLog:
             self.segments,
             log_start_offset=self.log_start_offset,
             end_offset=offset,
-            expired=recovery.expiry(self.config, self._now_ms),
+            expired=recovery.expiry(self.config, self.now_ms),
         )
         # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
         self.producers.unreplicated.update((first, last) for first, last in decided.items() if last < offset)
@@ -529,21 +531,24 @@ class PartitionLog:
         self.recovery_point = min(self.recovery_point, end_offset)
         self._write_offset(LOG_START_OFFSET, log_start_offset)
         self._write_offset(RECOVERY_POINT, self.recovery_point)
+        if (self._read_offset(CLEANER_OFFSET) or 0) > end_offset:
+            self._write_offset(CLEANER_OFFSET, end_offset)
         delete_snapshots(self.store, above=end_offset)
-
-    def drop_first_segments(self, count: int) -> None:
-        """Delete the `count` oldest segments; the log start rises to what is left. Retention says which."""
-        if count == len(self.segments):
-            self._roll(self.log_end_offset)
-        self.advance_log_start(self.segments[count].base_offset)
-        for segment in self.segments[:count]:
-            delete_segment(self.store, segment.base_offset)
-        del self.segments[:count], self.bases[:count]
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete what retention and the log start let go; returns how many segments went."""
-        self._now_ms = now_ms
+        self.now_ms = now_ms
         return delete_old_segments(self, now_ms)
+
+    def compact(self, now_ms: int, *, dirty_percent: int = 0) -> Cleaned | None:
+        """Clean the log if more than `dirty_percent` of what can be cleaned was not cleaned before."""
+        self.now_ms = now_ms
+        what = cleanable(self, self._read_offset(CLEANER_OFFSET), now_ms)
+        if not what.is_dirty_enough(dirty_percent):
+            return None
+        cleaned = clean(self, what, now_ms=now_ms)
+        self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
+        return cleaned
 
     def _drop_last_segment(self) -> None:
         self.segments.pop()
@@ -560,6 +565,10 @@ class PartitionLog:
 
     def _write_offset(self, name: str, offset: int) -> None:
         self.store.write_file(name, b"%d" % offset)
+
+    def _read_offset(self, name: str) -> int | None:
+        data = self.store.read_file(name)
+        return None if data is None else int(data)
 
     def flush(self) -> None:
         """Return when everything that was appended is safe from a power cut."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kmirror.log.segment import Segment
+from kmirror.log.segment import Segment, delete_segment
 
 if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
@@ -65,5 +65,15 @@ def _delete(log: PartitionLog, rule: Rule) -> int:
             break
         count += 1
     if count:
-        log.drop_first_segments(count)
+        _drop_first_segments(log, count)
     return count
+
+
+def _drop_first_segments(log: PartitionLog, count: int) -> None:
+    """Delete the `count` oldest segments; the log start rises to what is left."""
+    if count == len(log.segments):
+        log.roll(log.log_end_offset)
+    log.advance_log_start(log.segments[count].base_offset)
+    for segment in log.segments[:count]:
+        delete_segment(log.store, segment.base_offset)
+    del log.segments[:count], log.bases[:count]

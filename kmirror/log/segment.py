@@ -158,6 +158,10 @@ class Segment:
         self.first_timestamp = self._first_batch_timestamp()
         return last.last_offset
 
+    def next_offset(self) -> int:
+        """One above the last batch's last offset, the base offset while the segment is empty."""
+        return self._last_batch().last_offset + 1 if self.size else self.base_offset
+
     def _last_batch(self) -> BatchPlace:
         """The last batch, by a walk from the last row; raises CorruptBatch if that misses the end."""
         position, view = self.offsets.last_position, self.view()
@@ -243,3 +247,12 @@ def delete_segment(store: PartitionStore, base_offset: int) -> None:
     store.delete(base_offset)
     for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX):
         store.delete_file(file_name(base_offset, suffix))
+
+
+def next_offset(view: memoryview, base_offset: int) -> int:
+    """One above the last offset in the bytes of a segment, its base offset if there are none."""
+    position, found = 0, base_offset
+    while len(view) - position >= layout.HEADER_SIZE:
+        first, length, delta = _BOUNDS.unpack_from(view, position)
+        position, found = position + LOG_OVERHEAD + length, first + delta + 1
+    return found

@@ -11,18 +11,19 @@ exception: of the bytes appended to a segment since its last `flush`, only a pre
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 Chunk = bytes | bytearray | memoryview
 
 LEADER_EPOCH_CHECKPOINT = "leader-epoch-checkpoint"
 PARTITION_METADATA = "partition.metadata"
-# Kafka keeps these three in one file per log directory, with a line for each partition. A store holds the
+# Kafka keeps these in one file per log directory, with a line for each partition. A store holds the
 # partition's own line under such a name, as decimal text; the file store folds them into the common files.
 HIGH_WATERMARK = "high-watermark"
 LOG_START_OFFSET = "log-start-offset"
 RECOVERY_POINT = "recovery-point-offset"
+CLEANER_OFFSET = "cleaner-offset"
 
 
 class PartitionStore(Protocol):
@@ -60,6 +61,10 @@ class PartitionStore(Protocol):
 
     def delete(self, base_offset: int) -> None:
         """Remove the segment."""
+        ...
+
+    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+        """Put one segment in the place of neighbours, at the first one's base offset; all or nothing, and safe."""
         ...
 
     def read_file(self, name: str) -> bytes | None:

@@ -14,22 +14,26 @@ import mmap
 import os
 import re
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
-from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
+from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
     HIGH_WATERMARK: "replication-offset-checkpoint",
     LOG_START_OFFSET: "log-start-offset-checkpoint",
     RECOVERY_POINT: "recovery-point-offset-checkpoint",
+    CLEANER_OFFSET: "cleaner-offset-checkpoint",
 }
 _PARTITION_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
 _MAPS_KEPT = 8
 _SMALL_READ = 1 << 16
 
@@ -128,6 +132,7 @@ class FileStore:
         if not path.exists():
             path.mkdir()
             _sync_folder(path.parent)
+        self._finish_replacements()
         self._sizes: dict[int, int] = {}
         for entry in os.scandir(path):
             base_offset = offset_of(entry.name, LOG_SUFFIX)
@@ -223,6 +228,37 @@ class FileStore:
         del self._sizes[base_offset]
         _sync_folder(self.path)
 
+    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+        first = self._log(base_offsets[0])
+        cleaned, swap = first.with_name(first.name + CLEANED_SUFFIX), first.with_name(first.name + SWAP_SUFFIX)
+        _write_new(cleaned, data)
+        self.close()
+        cleaned.rename(swap)
+        _sync_folder(self.path)  # From here on the replacement counts.
+        for base_offset in base_offsets:
+            self._lingering.pop(base_offset, None)
+            self._log(base_offset).unlink()
+            del self._sizes[base_offset]
+        swap.rename(first)
+        _sync_folder(self.path)
+        self._sizes[base_offsets[0]] = len(data)
+
+    def _finish_replacements(self) -> None:
+        """Drop a replacement that a power cut kept from counting, and finish one that counts, as Kafka does."""
+        for path in self.path.glob("*" + CLEANED_SUFFIX):
+            path.unlink()
+        for swap in sorted(self.path.glob("*" + LOG_SUFFIX + SWAP_SUFFIX)):
+            base_offset = offset_of(swap.name, LOG_SUFFIX + SWAP_SUFFIX)
+            if base_offset is None:
+                continue
+            end_offset = next_offset(memoryview(swap.read_bytes()), base_offset)
+            for path in self.path.glob("*" + LOG_SUFFIX):
+                old = offset_of(path.name, LOG_SUFFIX)
+                if old is not None and base_offset <= old < end_offset:
+                    path.unlink()
+            swap.rename(self._log(base_offset))
+            _sync_folder(self.path)
+
     def _log(self, base_offset: int) -> Path:
         return self.path / file_name(base_offset, LOG_SUFFIX)
 
@@ -304,12 +340,16 @@ def _read(path: Path) -> bytes | None:
 def _write(path: Path, data: bytes) -> None:
     """Replace the file as a whole: there is the old one or the new one, also after a power cut."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    _write_new(temporary, data)
+    temporary.rename(path)
+    _sync_folder(path.parent)
+
+
+def _write_new(path: Path, data: Chunk) -> None:
+    with path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    temporary.rename(path)
-    _sync_folder(path.parent)
 
 
 def _sync_folder(path: Path) -> None:

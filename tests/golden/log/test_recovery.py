@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
@@ -60,3 +63,20 @@ def test_a_replica_that_had_records_of_an_unclean_election_ends_up_like_the_lead
     real = folder(EPOCHS / "broker-2" / "ule-0", "epochs")
     assert segments(log) == {path.name: path.read_bytes() for path in real.path.glob("*.log")}
     assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == real.files()[LEADER_EPOCH_CHECKPOINT]
+
+
+def test_the_cleaner_leaves_what_kafkas_left() -> None:
+    """The broker was killed right after a run, so the segments from before it are still there."""
+    path = CRASH / "before" / "crashed-compact-0"
+    before = {int(file.name[:20]): file.read_bytes() for file in path.glob("*.log.deleted")}
+    active = path / file_name(132, LOG_SUFFIX)
+    store = MemoryStore.from_files(before | {132: active.read_bytes()}, {})
+    config = LogConfig(compact=True, delete=False, segment_bytes=4000, index_interval_bytes=256)
+    log = PartitionLog.open(TopicPartition("crashed-compact", 0), store, config, now_ms=0)
+    log.update_high_watermark(log.log_end_offset)
+    done = log.compact(0)
+    assert done is not None and done.end_offset == 132, "as in the cleaner-offset-checkpoint of that broker"
+    for base in before:
+        assert bytes(store.view(base)) == (path / file_name(base, LOG_SUFFIX)).read_bytes()
+        for suffix in (".index", ".timeindex"):
+            assert store.read_file(file_name(base, suffix)) == (path / file_name(base, suffix)).read_bytes()

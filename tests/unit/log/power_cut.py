@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kmirror.log.memory import MemoryStore
@@ -57,6 +57,10 @@ class RecordingStore:
         self._note("delete", base_offset)
         self.inner.delete(base_offset)
 
+    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+        self._note("replace", repr(list(base_offsets)), bytes(data))
+        self.inner.replace(base_offsets, data)
+
     def read_file(self, name: str) -> bytes | None:
         return self.inner.read_file(name)
 
@@ -99,6 +103,12 @@ def _replay(store: MemoryStore, safe: dict[int, int], effect: Effect) -> None:
         case Effect("delete", int(base)):
             store.delete(base)
             del safe[base]
+        case Effect("replace", str(bases), bytes(data)):
+            base_offsets = list(map(int, bases.strip("[]").split(",")))
+            store.replace(base_offsets, data)
+            for base in base_offsets:
+                del safe[base]
+            safe[base_offsets[0]] = len(data)
         case Effect("write", str(name), bytes(data)):
             store.write_file(name, data)
         case Effect("unlink", str(name)):

@@ -1,0 +1,352 @@
+"""What is left of a compacted log when the cleaner has been there?
+
+The log up to the first uncleanable offset is rewritten, segment by segment, small neighbours merged into one.
+The part above the first dirty offset, where the last run ended, tells which offset is a key's latest; from
+there and from below, records that a later one of the same key supersedes are dropped.
+
+    kept as it is      offsets, last offset of each batch, producer fields, leader epoch, codec
+    tombstones         stay for `delete.retention.ms` after the first run that has seen them: that run writes the
+                       delete horizon in place of the base timestamp
+    aborted records    are dropped; their marker stays until none is left, and then as long as a tombstone
+    commit markers     likewise, once no record of the transaction is left
+    empty batches      stay as a bare header where the batch is the last of a producer that is still known, because
+                       it holds the producer's sequence number and epoch, and at the very end of the run
+    PID resets, and other control records that end no transaction, stay for ever
+
+The active segment is never touched, nor anything above the last stable offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from kmirror.log.producers import AbortedTxn
+from kmirror.log.scan import scan_batches
+from kmirror.log.segment import Segment
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
+from kmirror.records import layout
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.build import build_batch
+from kmirror.records.control import ControlType, parse_control
+from kmirror.records.layout import TimestampType
+from kmirror.records.record import Record, RecordData
+
+if TYPE_CHECKING:
+    from kmirror.log.partition_log import PartitionLog
+
+# Kafka's default: a dedupe buffer of 128 MiB, 24 bytes to a key, filled to nine tenths.
+KEYS_MAX = (128 << 20) // 24 * 9 // 10
+_INT32_MAX = 0x7FFF_FFFF
+
+
+class Cleanable(NamedTuple):
+    """Which offsets the next run would deal with, and how many bytes of segments that is."""
+
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    clean_bytes: int
+    dirty_bytes: int
+
+    def is_dirty_enough(self, ratio_percent: int) -> bool:
+        """Does the dirty part reach `min.cleanable.dirty.ratio`, here in percent?"""
+        return self.dirty_bytes > 0 and 100 * self.dirty_bytes > ratio_percent * (self.clean_bytes + self.dirty_bytes)
+
+
+class Cleaned(NamedTuple):
+    end_offset: int  # Where the next run begins.
+    bytes_before: int
+    bytes_after: int
+    segments_before: int
+    segments_after: int
+
+
+def cleanable(log: PartitionLog, last_end_offset: int | None, now_ms: int) -> Cleanable:
+    """What a run that begins where the last one ended (None for the first) would clean."""
+    dirty = log.log_start_offset if last_end_offset is None else last_end_offset
+    if not log.log_start_offset <= dirty <= log.log_end_offset:
+        dirty = log.log_start_offset  # The log was cut or deleted under the checkpoint.
+    bounds = [log.last_stable_offset, log.segments[-1].base_offset]
+    if log.config.min_compaction_lag_ms > 0:
+        earliest = now_ms - log.config.min_compaction_lag_ms
+        too_young = (s.base_offset for s in _reaching(log.segments[:-1], dirty) if s.largest_timestamp > earliest)
+        bounds.append(next(too_young, bounds[-1]))
+    bound = max(dirty, min(bounds))
+    # Only whole segments are cleaned, so the bound is where the one that holds it begins.
+    uncleanable = max(dirty, next(iter(_reaching(log.segments, bound))).base_offset)
+    clean = [s for s in log.segments if s.base_offset < dirty]
+    rest = [s for s in _reaching(log.segments, dirty) if s.base_offset < uncleanable]
+    return Cleanable(dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))
+
+
+def _reaching(segments: list[Segment], offset: int) -> Iterator[Segment]:
+    """The segment that holds `offset` and those behind it."""
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        if following is None or following.base_offset > offset:
+            yield segment
+
+
+def clean(log: PartitionLog, what: Cleanable, *, now_ms: int, keys_max: int = KEYS_MAX) -> Cleaned:
+    """Clean the log; if there are more keys than `keys_max`, as far as they reach."""
+    offsets = _map_offsets(log, what, keys_max)
+    end_offset = offsets.latest_offset + 1
+    segments = [s for s in log.segments[:-1] if s.base_offset < end_offset]
+    state = _Transactions()
+    before = after = count = 0
+    for group in _groups(segments, log, what.first_uncleanable_offset):
+        run = _Run(log, offsets, state, what.first_uncleanable_offset, now_ms)
+        cleaned, aborted = run.clean_group(group)
+        before += sum(segment.size for segment in group)
+        after += len(cleaned)
+        count += 1
+        _replace(log, group, cleaned, aborted)
+    return Cleaned(end_offset, before, after, len(segments), count)
+
+
+@dataclass(slots=True)
+class _Offsets:
+    """Key -> its latest offset in the dirty part, as far as that was read."""
+
+    latest: dict[bytes, int] = field(default_factory=dict)
+    latest_offset: int = -1
+
+
+class _Transactions:
+    """Which transaction is the batch at hand part of? Fed with the batches in log order."""
+
+    def __init__(self) -> None:
+        self._committed: dict[int, None] = {}  # Producers some of whose committed records were met.
+        self._aborted: dict[int, AbortedTxn] = {}
+        self._met: dict[int, None] = {}  # Of the aborted ones, those some of whose records were met.
+        self._ahead: list[tuple[int, AbortedTxn]] = []
+
+    def expect(self, aborted: Iterable[AbortedTxn]) -> None:
+        for txn in aborted:
+            heappush(self._ahead, (txn.first_offset, txn))
+
+    def _reach(self, offset: int) -> None:
+        while self._ahead and self._ahead[0][0] <= offset:
+            txn = heappop(self._ahead)[1]
+            self._aborted.setdefault(txn.producer_id, txn)
+
+    def is_aborted(self, batch: Batch) -> bool:
+        """Is the data batch part of an aborted transaction?"""
+        self._reach(batch.last_offset)
+        if not batch.is_transactional:
+            return False
+        if batch.producer_id in self._aborted:
+            self._met[batch.producer_id] = None
+            return True
+        self._committed[batch.producer_id] = None
+        return False
+
+    def end(self, batch: Batch) -> tuple[bool, AbortedTxn | None]:
+        """May the control batch go in time? And the aborted transaction that it ends, if records of that are left."""
+        self._reach(batch.last_offset)
+        record = next(batch.records(), None) if batch.record_count else None
+        if record is None:
+            return True, None
+        kind = parse_control(record.key, record.value).type
+        producer_id = batch.producer_id
+        if kind is ControlType.ABORT:
+            txn = self._aborted.pop(producer_id, None)
+            if producer_id in self._met:
+                del self._met[producer_id]
+                return False, txn
+            return True, None
+        if kind is ControlType.COMMIT:
+            if producer_id in self._committed:
+                del self._committed[producer_id]
+                return False, None
+            return True, None
+        return False, None
+
+
+def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
+    """Read the dirty part; stops where the keys are too many, before the record that would be one more."""
+    found = _Offsets()
+    state = _Transactions()
+    start, end = what.first_dirty_offset, what.first_uncleanable_offset
+    dirty = [s for s in _reaching(log.segments, start) if s.base_offset < end]
+    state.expect(_aborted_between(log, start, end))
+    for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
+        position = segment.offsets.position_for(start)
+        for batch in iter_batches(segment.view(position)):
+            if batch.is_control:
+                state.end(batch)
+            elif not state.is_aborted(batch):
+                for record in batch.records():
+                    if record.key is not None and record.offset >= start:
+                        if len(found.latest) >= keys_max:
+                            return found
+                        found.latest[record.key] = record.offset
+            if batch.last_offset >= start:
+                found.latest_offset = batch.last_offset
+        bound = end if following is None else following.base_offset
+        found.latest_offset = max(found.latest_offset, bound - 1)
+    return found
+
+
+def _aborted_between(log: PartitionLog, start: int, end: int) -> list[AbortedTxn]:
+    """What the indexes from the segment that holds `start` on say of the offsets from the log start to `end`."""
+    found: list[AbortedTxn] = []
+    for segment in _reaching(log.segments, start):
+        for txn in segment.aborted:
+            if txn.last_offset >= log.log_start_offset and txn.first_offset < end:
+                found.append(txn)
+            if txn.last_stable_offset >= end:
+                return found
+    return found
+
+
+def _groups(segments: list[Segment], log: PartitionLog, uncleanable_offset: int) -> Iterator[list[Segment]]:
+    """Neighbours that fit one segment together, by bytes, index and range of offsets."""
+    ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
+    group: list[Segment] = []
+    size = rows = time_rows = 0
+    config = log.config
+    for segment, end in zip(segments, ends, strict=True):
+        fits = (
+            size + segment.size <= config.segment_bytes
+            and (rows + len(segment.offsets)) * 8 <= config.segment_index_bytes
+            and (time_rows + len(segment.times)) * 12 <= config.segment_index_bytes
+            and (segment.size == 0 or not group or end - 1 - group[0].base_offset <= _INT32_MAX)
+        )
+        if group and not fits:
+            yield group
+            group, size, rows, time_rows = [], 0, 0, 0
+        group.append(segment)
+        size, rows, time_rows = size + segment.size, rows + len(segment.offsets), time_rows + len(segment.times)
+    if group:
+        yield group
+
+
+class _Run:
+    """The rewriting of one group of segments."""
+
+    def __init__(
+        self, log: PartitionLog, offsets: _Offsets, state: _Transactions, uncleanable_offset: int, now_ms: int
+    ) -> None:
+        self.log = log
+        self.offsets = offsets
+        self.state = state
+        self.uncleanable_offset = uncleanable_offset
+        self.now_ms = now_ms
+        self.aborted: list[AbortedTxn] = []
+
+    def clean_group(self, group: list[Segment]) -> tuple[bytes, list[AbortedTxn]]:
+        """The bytes that take the group's place, and their transaction index."""
+        out: list[bytes | memoryview] = []
+        for segment, following in zip(group, [*group[1:], None], strict=True):
+            end = segment.next_offset() if following is None else following.base_offset
+            self.state.expect(_aborted_between(self.log, segment.base_offset, end))
+            for batch in iter_batches(segment.view()):
+                kept = self._clean_batch(batch)
+                if kept is not None:
+                    out.append(kept)
+        return b"".join(out), self.aborted
+
+    def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
+        """What is left of the batch; None if nothing is."""
+        discardable, is_over = self._judge(batch)
+        must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.uncleanable_offset
+        if discardable and not must_stay:
+            return None
+        if discardable:
+            return _empty(batch)
+        records = list(batch.records()) if batch.record_count else []
+        kept = records if batch.is_control else [record for record in records if self._is_kept(record, batch)]
+        if not kept:
+            return _empty(batch) if must_stay else None
+        tombstones = any(record.value is None for record in kept)
+        needs_horizon = (tombstones or is_over) and batch.delete_horizon_ms is None
+        if len(kept) == len(records) and not needs_horizon:
+            return batch.view
+        horizon = self.now_ms + self.log.config.delete_retention_ms if needs_horizon else batch.delete_horizon_ms
+        return _rebuilt(batch, kept, horizon)
+
+    def _judge(self, batch: Batch) -> tuple[bool, bool]:
+        """May all records of the batch go? And is it the marker of a transaction of which no record is left?"""
+        if not batch.is_control:
+            return self.state.is_aborted(batch), False
+        is_over, txn = self.state.end(batch)
+        if txn is not None:
+            self.aborted.append(txn)
+        horizon = batch.delete_horizon_ms
+        return is_over and horizon is not None and horizon <= self.now_ms, is_over
+
+    def _is_last_of_producer(self, batch: Batch) -> bool:
+        known = self.log.producers.entries.get(batch.producer_id) if batch.has_producer_id else None
+        if known is None:
+            return False
+        if known.last_data_offset >= 0:
+            return batch.last_offset == known.last_data_offset
+        return batch.is_control and batch.producer_epoch == known.producer_epoch
+
+    def _is_kept(self, record: Record, batch: Batch) -> bool:
+        if record.offset > self.offsets.latest_offset:
+            return True
+        if record.key is None or record.offset < self.offsets.latest.get(record.key, -1):
+            return False
+        horizon = batch.delete_horizon_ms
+        return record.value is not None or horizon is None or self.now_ms < horizon
+
+
+def _replace(log: PartitionLog, old: list[Segment], data: bytes, aborted: list[AbortedTxn]) -> None:
+    """Put what is left of neighbouring segments in their place."""
+    for segment in old:
+        segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
+    log.store.replace([segment.base_offset for segment in old], data)
+    for segment in old[1:]:
+        log.store.delete_file(file_name(segment.base_offset, SNAPSHOT_SUFFIX))
+    cleaned = Segment(log.store, old[0].base_offset, log.config, created_ms=log.now_ms)
+    if data:
+        cleaned.add(scan_batches(memoryview(data), cleaned, check_crc=False))
+    cleaned.aborted.extend(aborted)
+    cleaned.modified_ms = old[-1].modified_ms
+    cleaned.close()
+    cleaned.write_files()
+    first = log.bases.index(cleaned.base_offset)
+    log.segments[first : first + len(old)] = [cleaned]
+    log.bases[first : first + len(old)] = [cleaned.base_offset]
+
+
+def _empty(batch: Batch) -> bytes:
+    """The batch's header with no records under it."""
+    return build_batch(
+        [],
+        base_offset=batch.base_offset,
+        partition_leader_epoch=batch.partition_leader_epoch,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        is_transactional=batch.is_transactional,
+        is_control=batch.is_control,
+        timestamp_type=batch.timestamp_type,
+        timestamp_ms=batch.max_timestamp,
+        last_offset_delta=batch.last_offset_delta,
+        base_timestamp=layout.NO_TIMESTAMP,
+        max_timestamp=batch.max_timestamp,
+    )
+
+
+def _rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
+    """The batch with the records that are kept, at the offsets they have."""
+    stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+    return build_batch(
+        [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],
+        base_offset=batch.base_offset,
+        partition_leader_epoch=batch.partition_leader_epoch,
+        compression=batch.compression,
+        producer_id=batch.producer_id,
+        producer_epoch=batch.producer_epoch,
+        base_sequence=batch.base_sequence,
+        is_transactional=batch.is_transactional,
+        is_control=batch.is_control,
+        timestamp_type=batch.timestamp_type,
+        timestamp_ms=batch.max_timestamp if stamped else layout.NO_TIMESTAMP,
+        last_offset_delta=batch.last_offset_delta,
+        delete_horizon_ms=horizon,
+    )
