@@ -106,6 +106,7 @@ class Broker:
                 self.lifecycle.start(now)
                 self.metadata.fetch(now)
                 self.isr.start(now)
+                self.replicas.start(now)
         while self.replicas.settle(now) or self.server.run_ready(now):
             pass
         effects = self.effects[:]
@@ -116,6 +117,8 @@ class Broker:
         match key:
             case (requester.TIMER, int(correlation_id)):
                 self.requester.on_timeout(now, correlation_id)
+            case (replicas.CHECKPOINT_TIMER,):
+                self.replicas.checkpoint(now)
             case (replicas.TIMER, int(parked)):
                 self.replicas.on_timer(now, parked)
             case (fetcher.TIMER, int(leader)):

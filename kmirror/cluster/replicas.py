@@ -34,6 +34,7 @@ CUT_OFF = 1 << 62
 """What an AckWait requires whose record was cut off: no high watermark gets there."""
 PARTITION_METADATA = "partition.metadata"
 TIMER = "parked"
+CHECKPOINT_TIMER = "checkpoint"
 
 
 Attempt = Callable[[Instant, Collection[TopicPartition] | None], bool]
@@ -67,6 +68,18 @@ class ReplicaManager:
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
         self._dirty: dict[TopicPartition, None] = {}
+
+    # -- what outlives the process ------------------------------------------------------------
+
+    def start(self, now: Instant) -> None:
+        interval = self._broker.configs.integer("replica.high.watermark.checkpoint.interval.ms")
+        self._broker.effects.append(SetTimer((CHECKPOINT_TIMER,), now + interval * MILLISECOND))
+
+    def checkpoint(self, now: Instant) -> None:
+        """Write down high watermarks and log starts: a log start that is forgotten brings deleted records back."""
+        for partition in self.partitions.values():
+            partition.log.checkpoint()
+        self.start(now)
 
     # -- leadership ---------------------------------------------------------------------------
 

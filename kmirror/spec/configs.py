@@ -55,6 +55,10 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("replica.fetch.max.bytes", _B, Kind.INT, "1048576", "Bytes a follower asks for per partition.", 0),
     ConfigKey("replica.fetch.response.max.bytes", _B, Kind.INT, "10485760", "Bytes a follower asks for in all.", 0),
     ConfigKey("replica.fetch.backoff.ms", _B, Kind.INT, "1000", "Pause of a follower after an error.", 0),
+    ConfigKey(
+        "replica.high.watermark.checkpoint.interval.ms", _B, Kind.LONG, "5000",
+        "How often high watermarks and log starts are written down.", 1,
+    ),
     ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
     ConfigKey("min.insync.replicas", _B, Kind.INT, "1", "ISR size that acks=all needs.", 1),
     ConfigKey("default.replication.factor", _B, Kind.INT, "1", "Replicas of a topic that names no number.", 1),

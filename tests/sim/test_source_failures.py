@@ -268,6 +268,24 @@ def test_a_source_without_the_mirror_apis_is_mirrored_from_scratch() -> None:
 
 
 @pytest.mark.decision("D12")
+def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, *"abcde"), plain(5, 0, *"fghij"), plain(10, 0, "k")]}))
+    p.begin()
+    for partition in p.a.replicas(TP).values():
+        partition.log.advance_log_start(7)
+    write(p.a, "l")
+    mirrored(p.there)
+    p.fail_over()
+    p.simulation.run_for(10)
+    for broker_id in p.b.broker_ids:
+        p.b.kill(broker_id)
+    for broker_id in p.b.broker_ids:
+        p.b.restart(broker_id)
+    settle(p.b)
+    assert log_of(p.b).log_start_offset == 7, "what the source had deleted does not come back"
+
+
+@pytest.mark.decision("D12")
 def test_retention_ahead_of_the_mirror_restarts_at_the_source_log_start() -> None:
     logs = WrittenLogs({TOPIC: [plain(0, 0, *"abcde"), plain(5, 0, *"fghij"), plain(10, 0, "k")]})
     p = pair(logs=logs)
