@@ -16,7 +16,10 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from kmirror.errors import UsageError
 from kmirror.net.log_dirs import LogDirs, read_log_dirs, read_sample
+from kmirror.report.lanes import demo_page
+from kmirror.report.recorder import Recorder
 from kmirror.sim.demo import Demo, DemoReport, Failback, Failover, Observer
 from kmirror.sim.mirror import MirrorRow
 
@@ -163,6 +166,14 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
     return read_log_dirs(data, topics=topics or None, progress=screen.reading)
 
 
+def write_page(file: Path, text: str) -> None:
+    """Write a page; `UsageError` if it cannot be written."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror or error}") from None
+
+
 @click.command("demo")
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), default=0, show_default=True, help="Names the run.")
 @click.option(
@@ -171,7 +182,10 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Mirror only this topic; repeatable.")
 @click.option("--faults", is_flag=True, help="Kill and restart brokers on the way.")
 @click.option("-o", "--output", type=click.Choice(["json"]), help="Print only a JSON object.")
-def command(seed: int, data: Path | None, topics: tuple[str, ...], faults: bool, output: str | None) -> int:
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write a page that shows the run.")
+def command(
+    seed: int, data: Path | None, topics: tuple[str, ...], faults: bool, output: str | None, html: Path | None
+) -> int:
     """Mirror real Kafka logs, fail over, fail back, and prove each step byte for byte.
 
     Two clusters of a controller and three brokers run in virtual time. Without --data the source holds an
@@ -185,7 +199,11 @@ def command(seed: int, data: Path | None, topics: tuple[str, ...], faults: bool,
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:
             screen.say(f"left out {name}: {reason}")
-        report = Demo(logs, seed=seed, faults=faults, observer=screen).run()
+        demo = Demo(logs, seed=seed, faults=faults, observer=screen)
+        recorder = None if html is None else Recorder(demo)
+        report = demo.run()
+    if html is not None and recorder is not None:
+        write_page(html, demo_page(report, recorder.recording))
     if output == "json":
         click.echo(json.dumps(report.as_json()))
     else:

@@ -42,6 +42,7 @@ COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("apis", "kmirror.cli.apis", "command", "Print keys, versions and header versions of all APIs."),
     CommandRow("dissect", "kmirror.cli.dissect", "command", "Print each field of a file of a log directory."),
     CommandRow("sweep", "kmirror.cli.sweep", "command", "Run thousands of simulations on Spark."),
+    CommandRow("report", "kmirror.cli.report", "command", "Show what a sweep found: a page, or tables."),
     CommandRow("spark-verify", "kmirror.cli.spark_verify", "command", "Compare two clusters' log directories."),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -15,8 +15,6 @@ from rich.table import Table
 from kmirror.errors import UsageError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from kmirror.spark.sweep import SweepReport
     from kmirror.spark.sweep_file import Sweep
 
@@ -98,7 +96,7 @@ def _without_spark(sweep: Sweep, only: str | None) -> int:
     return 0 if row["status"] == OK else 1
 
 
-def _run(spark: SparkSession, sweep: Sweep, location: str, tasks: int | None, console: Console) -> SweepReport:
+def _run(spark: Any, sweep: Sweep, location: str, tasks: int | None, console: Console) -> SweepReport:
     from kmirror.spark.sweep import run_sweep
 
     url = _ui(spark)
@@ -114,14 +112,14 @@ def _run(spark: SparkSession, sweep: Sweep, location: str, tasks: int | None, co
         )
 
 
-def _ui(spark: SparkSession) -> str | None:
+def _ui(spark: Any) -> str | None:
     try:
-        return spark.sparkContext.uiWebUrl
+        return str(spark.sparkContext.uiWebUrl or "") or None
     except Exception:
         return None  # Spark Connect: the UI is the server's.
 
 
-def _aggregates(spark: SparkSession, sweep: Sweep, location: str) -> Table | None:
+def _aggregates(spark: Any, sweep: Sweep, location: str) -> Table | None:
     from kmirror.spark.aggregates import SHOWN, aggregate
 
     axes = sweep.axes if len(sweep.runs) > 1 else ()

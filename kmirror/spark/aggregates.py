@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING
 
 from kmirror.errors import UsageError
 from kmirror.sim.experiment import OPTION_NAMES, Figures
+from kmirror.sim.statistics import T_95
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FIGURES = tuple(field.name for field in fields(Figures) if field.name not in ("lag", "state_ms"))
 SHOWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms")
-
-# Student's t for 95 % on both sides, by degrees of freedom; from 30 on 1.96 is near enough.
-T_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045,
-)  # fmt: skip
 
 
 def half_width_sql(figure: str) -> str:

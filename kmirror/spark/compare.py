@@ -153,6 +153,7 @@ class Comparison:
             if isinstance(item, Fault):
                 at = task.first if item.offset is None else item.offset
                 self._add("unreadable", "source", at, at, item.reason, position=item.position)
+                self._dead = True
                 break
             if self._is_over(item):
                 break
@@ -172,8 +173,7 @@ class Comparison:
             self._differ("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
         if start_of(batch) < self._next:
             self._differ("duplicate", "source", batch, f"from {self._next} on", str(start_of(batch)))
-        self._epoch = max(self._epoch, batch.partition_leader_epoch)
-        self._next = batch.next_offset
+        self._epoch, self._next = batch.partition_leader_epoch, batch.next_offset
         while not self._dead:
             if self._cursor.has(batch.view):
                 self._cursor.position += len(batch.view)
@@ -240,7 +240,7 @@ class Comparison:
         count = difference.bit_count()
         if count > FLIPPED_BITS_MAX:
             return False
-        if there[:8] != batch.view[:8] and self._offset_after(size) != batch.next_offset:
+        if there[:8] != batch.view[:8] and not self._is_same_place(batch, there):
             return False  # Another batch with the same records.
         at = size - 1 - (difference.bit_length() - 1) // 8
         bit = (batch.view[at] ^ there[at]).bit_length() - 1
@@ -251,6 +251,13 @@ class Comparison:
             f"{there[at]:#04x}: bit {bit}{more} flipped, {_field_at(at)}",
         )  # fmt: skip
         return True
+
+    def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
+        """Base offsets differ: does one of them not fit among its neighbours?"""
+        offset = int.from_bytes(there[:8], "big")
+        ours_fits = self._offset_after(len(there)) == batch.next_offset
+        theirs_fits = offset == self._there_next and batch.base_offset != self._there_next
+        return ours_fits or theirs_fits
 
     def _offset_after(self, size: int) -> int:
         """Return the offset that stands behind the next `size` bytes of the destination, or -1."""

@@ -134,7 +134,8 @@ class KafkaLogReader(DataSourceReader):
 
 def plan(segments: Sequence[Segment], wanted: Wanted, options: LogOptions) -> list[tuple[Split, Committed]]:
     """Return the splits of one partition's segments that may hold something wanted."""
-    committed = find_transactions(segments) if options.is_committed else Committed()
+    tolerant = wanted.on_corrupt != "fail"
+    committed = find_transactions(segments, tolerant=tolerant) if options.is_committed else Committed()
     splits = []
     for segment in segments:
         if wanted.offset_end is not None and segment.base_offset >= wanted.offset_end:

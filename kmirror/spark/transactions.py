@@ -62,23 +62,32 @@ def map_file(path: str | Path) -> memoryview:
         return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def find_transactions(segments: Sequence[Segment]) -> Committed:
-    """Walk one partition's segments in order; raises `CorruptBatch` where they cannot be read."""
+def find_transactions(segments: Sequence[Segment], *, tolerant: bool = False) -> Committed:
+    """Walk one partition's segments in order; what cannot be read raises `CorruptBatch`, or is passed over."""
     ongoing: dict[int, int] = {}
     aborted: list[Aborted] = []
     for segment in segments:
-        for batch in iter_any_batches(map_file(segment.path)):
-            if isinstance(batch, LegacyBatch) or not batch.is_transactional:
-                continue
-            if not batch.is_control:
-                ongoing.setdefault(batch.producer_id, batch.base_offset)
-                continue
-            first = ongoing.pop(batch.producer_id, None)
-            control = batch.control()
-            if first is not None and control is not None and control.type is ControlType.ABORT:
-                aborted.append(Aborted(batch.producer_id, first, batch.last_offset))
+        try:
+            _walk_segment(segment, ongoing, aborted)
+        except CorruptBatch as error:
+            if not tolerant:
+                text = f"{segment.path}: {error.reason}"
+                raise CorruptBatch(text, position=error.position, offset=error.offset) from None
     undecided = _still_open(segments, ongoing)
     return Committed(tuple(aborted), min(undecided.values(), default=None))
+
+
+def _walk_segment(segment: Segment, ongoing: dict[int, int], aborted: list[Aborted]) -> None:
+    for batch in iter_any_batches(map_file(segment.path)):
+        if isinstance(batch, LegacyBatch) or not batch.is_transactional:
+            continue
+        if not batch.is_control:
+            ongoing.setdefault(batch.producer_id, batch.base_offset)
+            continue
+        first = ongoing.pop(batch.producer_id, None)
+        control = batch.control()
+        if first is not None and control is not None and control.type is ControlType.ABORT:
+            aborted.append(Aborted(batch.producer_id, first, batch.last_offset))
 
 
 def _still_open(segments: Sequence[Segment], ongoing: dict[int, int]) -> dict[int, int]:

@@ -1,0 +1,42 @@
+"""`kmirror report RESULTS`: what did a sweep find?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kmirror.errors import UsageError
+
+
+@click.command("report")
+@click.argument("results", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, metavar="FILE|json|csv",
+    help="An HTML file, with its plots as PNG files in a folder beside it; or json or csv, on stdout.",
+)  # fmt: skip
+def command(results: Path, output: str) -> int:
+    """Show the results of `kmirror sweep`: one self-contained page, or tables for programs."""
+    try:
+        from kmirror.report.results import load
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'kmirror[report]' brings it") from None
+    found = load(results)
+    if output in ("json", "csv"):
+        click.echo(found.to_json() if output == "json" else found.to_csv(), nl=output == "json")
+        return 0
+    file = Path(output)
+    if file.suffix not in (".html", ".htm"):
+        raise UsageError(f"-o takes json, csv or a file that ends in .html, not {output!r}")
+    try:
+        from kmirror.report.sweep_page import sweep_page
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'kmirror[report]' brings it") from None
+    text, drawn = sweep_page(found)
+    folder = file.with_suffix(".plots")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, png in drawn.items():
+        (folder / f"{name}.png").write_bytes(png)
+    file.write_text(text, "utf-8")
+    click.echo(f"{file}: {len(found.rows)} runs, {len(drawn)} plots (also in {folder})")
+    return 0

@@ -1,0 +1,80 @@
+"""What is worth drawing of a run, noted while it goes on: states, cuts, elections, and the trace of mirroring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.partition import LogCut
+from kmirror.sim.demo import Demo
+from kmirror.sim.world import START
+
+TRACE_MAX = 4000
+# Lines of the trace that are no mirroring: every request, every timer.
+_DULL = ("request from", "response from", "timer ", "follower ", "link to", "ClientGone", "Started")
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    cluster: str
+    tp: TopicPartition
+    at_ms: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    cluster: str
+    at_ms: int
+    cut: LogCut
+
+
+@dataclass(slots=True)
+class Recording:
+    states: list[StateChange] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    stages: list[tuple[int, str]] = field(default_factory=list)
+    trace: list[str] = field(default_factory=list)
+    untold: int = 0
+    end_ms: int = 0
+
+
+class Recorder:
+    """Listens to a demo; attach it before the demo runs."""
+
+    def __init__(self, demo: Demo) -> None:
+        self.recording = Recording()
+        self._demo = demo
+        self._world = demo.simulation.world
+        self._world.trace.listeners.append(self._on_line)
+        self._world.on_fact.append(self._on_fact)
+        stage = demo.observer.stage
+
+        def on_stage(title: str) -> None:
+            self.recording.stages.append((self._ms(self._world.now), title))
+            stage(title)
+
+        demo.observer.stage = on_stage  # type: ignore[method-assign]  # beside whoever shows it
+
+    @staticmethod
+    def _ms(now: Instant) -> int:
+        return (now - START) // MILLISECOND
+
+    def _on_line(self, now: Instant, who: str, what: str) -> None:
+        self.recording.end_ms = self._ms(now)
+        if what.startswith(_DULL):
+            return
+        words = what.split()
+        if len(words) >= 3 and words[1] == "state":
+            topic, _, partition = words[0].rpartition("-")
+            tp = TopicPartition(topic, int(partition))
+            self.recording.states.append(StateChange(who.partition("-")[0], tp, self._ms(now), words[2]))
+        if len(self.recording.trace) < TRACE_MAX:
+            self.recording.trace.append(f"{self._ms(now):>8} ms  {who:<14} {what}")
+        else:
+            self.recording.untold += 1
+
+    def _on_fact(self, process: str, fact: object) -> None:
+        if isinstance(fact, LogCut):
+            self.recording.cuts.append(Cut(process.partition("-")[0], self._ms(self._world.now), fact))

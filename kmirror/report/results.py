@@ -1,0 +1,127 @@
+"""What does a folder of sweep results hold? Rows, the axes they were varied along, and groups of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from kmirror.errors import UsageError
+from kmirror.sim.experiment import OPTION_NAMES, Figures
+from kmirror.sim.statistics import Estimate, estimate
+
+FAILED = "failed"
+FIGURES: Mapping[str, str] = {
+    "rpo_records": "records lost at failover (RPO)",
+    "rpo_ms": "age of the oldest lost record at the failure, ms (RPO)",
+    "rto_ms": "from the failure to writes on b, ms (RTO)",
+    "failback_cut_records": "records cut from a at failback",
+    "failback_ms": "failback, ms",
+    "lag_max": "greatest lag before the failure, records",
+    "wire_bytes": "bytes on the wire",
+    "refused_produces": "produce requests refused during failover",
+}
+NUMBERS = tuple(f.name for f in fields(Figures) if f.name not in ("lag", "state_ms"))
+GROUPS_MAX = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The runs of one combination of axes."""
+
+    point: tuple[Any, ...]
+    rows: list[dict[str, Any]]
+
+    def estimate(self, figure: str) -> Estimate:
+        return estimate([row[figure] for row in self.rows])
+
+
+class SweepResults:
+    """The rows of a sweep."""
+
+    def __init__(self, rows: Sequence[dict[str, Any]], location: str) -> None:
+        self.location = location
+        self.rows = list(rows)
+        self.good = [row for row in self.rows if row["status"] != FAILED]
+        self.bad = [row for row in self.rows if row["status"] != "ok"]
+        self.axes = tuple(
+            name for name in OPTION_NAMES if name != "seed" and len({row[name] for row in self.rows}) > 1
+        )
+
+    @property
+    def name(self) -> str:
+        return ", ".join(sorted({row["sweep"] for row in self.rows}))
+
+    @property
+    def numeric_axes(self) -> tuple[str, ...]:
+        return tuple(axis for axis in self.axes if isinstance(self.rows[0][axis], int))
+
+    def groups(self, axes: Sequence[str]) -> list[Group]:
+        """Return the runs by their values on `axes`, in order of the values."""
+        found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        for row in self.good:
+            found.setdefault(tuple(row[axis] for axis in axes), []).append(row)
+        return [Group(point, found[point]) for point in sorted(found)]
+
+    def aggregates(self) -> list[dict[str, Any]]:
+        """Return one row for each combination of all axes: count, and mean, interval and more of each figure."""
+        table = []
+        for group in self.groups(self.axes):
+            row: dict[str, Any] = dict(zip(self.axes, group.point, strict=True))
+            row["runs"] = len(group.rows)
+            for figure in FIGURES:
+                told = group.estimate(figure)
+                row |= {figure: told.mean, f"{figure}_ci95": told.half, f"{figure}_p95": told.p95}
+                row[f"{figure}_max"] = told.greatest
+            table.append(row)
+        return table
+
+    def worst(self, figure: str, count: int = 5) -> list[dict[str, Any]]:
+        """Return the runs with the greatest values of `figure`."""
+        return sorted(self.good, key=lambda row: (-row[figure], row["run_id"]))[:count]
+
+    def to_json(self) -> str:
+        """Return the aggregates, and what failed or broke, as one JSON object."""
+        bad = [{k: row[k] for k in ("run_id", "status", "seed", "broken", "error", "options_json")} for row in self.bad]
+        told = {
+            "sweep": self.name,
+            "runs": len(self.rows),
+            "axes": list(self.axes),
+            "versions": sorted({row["kmirror_version"] for row in self.rows}),
+            "aggregates": self.aggregates(),
+            "failed_or_broken": bad,
+        }
+        return json.dumps(told, indent=1)
+
+    def to_csv(self) -> str:
+        """Return one line for each run: options, figures, digest."""
+        columns = ["run_id", "status", *OPTION_NAMES, *NUMBERS, "digest", "kmirror_version"]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(self.rows, key=lambda row: row["run_id"]))
+        return out.getvalue()
+
+    def _repr_html_(self) -> str:
+        """What Jupyter shows."""
+        from kmirror.report.sweep_page import fragment
+
+        return fragment(self)[0]
+
+
+def load(location: str | Path) -> SweepResults:
+    """Return the results in the folder that `kmirror sweep` wrote; `UsageError` if there are none."""
+    folder = Path(location) / "runs"
+    rows: dict[str, dict[str, Any]] = {}
+    for path in sorted(folder.glob("[!.]*.parquet")):
+        for row in pq.read_table(path).to_pylist():
+            rows.setdefault(row["run_id"], row)
+    if not rows:
+        raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")
+    return SweepResults([rows[name] for name in sorted(rows)], str(location))

@@ -1,0 +1,88 @@
+"""The page of a sweep: what was varied, what came of it, what went wrong, and how to run any of it again."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+
+from kmirror.report.page import page, table
+from kmirror.report.plots import plots
+from kmirror.report.results import FIGURES, GROUPS_MAX, SweepResults
+
+
+def fragment(results: SweepResults) -> tuple[str, dict[str, bytes]]:
+    """Return the report's content, and its plots by name."""
+    drawn = plots(results)
+    parts = [f"<h1>Sweep {escape(results.name)}</h1>", _summary(results), _bad(results)]
+    parts.append("<h2>Plots</h2>")
+    for name, png in drawn.items():
+        data = base64.b64encode(png).decode()
+        parts.append(f'<img alt="{escape(name)}" id="plot-{escape(name)}" src="data:image/png;base64,{data}">')
+    parts += [_aggregates(results), _worst(results)]
+    return "\n".join(parts), drawn
+
+
+def sweep_page(results: SweepResults) -> tuple[str, dict[str, bytes]]:
+    """Return the page, and its plots by name."""
+    body, drawn = fragment(results)
+    return page(f"kmirror sweep {results.name}", body), drawn
+
+
+def _summary(results: SweepResults) -> str:
+    rows, bad = results.rows, results.bad
+    versions = ", ".join(sorted({row["kmirror_version"] for row in rows}))
+    pythons = ", ".join(sorted({row["python_version"] for row in rows}))
+    seconds = sum(row["wall_ms"] for row in rows) / 1000
+    verdict = (
+        f'<span class="bad">{len(bad)} of {len(rows)} runs failed or broke a rule</span>'
+        if bad
+        else f'<span class="good">no rule was broken in {len(rows)} runs</span>'
+    )
+    varied = ", ".join(f"<code>{escape(axis)}</code>" for axis in results.axes) or "the seed alone"
+    return (
+        f"<p>{verdict}. Varied: {varied}. kmirror {escape(versions)}, Python {escape(pythons)}, {seconds:.0f} seconds "
+        "of simulation on one core.</p><p>Cluster a is written to and mirrored to b; a fails, b takes over, a comes "
+        "back and mirrors from b. Times are virtual. ± is half a 95 % confidence interval of the mean. A run is named "
+        "by its options: <code>kmirror sweep FILE.toml --only RUN</code> gives the same digest again.</p>"
+    )
+
+
+def _bad(results: SweepResults) -> str:
+    if not results.bad:
+        return ""
+    rows = [
+        (row["run_id"], row["status"], row["seed"], "; ".join(row["broken"] or ()), row["options_json"])
+        for row in results.bad[:100]
+    ]
+    traces = "".join(
+        f"<details><summary>{escape(row['run_id'])}, seed {row['seed']}</summary><pre>{escape(row['error'])}</pre>"
+        "</details>"
+        for row in results.bad[:20]
+        if row["error"]
+    )
+    head = ("run", "status", "seed", "what", "options")
+    return f"<h2>Failed or broken</h2>{table(head, rows, text=(0, 1, 3, 4))}{traces}"
+
+
+def _aggregates(results: SweepResults) -> str:
+    groups = results.groups(results.axes)
+    if len(groups) > GROUPS_MAX:
+        return f"<h2>Aggregates</h2><p>{len(groups)} points: <code>-o json</code> has them all.</p>"
+    names = list(FIGURES)
+    rows = [
+        (*group.point, len(group.rows), *(str(group.estimate(name)) for name in names)) for group in groups
+    ]
+    head = (*results.axes, "runs", *names)
+    return f"<h2>Aggregates</h2>{table(head, rows)}"
+
+
+def _worst(results: SweepResults) -> str:
+    parts = ["<h2>Runs to look at</h2><p>The greatest values, with what runs them again.</p>"]
+    for figure in ("rpo_records", "rto_ms", "failback_cut_records"):
+        rows = [
+            (row[figure], row["run_id"], row["seed"], *(row[axis] for axis in results.axes), row["digest"][:16])
+            for row in results.worst(figure)
+        ]
+        head = (figure, "run", "seed", *results.axes, "digest")
+        parts.append(table(head, rows, text=(1, len(head) - 1)))
+    return "".join(parts)

@@ -1,0 +1,110 @@
+"""The format `kafka-log` gives the rows that a real consumer got, and names what is broken."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.spark.consumed import ROOT, as_consumed, consumed
+
+KRAFT = ROOT / "tests/data/log/kraft-4.3"
+SAMPLE = ROOT / "kmirror/data/sample"
+SEGMENT = "codecs-2/00000000000000000000.log"
+
+
+def load(spark: Any, path: object, **options: object) -> Any:
+    return spark.read.format("kafka-log").options(**options).load(str(path))
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    micros = "unix_micros(timestamp) AS timestamp"
+    columns = ("topic", "partition", "offset", micros, "timestampType", "leaderEpoch", "key", "value", "headers")
+    return [row.asDict(recursive=True) for row in frame.selectExpr(*columns).collect()]
+
+
+@pytest.mark.parametrize("isolation", ["read_uncommitted", "read_committed"])
+def test_rows_are_what_a_real_consumer_got(spark: Any, isolation: str) -> None:
+    for (folder, recorded_isolation), wanted in consumed().items():
+        if recorded_isolation == isolation:
+            names = {name.rpartition("-")[0] for name in wanted}
+            # Small pieces: what lies in them may not depend on where a segment is split.
+            frame = load(spark, ROOT / folder, isolation=isolation, splitBytes=32768, topics=",".join(names))
+            found = as_consumed(rows_of(frame))
+            for name, records in wanted.items():
+                assert found[name] == records, f"{folder} {name} {isolation}"
+
+
+def test_columns_are_named_and_typed_as_by_sparks_kafka_source(spark: Any) -> None:
+    types = dict(load(spark, SAMPLE).dtypes)
+    assert types == {
+        "key": "binary", "value": "binary", "topic": "string", "partition": "int", "offset": "bigint",
+        "timestamp": "timestamp", "timestampType": "int", "headers": "array<struct<key:string,value:binary>>",
+        "leaderEpoch": "int", "producerId": "bigint", "isControl": "boolean", "batchOffset": "bigint",
+    }  # fmt: skip
+
+
+def test_filters_are_pushed_and_give_what_they_give_without(spark: Any) -> None:
+    everything = load(spark, SAMPLE).cache()
+    conditions = [
+        "topic = 'codecs' AND partition = 2 AND offset BETWEEN 100 AND 120",
+        "topic IN ('codecs', 'txn') AND partition > 1 AND offset IN (3, 7)",
+        "timestamp >= '2023-11-14 22:13:20.5' AND timestamp < '2023-11-14 22:13:21'",
+        "offset > 50 OR topic = 'idem'",
+    ]
+    for condition in conditions:
+        wanted = sorted((r.topic, r.partition, r.offset) for r in everything.where(condition).collect())
+        found = sorted((r.topic, r.partition, r.offset) for r in load(spark, SAMPLE).where(condition).collect())
+        assert found == wanted, condition
+        assert wanted, f"no row matches {condition}"
+    everything.unpersist()
+
+
+def test_batches_with_their_headers_and_places(spark: Any) -> None:
+    frame = load(spark, SAMPLE, level="batch", topics="codecs")
+    rows = frame.orderBy("file", "position").collect()
+    assert {row.codec for row in rows} == {"none", "gzip", "snappy", "lz4", "zstd"}
+    assert all(row.isValid and row.magic == 2 and row.lastOffset >= row.baseOffset for row in rows)
+    counted = {(r.partition, r["sum(recordCount)"]) for r in frame.groupBy("partition").sum("recordCount").collect()}
+    records = load(spark, SAMPLE, topics="codecs", columns="partition")
+    assert counted == {(r.partition, r["count"]) for r in records.groupBy("partition").count().collect()}
+
+
+def test_a_broken_batch_fails_is_skipped_or_becomes_a_row(spark: Any, tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE / "codecs-2", tmp_path / "codecs-2")
+    path = tmp_path / SEGMENT
+    data = bytearray(path.read_bytes())
+    first = 12 + int.from_bytes(data[8:12], "big")
+    data[first + 70] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(Exception, match=rf"{SEGMENT}, position {first}, offset \d+: the batch says its checksum is"):
+        load(spark, tmp_path).count()
+    whole = load(spark, SAMPLE, topics="codecs").where("partition = 2").count()
+    skipped = load(spark, tmp_path, onCorrupt="skip").count()
+    assert skipped < whole
+    (row,) = load(spark, tmp_path, onCorrupt="row").where("corrupt IS NOT NULL").collect()
+    assert f"position {first}" in row.corrupt
+    assert (row.topic, row.partition, row.key) == ("codecs", 2, None)
+    assert load(spark, tmp_path, checkCrc="false", columns="partition").count() == whole
+    bad = load(spark, tmp_path, level="batch").where("NOT isValid").collect()
+    assert [row.position for row in bad] == [first]
+
+
+def test_internal_topics_and_control_records_are_read_on_demand(spark: Any) -> None:
+    markers = load(spark, SAMPLE, topics="txn", includeControl="true").where("isControl")
+    assert markers.count() == load(spark, SAMPLE, topics="txn", level="batch").where("isControl").count() > 0
+    assert load(spark, SAMPLE).where("topic LIKE '\\_\\_%'").count() == 0
+
+
+def test_wrong_options_are_named(spark: Any, tmp_path: Path) -> None:
+    for options, message in (
+        ({"isolation": "dirty"}, "option isolation is one of"),
+        ({"columns": "colour"}, "no column .colour"),
+        ({"startingOfset": "1"}, "no option 'startingofset'"),
+    ):
+        with pytest.raises(Exception, match=message):
+            load(spark, SAMPLE, **options).count()
+    with pytest.raises(Exception, match="no segment of a Kafka log there"):
+        load(spark, tmp_path).count()

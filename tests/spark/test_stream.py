@@ -1,0 +1,58 @@
+"""A stream follows growing folders, gives each record once across restarts, and names what was deleted unread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmirror.records import RecordData, build_batch
+
+
+def batch(first: int, count: int) -> bytes:
+    rows = [RecordData(value=b"%d" % (first + n)) for n in range(count)]
+    return build_batch(rows, base_offset=first, partition_leader_epoch=0, timestamp_ms=1_700_000_000_000 + first)
+
+
+def follow(spark: Any, folder: Path, work: Path, **options: object) -> list[int]:
+    """Take what is new, and return all offsets that the stream has delivered since it began."""
+    query = (
+        spark.readStream.format("kafka-log").options(**options).load(str(folder))
+        .writeStream.format("parquet").option("checkpointLocation", str(work / "checkpoint"))
+        .trigger(once=True).start(str(work / "out"))
+    )  # fmt: skip
+    query.awaitTermination()
+    return sorted(row.offset for row in spark.read.parquet(str(work / "out")).select("offset").collect())
+
+
+def test_each_record_once_over_restarts_rolls_and_new_partitions(spark: Any, tmp_path: Path) -> None:
+    logs, work = tmp_path / "logs", tmp_path / "work"
+    partition = logs / "t-0"
+    partition.mkdir(parents=True)
+    first = partition / f"{0:020}.log"
+    torn = batch(20, 10)
+    first.write_bytes(batch(0, 10) + batch(10, 10) + torn[:50])
+    assert follow(spark, logs, work) == list(range(20))  # The torn tail is not there yet.
+    first.write_bytes(batch(0, 10) + batch(10, 10) + torn)
+    (partition / f"{30:020}.log").write_bytes(batch(30, 5))  # Rolled.
+    assert follow(spark, logs, work) == list(range(35))
+    assert follow(spark, logs, work) == list(range(35))
+    first.unlink()  # Deleted after it was read: nothing is lost.
+    other = logs / "t-1"
+    other.mkdir()
+    (other / f"{100:020}.log").write_bytes(batch(100, 3))
+    assert follow(spark, logs, work) == [*range(35), 100, 101, 102]
+
+
+def test_a_segment_deleted_before_it_was_read_is_named(spark: Any, tmp_path: Path) -> None:
+    logs, work = tmp_path / "logs", tmp_path / "work"
+    partition = logs / "t-0"
+    partition.mkdir(parents=True)
+    (partition / f"{0:020}.log").write_bytes(batch(0, 10))
+    assert follow(spark, logs, work) == list(range(10))
+    (partition / f"{0:020}.log").unlink()
+    (partition / f"{40:020}.log").write_bytes(batch(40, 2))
+    with pytest.raises(Exception, match="was deleted before it was read to its end: offsets from 10 to 39"):
+        follow(spark, logs, work)
+    assert follow(spark, logs, work, onCorrupt="skip") == [*range(10), 40, 41]
