@@ -1,0 +1,63 @@
+"""Fetch v19: what a follower of a mirrored log is told to validate batches against (D13)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.sim.cluster import Cluster
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import TOPIC, TP, WrittenLogs, bump, leader, log_of, pair, plain, settle, write
+
+LOGS = {TOPIC: [plain(0, 0, "r0"), plain(1, 4, "r1")]}
+
+
+def fetch_as_follower(cluster: Cluster, *, current: int | None = None) -> PartitionData:
+    """Ask B's leader for what lies at its log end, as a follower would."""
+    led = leader(cluster)
+    follower = next(b for b in led.image.replicas if b != led.broker_id)
+    wanted = FetchPartition(
+        partition=0, fetch_offset=led.log.log_end_offset, last_fetched_epoch=led.log.latest_epoch,
+        current_leader_epoch=led.leader_epoch if current is None else current, partition_max_bytes=1 << 20,
+    )
+    request = FetchRequest(
+        replica_state=ReplicaState(replica_id=follower, replica_epoch=cluster.image.brokers[follower].epoch),
+        session_epoch=-1, topics=[FetchTopic(topic_id=cluster.image.topics[TOPIC].topic_id, partitions=[wanted])],
+    )
+    reply = cluster.client.call(cluster.endpoint(led.broker_id), request, 19)
+    assert isinstance(reply, FetchResponse)
+    return reply.responses[0].partitions[0]
+
+
+@pytest.mark.decision("D13")
+def test_followers_of_a_mirrored_log_are_told_its_last_epoch() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    assert log_of(p.b).latest_epoch == 4 < leader(p.b).leader_epoch
+    assert fetch_as_follower(p.b).mirror_leader_epoch == 4
+    write(p.a, "in the next epoch")
+    p.simulation.run_for(2)
+    assert fetch_as_follower(p.b).mirror_leader_epoch == 5
+    assert fetch_as_follower(p.a).mirror_leader_epoch == -1, "the source's log has epochs of its own cluster"
+
+
+@pytest.mark.decision("D13")
+def test_after_failover_followers_validate_against_the_leader_epoch_again() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    p.fail_over()
+    settle(p.b)
+    assert fetch_as_follower(p.b).mirror_leader_epoch == -1
+
+
+@pytest.mark.decision("D13")
+def test_the_current_leader_epoch_fences_all_the_same() -> None:
+    p = pair(logs=WrittenLogs(LOGS))
+    p.begin()
+    before = leader(p.b).leader_epoch
+    bump(p.b, before + 1)
+    assert fetch_as_follower(p.b, current=before).error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert fetch_as_follower(p.b, current=before + 2).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert fetch_as_follower(p.b).error_code == 0
+    assert leader(p.b).tp == TP
