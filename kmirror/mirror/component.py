@@ -43,6 +43,7 @@ from kmirror.protocol.gen.bump_leader_epochs_request import (
 )
 from kmirror.protocol.gen.bump_leader_epochs_response import BumpLeaderEpochsResponse
 from kmirror.protocol.message import Message
+from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
@@ -158,8 +159,15 @@ class MirrorComponent(BrokerComponent):
         if not leads:
             self._forget(tp)
             return
-        partition = self.broker.replicas.partitions[tp]
-        self._follow_assignment(now, tp, partition)
+        self._begin_reign(tp)
+        self._follow_assignment(now, tp, self.broker.replicas.partitions[tp])
+
+    def _begin_reign(self, tp: TopicPartition) -> None:
+        """Somebody else may have led in between: what is persisted counts, not what was under way here (D9)."""
+        mp = self.partitions.get(tp)
+        if mp is not None:
+            self.fetchers.remove(mp)
+            self.partitions[tp] = mp.heir()
 
     def _follow_assignment(self, now: Instant, tp: TopicPartition, partition: Partition) -> None:
         assignment = self.assignments.get(tp.topic)
@@ -228,7 +236,7 @@ class MirrorComponent(BrokerComponent):
         remembered = self.source_cluster_id(mp.assignment.mirror)
         if remembered and source.cluster_id not in (None, remembered):
             self.fail(now, mp, f"the source is now cluster {source.cluster_id}, it was {remembered}")
-        elif topic.topic_id != mp.topic_id:
+        elif topic.topic_id not in (Uuid.ZERO, mp.topic_id):  # A source before 2.8 has no ids.
             self.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
         else:
             return True
@@ -342,6 +350,8 @@ class MirrorComponent(BrokerComponent):
         names = mirror_names(image)
         for gone in [m for m in self.sources if m not in names]:
             del self.sources[gone]
+            for then in self._after_refresh.pop(gone, []):
+                then(now, False)
         for mirror in names:
             configs = mirror_configs(image, mirror)
             assert configs is not None, f"mirror {mirror} is in the image"

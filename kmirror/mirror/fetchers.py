@@ -20,6 +20,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source import code_of
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import (
@@ -43,6 +44,13 @@ FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
 EPOCH_HEADROOM = 3
 EPOCH_STEP = 10
+SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
+"""Above it there is no room for local epochs on top; no cluster gets there by elections."""
+
+SESSION_ERRORS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+"""The session is gone, not the leader: ask anew at once."""
 
 FetcherKey = tuple[str, int, int]
 """(mirror, source broker, number)"""
@@ -84,6 +92,9 @@ class MirrorFetchers:
         if leader is None or endpoint is None:
             self.remove(mp)
             self._component.refresh_soon(now, mp.assignment.mirror)
+            return
+        if leader.epoch > SOURCE_EPOCH_MAX:
+            self._component.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
             return
         mp.source_epoch = max(mp.source_epoch, leader.epoch)
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
@@ -147,7 +158,8 @@ class MirrorFetchers:
                 self._on_reply(later, fetcher, source, wanted, reply)
 
         source.send(
-            now, fetcher.endpoint, fetcher.purpose, request, on_reply, client_id=fetcher.client_id(self._broker.node_id)
+            now, fetcher.endpoint, fetcher.purpose, request, on_reply,
+            client_id=fetcher.client_id(self._broker.node_id), version_min=FETCH_WITH_DIVERGENCE,
         )
 
     def _has_headroom(self, now: Instant, mp: MirrorPartition) -> bool:
@@ -166,7 +178,7 @@ class MirrorFetchers:
     ) -> None:
         if not isinstance(reply, FetchResponse) or reply.error_code:
             fetcher.session.reset()
-            if isinstance(reply, FetchResponse):
+            if isinstance(reply, FetchResponse) and reply.error_code in SESSION_ERRORS:
                 self._fetch(now, fetcher)
             else:
                 self._on_lost(now, fetcher, source)
@@ -180,6 +192,8 @@ class MirrorFetchers:
                 mp, asked = fetcher.partitions.get(tp), wanted.get(tp)
                 if mp is not None and asked is not None:
                     self._on_partition(now, fetcher, mp, asked, data)
+                else:  # The source believes that this was heard; a new session makes it say everything again.
+                    fetcher.session.reset()
         self._fetch(now, fetcher)
 
     def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
@@ -201,12 +215,15 @@ class MirrorFetchers:
             return
         log = partition.log
         if data.error_code:
-            self._on_error(now, fetcher, mp, ErrorCode(data.error_code))
+            self._on_error(now, fetcher, mp, code_of(data.error_code))
             return
         if asked.fetch_offset != log.log_end_offset:
             return  # The log was cut since; the next fetch asks from where it ends now.
         if data.diverging_epoch.epoch != -1:
-            self._diverged(now, mp, data)
+            if data.diverging_epoch.end_offset < 0:
+                self._on_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
+            else:
+                self._diverged(now, mp, data)
             return
         mp.source_offset = data.last_stable_offset
         mp.source_log_start = data.log_start_offset
@@ -274,11 +291,12 @@ class MirrorFetchers:
             mp.resolving = False
             if fetcher.partitions.get(mp.tp) is not mp:
                 return
-            if not isinstance(reply, ListOffsetsResponse) or reply.topics[0].partitions[0].error_code:
+            offset = _offset_in(reply)
+            if offset < 0:
                 self._component.refresh_soon(later, fetcher.key[0])
                 self._pause(later, fetcher, mp)
                 return
-            self._on_range(later, fetcher, mp, which, reply.topics[0].partitions[0].offset)
+            self._on_range(later, fetcher, mp, which, offset)
             self._fetch(later, fetcher)
 
         source.send(now, fetcher.endpoint, "offsets", request, on_reply)
@@ -296,3 +314,11 @@ class MirrorFetchers:
         elif offset > end:
             self._component.note_cut(mp, offset, end, "the source's log start")
             self._broker.replicas.restart_at(now, partition, offset)
+
+
+def _offset_in(reply: Message | None) -> int:
+    """Return the one offset that was asked for, or -1 if it was not told."""
+    if not isinstance(reply, ListOffsetsResponse):
+        return -1
+    rows = [row for topic in reply.topics for row in topic.partitions]
+    return -1 if len(rows) != 1 or rows[0].error_code else rows[0].offset

@@ -53,6 +53,13 @@ class MirrorPartition:
     resolving: bool = False
     bumping: bool = False
 
+    def heir(self) -> MirrorPartition:
+        """Return the partition as a new leader sees it: nothing is known but what the source said of itself."""
+        return MirrorPartition(
+            self.tp, self.topic_id, self.assignment, reason=self.reason, source_epoch=self.source_epoch,
+            source_offset=self.source_offset, source_log_start=self.source_log_start,
+        )
+
     @property
     def key(self) -> StateKey:
         return StateKey(self.assignment.mirror, self.topic_id, self.tp.partition)

@@ -2,7 +2,8 @@
 
 Nothing is assumed of the source but the protocol: versions are asked for, leaders are looked up,
 and the highest leader epoch ever heard of a partition wins over older news. Requests are those of a
-client; the source does not know that we are a broker.
+client; the source does not know that we are a broker. What it says is bounded here: an error code that nobody
+knows, a request that its versions cannot carry, must not end a broker.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.requester import OnReply
+from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Note
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
@@ -49,6 +52,11 @@ def parse_servers(text: str) -> tuple[Endpoint, ...]:
         if host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536:
             found.append(Endpoint(host, int(port)))
     return tuple(found)
+
+
+def code_of(code: int) -> ErrorCode:
+    """Return an error code of another cluster; one that we do not know is UNKNOWN_SERVER_ERROR to us."""
+    return ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class SourceCluster:
@@ -107,6 +115,10 @@ class SourceCluster:
                 if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     self.missing[name] = None
                 continue
+            before = self.topics.get(name)
+            if before is not None and before.topic_id != topic.topic_id:
+                for tp in [tp for tp in self.leaders if tp.topic == name]:
+                    del self.leaders[tp]  # Another topic of the same name counts its epochs from the start.
             self.topics[name] = SourceTopic(topic.topic_id, len(topic.partitions))
             for row in topic.partitions:
                 tp = TopicPartition(name, row.partition_index)
@@ -137,25 +149,28 @@ class SourceCluster:
 
     def send(
         self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply,
-        *, client_id: str | None = None,
+        *, client_id: str | None = None, version_min: int = 0,
     ) -> None:
         """Send `body` in the newest common version; asks for the versions first if they are not known.
 
-        `on_reply` gets None also when the broker does not serve the API: `supports` tells the two apart.
+        `on_reply` gets None also when the broker does not serve the API from `version_min` on: `supports` tells
+        the two apart.
         """
         if endpoint not in self._versions:
             self._learn_versions(
-                now, endpoint, purpose, lambda later: self._send(later, endpoint, purpose, body, on_reply, client_id)
+                now, endpoint, purpose,
+                lambda later: self._send(later, endpoint, purpose, body, on_reply, client_id, version_min),
             )
             return
-        self._send(now, endpoint, purpose, body, on_reply, client_id)
+        self._send(now, endpoint, purpose, body, on_reply, client_id, version_min)
 
     def _send(
-        self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply, client_id: str | None
+        self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply, client_id: str | None,
+        version_min: int,
     ) -> None:
         assert body.API_KEY is not None, f"{body.NAME} is no request"
         version = self.version(endpoint, body.API_KEY)
-        if version is None:
+        if version is None or version < version_min:
             on_reply(now, None)
             return
 
@@ -165,10 +180,14 @@ class SourceCluster:
                 self._versions.pop(endpoint, None)
             on_reply(later, reply)
 
-        self._broker.requester.send(
-            now, endpoint, self.channel(purpose), body, version, checked,
-            timeout_ms=self._timeout_ms, client_id=client_id,
-        )
+        try:
+            self._broker.requester.send(
+                now, endpoint, self.channel(purpose), body, version, checked,
+                timeout_ms=self._timeout_ms, client_id=client_id,
+            )
+        except LocalProtocolError as error:  # Nothing was sent.
+            self._broker.effects.append(Note(f"cannot ask {endpoint}: {error}"))
+            on_reply(now, None)
 
     def channel(self, purpose: str) -> str:
         return f"mirror-{self._mirror}-{purpose}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant, to_ms
-from kmirror.log.partition_log import AppendOrigin
+from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
@@ -97,7 +97,11 @@ class Stopping:
             timestamp_ms=to_ms(now),
             source_cluster_id=self._component.source_cluster_id(mp.assignment.mirror),
         )
-        info = self._broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+        try:
+            info = self._broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+        except LogAppendError as error:  # For instance a max.message.bytes that not even this batch keeps to.
+            self._component.retry_later(now, mp, f"producer reset: {error}")
+            return
         self._component.note(mp, f"producer reset at offset {info.first_offset}, leader epoch {partition.leader_epoch}")
         mp.busy = True
 

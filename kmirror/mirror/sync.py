@@ -1,6 +1,6 @@
 """Metadata sync, by the mirror's coordinator alone (D17): topics that do not exist here yet are created.
 
-A created topic has the source's id and partition count. The source's cluster id is remembered in the
+A created topic has the source's id, if it has one, and partition count. The source's cluster id is remembered in the
 mirror's config the first time it is seen, and never overwritten (D15, D16).
 Left out so far: partition growth, configs, groups, ACLs.
 """
@@ -21,6 +21,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kmirror.protocol.message import Message
+from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class MetadataSync:
             if assignment.wish is Wish.MIRROR and topic not in self._broker.image.topics and known is not None:
                 self._create(now, topic, CreatableTopic(
                     name=topic, num_partitions=known.partitions, replication_factor=USE_DEFAULT,
-                    mirror_info=MirrorInfo(topic_id=known.topic_id),
+                    mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
                 ))
 
     def _remember_source(self, now: Instant, mirror: str, source: SourceCluster) -> None:

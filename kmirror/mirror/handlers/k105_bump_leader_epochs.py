@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
 
 
+EPOCH_MAX = 0x7FFFFFFF - 1000
+"""Elections must have room above what is asked for."""
+
+
 def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, BumpLeaderEpochsRequest)
     records: list[Message] = []
@@ -40,6 +44,8 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_ID
             elif image is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif asked.min_leader_epoch > EPOCH_MAX:
+                row.error_code = ErrorCode.INVALID_REQUEST
             elif image.leader_epoch < asked.min_leader_epoch:
                 records.append(
                     PartitionRecord(

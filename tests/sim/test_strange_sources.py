@@ -1,0 +1,176 @@
+"""A source may answer what no broker of ours would: its mirror waits or fails, the destination's brokers live on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kmirror.cluster.server import Handler, Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.fetchers import SOURCE_EPOCH_MAX
+from kmirror.mirror.source import code_of
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.uuid import Uuid
+from kmirror.records.record import RecordData
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.producer import Producer
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import (
+    TOPIC,
+    TP,
+    Pair,
+    WrittenLogs,
+    alter,
+    assert_equal,
+    component,
+    leader,
+    mirror_partition,
+    pair,
+    persisted,
+    plain,
+    reason_of,
+    run_until,
+    state_of,
+)
+
+BATCHES = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2")]
+
+
+def mirroring() -> Pair:
+    p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
+    p.begin()
+    return p
+
+
+def answer_fetches(cluster: Cluster, make: Callable[[int], PartitionData]) -> None:
+    """Answer every consumer's fetch with what `make` says of each partition; followers are served as ever."""
+    for broker_id in cluster.broker_ids:
+        server = cluster.broker(broker_id).server
+        server.routes[1] = _instead(server.routes[1], make)
+
+
+def _instead(real: Handler, make: Callable[[int], PartitionData]) -> Handler:
+    def handle(now: Instant, inbound: Inbound) -> None:
+        request = inbound.body
+        assert isinstance(request, FetchRequest)
+        if request.replica_state.replica_id >= 0:
+            real(now, inbound)
+            return
+        topics = [
+            FetchableTopicResponse(topic_id=t.topic_id, partitions=[make(row.partition) for row in t.partitions])
+            for t in request.topics
+        ]
+        inbound.reply(FetchResponse(responses=topics))
+
+    return handle
+
+
+def survives(p: Pair, seconds: float = 20) -> None:
+    p.simulation.run_for(seconds)
+    assert all(p.b.runs(b) and p.b.image.is_alive(b) for b in p.b.broker_ids)
+
+
+def test_an_error_code_that_nobody_knows_is_an_unknown_error() -> None:
+    assert code_of(999) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert code_of(6) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    p = mirroring()
+    answer_fetches(p.a, lambda index: PartitionData(partition_index=index, error_code=999))
+    survives(p)
+    assert state_of(p.b) == "MIRRORING"
+
+
+def test_a_divergence_at_a_negative_offset_cuts_nothing() -> None:
+    p = mirroring()
+    end = leader(p.b).log.log_end_offset
+    where = EpochEndOffset(epoch=3, end_offset=-5)
+    answer_fetches(p.a, lambda index: PartitionData(partition_index=index, diverging_epoch=where))
+    survives(p)
+    assert leader(p.b).log.log_end_offset == end
+
+
+def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
+    p = mirroring()
+    end = leader(p.b).log.log_end_offset
+    answer_fetches(
+        p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    )
+    for broker_id in p.a.broker_ids:
+        p.a.broker(broker_id).server.routes[2] = lambda now, inbound: inbound.reply(ListOffsetsResponse())
+    survives(p)
+    assert leader(p.b).log.log_end_offset == end
+
+
+@pytest.mark.parametrize(("key", "last"), [(1, 11), (3, 3)])
+def test_a_source_that_cannot_be_asked_in_these_words_does_not_end_a_broker(key: int, last: int) -> None:
+    p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
+    for broker_id in p.a.broker_ids:
+        broker = p.a.broker(broker_id)
+        served = {**broker.api_versions(), key: (0, last)}
+        told = ApiVersionsResponse(
+            api_keys=[ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in served.items()]
+        )
+        broker.server.routes[18] = lambda now, inbound, told=told: inbound.reply(told)  # type: ignore[misc]
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    survives(p, 40)
+    if key == 1:
+        assert state_of(p.b) == "FAILED" and "v12" in reason_of(p.b)
+
+
+def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
+    p = mirroring()
+    mp = mirror_partition(p.b)
+    assert mp is not None
+    for broker_id in p.b.broker_ids:
+        source = component(p.b, broker_id).sources["m"]
+        for tp, known in list(source.leaders.items()):
+            source.leaders[tp] = type(known)(known.broker_id, SOURCE_EPOCH_MAX + 1)
+    run_until(p, lambda: state_of(p.b) == "FAILED", "the partition to fail")
+    survives(p)
+
+
+def test_a_source_without_topic_ids_is_mirrored_under_an_id_of_our_own() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
+    for broker_id in p.a.broker_ids:
+        broker = p.a.broker(broker_id)
+        served = {**broker.api_versions(), 1: (4, 12), 3: (0, 9)}
+        told = ApiVersionsResponse(
+            api_keys=[ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in served.items()]
+        )
+        broker.server.routes[18] = lambda now, inbound, told=told: inbound.reply(told)  # type: ignore[misc]
+    p.begin()
+    assert_equal(p.there)
+    assert p.b.image.topics[TOPIC].topic_id not in (Uuid.ZERO, p.a.image.topics[TOPIC].topic_id)
+
+
+def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
+    p = mirroring()
+    led = leader(p.b)
+    mirror = component(p.b, led.broker_id)
+    stale = mirror.partitions[TP]
+    stale.state, stale.busy = MirrorState.STOPPING, True  # What another leader did meanwhile is not known here.
+    broker = p.b.broker(led.broker_id)
+    mirror.on_leadership(p.simulation.world.now, TP, leads=True)
+    effects = broker.effects[:]
+    broker.effects.clear()
+    p.simulation.world.perform(p.b.process(led.broker_id), effects)
+    run_until(p, lambda: state_of(p.b) == "MIRRORING", "the state to be read again")
+    assert mirror.partitions[TP] is not stale
+    assert persisted(p.b).state is MirrorState.MIRRORING
+    Producer(p.a).send({TP: [RecordData(value=b"more")]})
+    assert_equal(p.there)
+
+
+def test_a_producer_reset_that_the_log_refuses_is_tried_again() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: BATCHES}), brokers=1)
+    p.begin()
+    assert alter(p.b, TOPIC, {"max.message.bytes": "10"}) is ErrorCode.NONE
+    p.there.remove_topics([TOPIC])
+    run_until(p, lambda: "producer reset" in reason_of(p.b), "the refusal")
+    assert alter(p.b, TOPIC, {"max.message.bytes": "1000"}) is ErrorCode.NONE
+    run_until(p, lambda: state_of(p.b) == "STOPPED", "STOPPED")
