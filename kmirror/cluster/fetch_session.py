@@ -55,12 +55,13 @@ class FetchSession:
     def accept(self, reply: FetchResponse) -> None:
         """The leader answered; the next request counts one further, or begins anew if it keeps no session."""
         if not reply.session_id:
+            self._id = 0
             self.reset()
             return
         self._id = reply.session_id
         self._epoch = self._epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:
-        """The session is lost: the next request names everything."""
-        self._id, self._epoch = 0, FULL
+        """The next request names everything; the leader closes the session that it may still keep."""
+        self._epoch = FULL
         self._sent.clear()

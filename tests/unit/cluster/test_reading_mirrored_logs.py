@@ -1,0 +1,62 @@
+"""Fetches from a log with the leader epochs of another cluster: a later epoch is a divergence, not a riddle (D13)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.cluster.images import PartitionImage
+from kmirror.cluster.partition import Partition
+from kmirror.cluster.reading import Reader, read_partition
+from kmirror.cluster.truncation import cut_for_divergence
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.protocol.gen.fetch_request import FetchPartition
+from kmirror.protocol.gen.fetch_response import PartitionData
+from kmirror.protocol.uuid import Uuid
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+
+TP = TopicPartition("t", 0)
+
+
+def log(*batches: tuple[int, int, int]) -> PartitionLog:
+    """Return a log of batches (base offset, leader epoch, record count)."""
+    made = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
+    for offset, epoch, count in batches:
+        rows = [RecordData(value=b"v")] * count
+        made.append_as_follower(build_batch(rows, base_offset=offset, partition_leader_epoch=epoch), max_epoch=99)
+    return made
+
+
+def fetch(leader: PartitionLog, offset: int, epoch: int, *, foreign: bool, replica: int = 2) -> PartitionData:
+    partition = Partition(1, TP, Uuid.ZERO, leader)
+    partition.apply(0, PartitionImage((1, 2), (1, 2), 1, 20, 0))
+    request = FetchPartition(partition=0, fetch_offset=offset, last_fetched_epoch=epoch, current_leader_epoch=20)
+    return read_partition(partition, request, Reader(replica, False), max_bytes=1000, min_one=True, foreign=foreign)
+
+
+@pytest.mark.parametrize("replica", [2, -1])
+def test_a_replica_with_a_later_epoch_than_the_mirrored_log_is_told_where_to_cut(replica: int) -> None:
+    # It was away while the leader cut its epoch 9 and mirrored on in epoch 6.
+    leader, away = log((0, 5, 40), (40, 6, 100)), log((0, 5, 50), (50, 9, 30))
+    for _ in range(2):
+        data = fetch(leader, away.log_end_offset, away.latest_epoch, foreign=True, replica=replica)
+        assert data.error_code == ErrorCode.NONE and data.diverging_epoch.epoch != -1
+        away.truncate_to(cut_for_divergence(away, data.diverging_epoch.epoch, data.diverging_epoch.end_offset).offset)
+    assert away.log_end_offset <= 40
+    data = fetch(leader, away.log_end_offset, away.latest_epoch, foreign=True, replica=replica)
+    assert data.diverging_epoch.epoch == -1 and data.error_code == ErrorCode.NONE
+
+
+def test_in_a_log_of_our_own_a_later_epoch_stays_out_of_range() -> None:
+    assert fetch(log((0, 5, 40)), 10, 9, foreign=False).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_below_the_log_start_the_range_comes_before_the_divergence() -> None:
+    leader = log((0, 2, 40), (40, 5, 40))
+    leader.update_high_watermark(80)
+    leader.advance_log_start(30)
+    assert fetch(leader, 10, 3, foreign=False).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert fetch(leader, 35, 3, foreign=False).diverging_epoch.epoch == 2
