@@ -1,0 +1,374 @@
+"""Is a partition's folder what a broker would have written?
+
+Rule 1: every batch is looked at where it lies, its checksum computed over the mapped file; records are decoded only
+when asked for.
+Rule 2: a fault does not end the walk, unless the next batch cannot be found; then the rest of that segment is skipped.
+Rule 3: what a broker makes anew when it starts may be missing, but what is there must be true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.epochs import EpochEntry
+from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, file_name
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kmirror.net.log_checkpoints import FolderFacts, parse_epochs, parse_topic_id, read_folder_facts, read_if_present
+from kmirror.net.log_errors import CorruptLog
+from kmirror.net.log_segments import SegmentFile
+from kmirror.net.tools.faults import Tally
+from kmirror.net.tools.mapped import Mapped, mapped
+from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths
+from kmirror.net.tools.verify_indexes import NEVER, OffsetRows, TimeRows
+from kmirror.net.tools.verify_producers import Producers
+from kmirror.protocol.uuid import Uuid
+from kmirror.records import layout
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import Compression
+from kmirror.records.crc32c import crc32c_function
+from kmirror.records.legacy import LegacyBatch, iter_any_batches
+
+_SEGMENT_BYTES_MAX: Final = 2**31 - 1
+_RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+_KNOWN_ATTRIBUTES: Final = 0x7F
+_PROGRESS_BYTES: Final = 4 * 1024 * 1024
+_HAS_STATE: Final = layout.CONTROL_FLAG | layout.TRANSACTIONAL_FLAG
+
+
+class _Epochs:
+    """The leader epochs of the checkpoint, in step with the batches."""
+
+    def __init__(self, entries: list[EpochEntry]) -> None:
+        self._left = list(reversed(entries))
+        self.current = -1
+        self.next_start = 0
+        self.advance(-1)
+
+    def advance(self, offset: int) -> None:
+        """Move on to the entry that `offset` belongs to."""
+        while self._left and self._left[-1].start_offset <= offset:
+            self.current = self._left.pop().epoch
+        self.next_start = self._left[-1].start_offset if self._left else NEVER
+
+
+class PartitionCheck:
+    """One walk over a partition."""
+
+    def __init__(self, folder: PartitionFolder, tally: Tally, *, decodes: bool = False) -> None:
+        self._folder, self._tally, self._decodes = folder, tally, decodes
+        self._crc32c = crc32c_function()
+        self._producers = Producers(folder.path, tally)
+        self._epochs: _Epochs | None = None
+        self._next_offset = 0  # What the next batch may begin with.
+        self._epoch = -1
+        self._epoch_change = NEVER  # Where the checkpoint says that another one begins.
+        self._log = Path()
+        self._base = 0
+        self._greatest = -1
+        self._offset_rows: OffsetRows | None = None
+        self._time_rows: TimeRows | None = None
+
+    def run(self) -> int:
+        """Walk the partition and return the offset at which its log ends."""
+        folder, tally = self._folder, self._tally
+        tally.partitions += 1
+        self._read_epochs()
+        segments = folder.segments
+        if segments:
+            self._next_offset = segments[0].base_offset
+            self._producers.start(segments[0].base_offset)
+        for segment, following in zip(segments, [*segments[1:], None], strict=True):
+            end = None if following is None else following.base_offset
+            self._segment(segment, end)
+        self._producers.on_log_end(self._next_offset)
+        return self._next_offset
+
+    def _read_epochs(self) -> None:
+        path = self._folder.path / LEADER_EPOCH_CHECKPOINT
+        data = read_if_present(path)
+        if data is None:
+            return
+        try:
+            self._epochs = _Epochs(parse_epochs(data, path))
+            self._epoch_change = self._epochs.next_start
+        except CorruptLog as error:
+            self._tally.fault(path, error.reason)
+
+    # Segments
+
+    def _segment(self, segment: SegmentFile, end: int | None) -> None:
+        """Walk one segment; `end` is the base offset of the next one."""
+        tally, base = self._tally, segment.base_offset
+        tally.segments += 1
+        self._log, self._base, self._greatest = segment.path, base, -1
+        if base > self._next_offset:
+            self._producers.has_gaps = True
+        if segment.size > _SEGMENT_BYTES_MAX:
+            tally.fault(segment.path, f"{segment.size} bytes, more than the {_SEGMENT_BYTES_MAX} of a segment")
+        self._next_offset = max(self._next_offset, base)
+        self._open_indexes(segment, is_last=end is None)
+        with mapped(segment.path) as file:
+            position = self._walk(file)
+            tally.bytes += file.size
+        if end is not None and self._next_offset > end:
+            reason = f"the segment goes on to offset {self._next_offset - 1}, and the next one begins with {end}"
+            tally.fault(segment.path, reason, position)
+        if self._offset_rows is not None:
+            self._offset_rows.on_end(position)
+        if self._time_rows is not None:
+            self._time_rows.on_end(self._next_offset)
+        path = self._folder.path / file_name(base, TXN_INDEX_SUFFIX)
+        self._producers.on_segment_end(segment.path, path, base)
+
+    def _open_indexes(self, segment: SegmentFile, *, is_last: bool) -> None:
+        base, folder = segment.base_offset, self._folder.path
+        offsets, times = folder / file_name(base, INDEX_SUFFIX), folder / file_name(base, TIME_INDEX_SUFFIX)
+        self._offset_rows = OffsetRows(offsets, base, self._tally, is_last=is_last) if offsets.exists() else None
+        self._time_rows = TimeRows(times, base, self._tally, is_last=is_last) if times.exists() else None
+
+    def _walk(self, file: Mapped) -> int:
+        """Look at every batch of the segment; return where the last whole one ends."""
+        position = reported = 0
+        while position < file.size:
+            try:
+                position = self._batches(file, position)
+            except CorruptBatch as error:
+                reason = error.reason.removesuffix(f" (offset {error.offset})")
+                self._tally.fault(self._log, reason, error.position, error.offset)
+                position = self._after_fault(file, error)
+                if position < 0:
+                    position = error.position or 0
+                    break
+            if position - reported >= _PROGRESS_BYTES:
+                self._tally.progress(position - reported)
+                file.passed(position)
+                reported = position
+        self._tally.progress(file.size - reported)
+        return position
+
+    def _after_fault(self, file: Mapped, error: CorruptBatch) -> int:
+        """Return where the batch after a faulty one begins, -1 where that cannot be told."""
+        if error.position is None:
+            return -1
+        try:
+            found = next(iter_any_batches(file.view, position=error.position), None)
+        except CorruptBatch:
+            return -1
+        if found is None:
+            return -1
+        self._next_offset = max(self._next_offset, found.next_offset)
+        return error.position + found.size_in_bytes
+
+    def _batches(self, file: Mapped, position: int) -> int:
+        """Look at the batches from `position` on until enough have been for a sign of life; return where it stopped."""
+        view, size, tally = file.view, file.size, self._tally
+        unpack, crc32c = layout.HEADER.unpack_from, self._crc32c
+        stop = min(size, position + _PROGRESS_BYTES)
+        count = 0
+        while position < stop:
+            if size - position < layout.HEADER_SIZE or view[position + layout.MAGIC_AT] != layout.MAGIC_V2:
+                position = self._other(file, position)
+                continue
+            base, length, epoch, _, crc, attributes, delta, _, greatest, producer_id, _, _, records = unpack(
+                view, position
+            )
+            end = position + layout.LOG_OVERHEAD + length
+            if length < layout.BATCH_LENGTH_MIN or end > size:
+                Batch(view, position)  # Raises what is wrong.
+            if crc32c(view[position + layout.ATTRIBUTES_AT : end]) != crc:
+                Batch(view, position).verify_crc()
+            last = base + delta
+            if base != self._next_offset or records != delta + 1 or epoch != self._epoch or attributes > 4:
+                self._unusual(Batch(view, position))
+            if base >= self._producers.next_snapshot:
+                self._producers.on_offset(base)
+            if producer_id >= 0 or attributes & _HAS_STATE:
+                self._producers.on_batch(Batch(view, position))
+            if self._decodes:
+                Batch(view, position).check_framing()
+            self._indexes(position, last, greatest)
+            self._next_offset = last + 1
+            count += 1
+            position = end
+        tally.batches += count
+        return position
+
+    def _indexes(self, position: int, last_offset: int, greatest: int) -> None:
+        if greatest > self._greatest:
+            self._greatest = greatest
+        rows, times = self._offset_rows, self._time_rows
+        if rows is not None and position >= rows.next_position:
+            rows.on_batch(position, last_offset)
+        if times is not None and last_offset >= times.next_offset:
+            times.on_batch(last_offset, greatest, self._greatest)
+
+    def _other(self, file: Mapped, position: int) -> int:
+        """Look at a message of format 0 or 1, or raise what is wrong with the bytes; return where the next begins."""
+        batch = next(iter_any_batches(file.view, position=position, check_crc=True))
+        assert isinstance(batch, LegacyBatch), "batches have been looked at"
+        if batch.last_offset < self._next_offset:
+            self._out_of_order(batch.last_offset, position)
+        if batch.last_offset - self._base > _RELATIVE_OFFSET_MAX:
+            self._too_far(batch.last_offset, position)
+        if self._decodes:
+            for _ in batch.messages():
+                pass
+        self._indexes(position, batch.last_offset, batch.max_timestamp)
+        self._next_offset = batch.next_offset
+        self._tally.batches += 1
+        return position + batch.size_in_bytes
+
+    # What is not as in most batches
+
+    def _unusual(self, batch: Batch) -> None:
+        """Look closer at a batch that does not follow the one before without a seam, or says more than most."""
+        base, last = batch.base_offset, batch.last_offset
+        if base < self._next_offset:
+            self._out_of_order(base, batch.position)
+        elif base > self._next_offset:
+            self._producers.has_gaps = True
+        if last < base:
+            self._fault(batch, f"the last offset delta is {batch.last_offset_delta}")
+        elif last - self._base > _RELATIVE_OFFSET_MAX:
+            self._too_far(last, batch.position)
+        if batch.record_count != batch.last_offset_delta + 1:
+            self._producers.has_gaps = True
+            if not 0 <= batch.record_count <= batch.last_offset_delta + 1:
+                self._fault(batch, f"{batch.record_count} records in {batch.last_offset_delta + 1} offsets")
+        if batch.attributes & layout.COMPRESSION_MASK > Compression.ZSTD or batch.attributes & ~_KNOWN_ATTRIBUTES:
+            self._fault(batch, f"the attributes {batch.attributes:#06x} have bits that mean nothing")
+        self._check_epoch(batch)
+
+    def _check_epoch(self, batch: Batch) -> None:
+        epoch = batch.partition_leader_epoch
+        if epoch < self._epoch:
+            self._fault(batch, f"the leader epoch is {epoch}, after {self._epoch}")
+        elif self._epochs is not None and epoch >= 0 and batch.last_offset >= self._folder.log_start_offset:
+            # The checkpoint is cut at the log start, which may lie inside a batch.
+            self._epochs.advance(max(batch.base_offset, self._folder.log_start_offset))
+            self._epoch_change = self._epochs.next_start
+            if self._epochs.current != epoch:
+                told = f"{LEADER_EPOCH_CHECKPOINT} says {self._epochs.current}"
+                self._fault(batch, f"the leader epoch is {epoch}, and {told}")
+        self._epoch = max(epoch, self._epoch)
+
+    def _fault(self, batch: Batch, reason: str) -> None:
+        self._tally.fault(self._log, reason, batch.position, batch.base_offset)
+
+    def _out_of_order(self, offset: int, position: int) -> None:
+        if self._next_offset == self._base:
+            reason = f"an offset below the segment's base offset {self._base}"
+        else:
+            reason = f"an offset that is not above {self._next_offset - 1}, the last one before"
+        self._tally.fault(self._log, reason, position, offset)
+
+    def _too_far(self, offset: int, position: int) -> None:
+        reason = f"an offset more than {_RELATIVE_OFFSET_MAX} above the segment's base offset {self._base}"
+        self._tally.fault(self._log, reason, position, offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What there is to verify."""
+
+    top: Path
+    folders: list[PartitionFolder]
+    facts: FolderFacts | None  # None for a partition by itself.
+
+    @property
+    def size(self) -> int:
+        return sum(folder.size for folder in self.folders)
+
+
+def open_job(path: Path, tally: Tally) -> Job:
+    """Return what is to be verified at `path`: a log folder, or one partition of it; raises `UsageError`."""
+    if not is_log_dirs(path):
+        return Job(path, [open_partition(path)], None)
+    facts = FolderFacts()
+    try:
+        facts = read_folder_facts(path)
+    except CorruptLog as error:
+        tally.fault(error.path, error.reason)
+    folders = []
+    for partition in partition_paths(path):
+        try:
+            folders.append(open_partition(partition, facts))
+        except CorruptLog as error:
+            tally.fault(error.path, error.reason)
+        except UsageError as error:
+            tally.skipped.append(str(error))
+    return Job(path, folders, facts)
+
+
+def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
+    """Walk everything and tell `tally` what is wrong."""
+    topic_ids: dict[str, tuple[Uuid, Path]] = {}
+    for folder in job.folders:
+        end = PartitionCheck(folder, tally, decodes=decodes).run()
+        _check_topic_id(folder, topic_ids, tally)
+        for path in sorted(folder.path.glob("*.checkpoint")):
+            _check_snapshot(path, tally)
+        if job.facts is not None:
+            _check_checkpoints(job.top, job.facts, folder.tp, end, tally)
+    if job.facts is not None:
+        for path in sorted(job.top.glob("*.checkpoint")):
+            _check_snapshot(path, tally)
+
+
+def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]], tally: Tally) -> None:
+    path = folder.path / PARTITION_METADATA
+    data = read_if_present(path)
+    if data is None:
+        return
+    try:
+        topic_id = parse_topic_id(data, path)
+    except CorruptLog as error:
+        tally.fault(path, error.reason)
+        return
+    first, where = known.setdefault(folder.tp.topic, (topic_id, path))
+    if first != topic_id:
+        tally.fault(path, f"the topic id is {topic_id}, and {first} in {where.parent.name}")
+
+
+def _check_checkpoints(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:
+    """Hold a partition's lines of the common checkpoints against the end of its log."""
+    for name, offsets in (
+        ("replication-offset-checkpoint", facts.high_watermarks),
+        ("log-start-offset-checkpoint", facts.log_start_offsets),
+        ("recovery-point-offset-checkpoint", facts.recovery_points),
+    ):
+        offset = offsets.get(tp)
+        if offset is not None and offset > end:
+            tally.fault(top / name, f"{tp} is at {offset}, and its log ends at {end}")
+
+
+def _check_snapshot(path: Path, tally: Tally) -> None:
+    """Look at a snapshot of a metadata log: batches from offset 0 on, from a header to a footer."""
+    next_offset = 0
+    batch: Batch | None = None
+    with mapped(path) as file:
+        try:
+            for found in iter_any_batches(file.view, check_crc=True):
+                if not isinstance(found, Batch):
+                    tally.fault(path, "a message older than batches", found.position)
+                    return
+                batch = found
+                if found.base_offset != next_offset:
+                    tally.fault(
+                        path,
+                        f"the batch begins with offset {found.base_offset}, expected {next_offset}",
+                        found.position,
+                    )
+                next_offset = found.next_offset
+                tally.batches += 1
+        except CorruptBatch as error:
+            tally.fault(path, error.reason, error.position)
+            return
+        if batch is None or not batch.is_control:
+            tally.fault(path, "it does not end with the footer of a snapshot", file.size)
+        tally.snapshots += 1
+        batch = None  # It is a view of the file.

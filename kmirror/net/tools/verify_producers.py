@@ -1,0 +1,191 @@
+"""Do transaction indexes and producer snapshots say what the log says?
+
+The producers are followed as the batches pass: last batch, open transaction, aborted transactions. Where something is
+missing from the log (compaction, retention), files that were written before may say more than the log does; then only
+what contradicts it is a fault. Producers that a snapshot lacks may have expired, unless a transaction was open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.producers import AbortedTxn, ProducerEntry
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_aborted, decode_snapshot, offset_of
+from kmirror.net.log_checkpoints import read_if_present
+from kmirror.net.tools.faults import Tally
+from kmirror.net.tools.verify_indexes import NEVER
+from kmirror.records.batch import Batch
+from kmirror.records.control import ControlType
+
+_ROW_SIZE: Final = 34
+
+
+class _Last(NamedTuple):
+    """The last batch with records of a producer."""
+
+    epoch: int
+    last_sequence: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Abort:
+    producer_id: int
+    first_offset: int | None  # None when no data of the transaction is in the log any more.
+    position: int
+
+
+class Producers:
+    """The producers of a partition up to the batch that was passed last."""
+
+    def __init__(self, folder: Path, tally: Tally) -> None:
+        self._tally = tally
+        self._last: dict[int, _Last] = {}
+        self._open: dict[int, int] = {}
+        self._aborts: dict[int, _Abort] = {}  # Offset of the marker -> what it ended; of this segment.
+        self.has_gaps = False
+        names = sorted(path.name for path in folder.glob(f"*{SNAPSHOT_SUFFIX}"))
+        found = [(offset, folder / name) for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None]
+        self._snapshots = list(reversed(found))
+        self.next_snapshot = found[0][0] if found else NEVER
+
+    def start(self, base_offset: int) -> None:
+        """Begin with the first segment; what was open below it is known from its snapshot alone."""
+        for offset, path in self._snapshots:
+            if offset == base_offset:
+                entries, _ = _read(path)
+                self._open = {
+                    entry.producer_id: entry.txn_first_offset for entry in entries if entry.txn_first_offset >= 0
+                }
+
+    def on_batch(self, batch: Batch) -> None:
+        """Take in a batch that has a producer or is a control batch."""
+        if not batch.is_control:
+            self._last[batch.producer_id] = _Last(batch.producer_epoch, batch.last_sequence, batch.last_offset)
+            if batch.is_transactional:
+                self._open.setdefault(batch.producer_id, batch.base_offset)
+            return
+        control = batch.control()
+        kind = None if control is None else control.type
+        if kind is ControlType.MIRROR_PID_RESET:
+            self._last.clear()
+            self._open.clear()
+        elif kind in (ControlType.ABORT, ControlType.COMMIT):
+            last = self._last.get(batch.producer_id)
+            if last is None or last.epoch < batch.producer_epoch:
+                self._last[batch.producer_id] = _Last(batch.producer_epoch, -1, -1)  # A new epoch has no batches yet.
+            first = self._open.pop(batch.producer_id, None)
+            if kind is ControlType.ABORT:
+                self._aborts[batch.last_offset] = _Abort(batch.producer_id, first, batch.position)
+
+    # Snapshots
+
+    def on_offset(self, next_offset: int) -> None:
+        """Look at the snapshots taken at or below `next_offset`, which all before have been passed."""
+        while self._snapshots and self._snapshots[-1][0] <= next_offset:
+            offset, path = self._snapshots.pop()
+            self._compare(path, offset, self._entries(path))
+        self.next_snapshot = self._snapshots[-1][0] if self._snapshots else NEVER
+
+    def on_log_end(self, end_offset: int) -> None:
+        """Look at what is left when the log ends."""
+        self.on_offset(end_offset)
+        for offset, path in reversed(self._snapshots):
+            self._entries(path)
+            self._tally.fault(path, f"a snapshot at offset {offset}, and the log ends at {end_offset}")
+        self._snapshots.clear()
+
+    def _entries(self, path: Path) -> list[ProducerEntry]:
+        self._tally.snapshots += 1
+        entries, error = _read(path)
+        if error is not None:
+            self._tally.fault(path, error.reason, error.position)
+        return entries
+
+    def _compare(self, path: Path, offset: int, entries: list[ProducerEntry]) -> None:
+        known = set()
+        for entry in entries:
+            known.add(entry.producer_id)
+            reason = self._difference(entry, offset)
+            if reason:
+                self._tally.fault(path, f"producer {entry.producer_id}: {reason}")
+        if self.has_gaps or not entries:
+            return
+        for producer_id, first in self._open.items():
+            if producer_id not in known:
+                self._tally.fault(path, f"producer {producer_id} is missing, its transaction is open since {first}")
+
+    def _difference(self, entry: ProducerEntry, offset: int) -> str | None:
+        """Return what the entry of a snapshot at `offset` says that cannot be."""
+        if max(entry.last_data_offset, entry.txn_first_offset) >= offset:
+            newest = max(entry.last_data_offset, entry.txn_first_offset)
+            return f"the snapshot of all below {offset} knows offset {newest}"
+        last = self._last.get(entry.producer_id)
+        if last is not None:
+            said = _Last(entry.producer_epoch, entry.last_sequence, entry.last_data_offset)
+            if said.last_offset < last.last_offset:
+                return f"its last batch ends at {said.last_offset}, and in the log at {last.last_offset}"
+            if said.last_offset == last.last_offset and said.last_sequence != last.last_sequence:
+                return f"its last sequence is {said.last_sequence}, and in the log {last.last_sequence}"
+            if said.epoch < last.epoch:
+                return f"its epoch is {said.epoch}, and in the log {last.epoch}"
+            if not self.has_gaps and said.last_offset != last.last_offset:
+                return f"its last batch ends at {said.last_offset}, and in the log at {last.last_offset}"
+        if not self.has_gaps and entry.producer_id in self._last:
+            first = self._open.get(entry.producer_id, -1)
+            if first != entry.txn_first_offset:
+                return f"its open transaction began at {entry.txn_first_offset}, and in the log at {first}"
+        return None
+
+    # Transaction indexes
+
+    def on_segment_end(self, log: Path, path: Path, base_offset: int) -> None:
+        """Hold the transaction index of the segment that ends here against its markers."""
+        data = read_if_present(path)
+        rows: list[AbortedTxn] = []
+        if data is not None:
+            try:
+                rows = decode_aborted(data, base_offset=base_offset)
+            except CorruptBatch as error:
+                self._tally.fault(path, error.reason, error.position)
+            if len(data) % _ROW_SIZE:
+                whole = len(data) - len(data) % _ROW_SIZE
+                self._tally.fault(path, f"{len(data)} bytes, expected whole rows of {_ROW_SIZE}", whole)
+        self._tally.index_entries += len(rows)
+        indexed = set()
+        for number, row in enumerate(rows):
+            indexed.add(row.last_offset)
+            reason = self._row_difference(row)
+            if reason:
+                self._tally.fault(path, reason, number * _ROW_SIZE)
+        for offset, abort in self._aborts.items():
+            if offset not in indexed and abort.first_offset is not None:
+                reason = f"aborts the transaction of producer {abort.producer_id} that no row of {path.name} tells of"
+                self._tally.fault(log, reason, abort.position, offset)
+        self._aborts.clear()
+
+    def _row_difference(self, row: AbortedTxn) -> str | None:
+        if not 0 <= row.first_offset <= row.last_offset:
+            return f"an aborted transaction from offset {row.first_offset} to {row.last_offset}"
+        if row.last_stable_offset > row.last_offset + 1:
+            return f"the last stable offset is {row.last_stable_offset}, above the end {row.last_offset + 1}"
+        abort = self._aborts.get(row.last_offset)
+        if abort is None:
+            return None if self.has_gaps else f"no transaction is aborted at offset {row.last_offset}"
+        if abort.producer_id != row.producer_id:
+            return f"offset {row.last_offset} aborts producer {abort.producer_id}, not {row.producer_id}"
+        if abort.first_offset is None or self.has_gaps:
+            return None
+        if abort.first_offset != row.first_offset:
+            return f"the transaction begins at {row.first_offset}, and in the log at {abort.first_offset}"
+        return None
+
+
+def _read(path: Path) -> tuple[list[ProducerEntry], CorruptBatch | None]:
+    try:
+        return decode_snapshot(read_if_present(path) or b""), None
+    except CorruptBatch as error:
+        return [], error

@@ -1,0 +1,68 @@
+"""Replicas of one partition are equal; a replica that was not yet truncated parts where the brokers parted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.diff import command
+from tests.golden.cli.runs import FIXTURES, SAMPLE, log_folders
+
+pytestmark = pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
+EPOCHS = FIXTURES / "epochs-4.3"
+
+
+def diff(left: Path, right: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
+    result = CliRunner().invoke(command, [str(left), str(right), "-o", "json", *options], standalone_mode=False)
+    return result.return_value, [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_every_folder_equals_itself() -> None:
+    for folder in [folder for folder in log_folders() if "expected" not in folder.parts]:
+        code, (summary,) = diff(folder, folder, "--internal")
+        assert (code, summary["differences"]) == (0, 0)
+        assert summary["batches"] > 0
+
+
+@pytest.mark.parametrize("topic", ["epochs-0", "epochs-idle-0"])
+def test_replicas_are_equal(topic: str) -> None:
+    for other in (2, 3):
+        code, (summary,) = diff(EPOCHS / "broker-1" / "data" / topic, EPOCHS / f"broker-{other}" / "data" / topic)
+        assert (code, summary["differences"]) == (0, 0)
+
+
+def test_what_an_unclean_election_lost_is_where_the_logs_part() -> None:
+    lost = EPOCHS / "before" / "broker-2" / "ule-0"
+    kept = EPOCHS / "broker-3" / "data" / "ule-0"
+    code, (difference, summary) = diff(lost, kept)
+    assert code == 1
+    assert difference == {
+        "type": "difference",
+        "topic": "ule",
+        "partition": 0,
+        "offset": 12,
+        "field": "leader epoch",
+        "left": 2,
+        "right": 4,
+        "text": "leader epoch is 2 on the left and 4 on the right",
+    }
+    assert summary["batches"] == 3
+
+
+def test_a_partition_that_one_side_lacks_is_a_difference() -> None:
+    code, rows = diff(EPOCHS / "broker-1" / "data", EPOCHS / "broker-2" / "data")
+    assert code == 1
+    found = [(row["topic"], row["field"], row["left"], row["right"]) for row in rows[:-1]]
+    assert found == [("spread", "partition", True, False), ("ule", "partition", False, True)]
+    assert rows[-1]["partitions"] == 4
+
+
+def test_the_sample_is_what_the_fixtures_have() -> None:
+    for run in ("kraft-4.3", "legacy-2.1"):
+        for folder in sorted((SAMPLE / "logs" / run / "data").glob("*-0")):
+            code, (summary,) = diff(folder, FIXTURES / run / "data" / folder.name)
+            assert (code, summary["differences"]) == (0, 0)

@@ -1,0 +1,190 @@
+"""`kmirror diff`: every kind of difference is told in words, and what may differ is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.diff import command
+from kmirror.errors import UsageError
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.control import mirror_pid_reset
+from kmirror.records.legacy import build_message_set
+from kmirror.records.record import RecordData
+
+
+def batch(base_offset: int = 0, *, values: tuple[bytes, ...] = (b"v",), epoch: int = 0, **options: Any) -> bytes:
+    records = [RecordData(b"k", value, (), 10) for value in values]
+    return build_batch(records, base_offset=base_offset, partition_leader_epoch=epoch, **options)
+
+
+class Logs:
+    """Two log folders with a partition each."""
+
+    def __init__(self, top: Path) -> None:
+        self.left, self.right = top / "a" / "t-0", top / "b" / "t-0"
+        for folder in (self.left, self.right):
+            folder.mkdir(parents=True)
+
+    def write(self, left: bytes, right: bytes, *, base_offset: int = 0) -> None:
+        for folder, data in ((self.left, left), (self.right, right)):
+            (folder / f"{base_offset:020d}.log").write_bytes(data)
+
+    def diff(self, *options: str) -> list[dict[str, Any]]:
+        result = CliRunner().invoke(
+            command, [str(self.left), str(self.right), "-o", "json", *options], standalone_mode=False
+        )
+        *rows, self.summary = [json.loads(line) for line in result.stdout.splitlines()]
+        assert result.return_value == int(bool(rows)), result.exception
+        assert self.summary["differences"] == len(rows)
+        return rows
+
+    summary: dict[str, Any]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Logs:
+    return Logs(tmp_path)
+
+
+LONG = b"".join(b"%d" % number for number in range(500))
+DIFFERENT: list[tuple[bytes, bytes, str, Any, Any]] = [
+    (batch(1), batch(2), "base offset", 1, 2),
+    (batch(1, values=(b"v", b"w")), batch(1), "last offset", 2, 1),
+    (batch(1, epoch=3), batch(1, epoch=4), "leader epoch", 3, 4),
+    (
+        batch(1, producer_id=5, producer_epoch=0, base_sequence=0),
+        batch(1, producer_id=6, producer_epoch=0, base_sequence=0),
+        "producer id", 5, 6,
+    ),
+    (
+        batch(1, producer_id=5, producer_epoch=0, base_sequence=7),
+        batch(1, producer_id=5, producer_epoch=0, base_sequence=8),
+        "base sequence", 7, 8,
+    ),
+    (
+        batch(1, compression=Compression.GZIP), batch(1),
+        "attributes", "0x01 (gzip, create_time)", "0x00 (none, create_time)",
+    ),
+    (batch(1, values=(b"v",)), batch(1, values=(b"w",)), "record value", "b'v'", "b'w'"),
+    (
+        batch(1, values=(LONG,), compression=Compression.GZIP),
+        batch(1, values=(LONG,), compression=Compression.GZIP, level=1),
+        "CRC", None, None,
+    ),
+    (batch(1), build_message_set([RecordData(b"k", b"v", (), 10)], magic=1, base_offset=1), "message format", 2, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right", "field", "one", "other"), DIFFERENT, ids=[row[2] for row in DIFFERENT])
+def test_fields(logs: Logs, left: bytes, right: bytes, field: str, one: Any, other: Any) -> None:
+    logs.write(batch(0) + left, batch(0) + right)
+    (row,) = logs.diff()
+    assert (row["topic"], row["partition"], row["offset"], row["field"]) == ("t", 0, 1, field)
+    if one is not None:
+        assert (row["left"], row["right"]) == (one, other)
+    assert row["text"] == f"{field} is {row['left']} on the left and {row['right']} on the right"
+    assert logs.summary["batches"] == 1
+
+
+def test_a_byte_that_no_field_has(logs: Logs) -> None:
+    data = bytearray(batch(0))
+    data[21] ^= 0x80  # The upper byte of the attributes means nothing.
+    logs.write(batch(0), bytes(data))
+    (row,) = logs.diff()
+    assert (row["field"], row["left"], row["right"]) == ("byte 21 of the batch", "0x00", "0x80")
+
+
+def test_old_messages(logs: Logs) -> None:
+    left, right = (
+        build_message_set([RecordData(b"k", value, (), 10)], magic=1, base_offset=0) for value in (b"v", b"w")
+    )
+    logs.write(left, right)
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"], row["left"], row["right"]) == (0, "record value", "b'v'", "b'w'")
+
+
+def test_segments_may_be_cut_elsewhere(logs: Logs) -> None:
+    parts = [batch(offset, values=(b"v" * 50,)) for offset in range(40)]
+    logs.write(b"".join(parts[:7]), b"".join(parts[:20]))
+    (logs.left / f"{7:020d}.log").write_bytes(b"".join(parts[7:]))
+    (logs.right / f"{20:020d}.log").write_bytes(b"".join(parts[20:]))
+    assert logs.diff() == []
+    assert logs.summary["batches"] == 40
+
+
+def test_the_higher_log_start_is_where_it_begins(logs: Logs) -> None:
+    logs.write(batch(0, values=(b"left",)) + batch(1), batch(0) + batch(1))
+    (logs.right.parent / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
+    assert logs.diff() == []
+    assert logs.summary["notes"] == ["t-0: the logs start at 0 and 1; compared from 1"]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_log_that_ends_earlier(logs: Logs, swapped: bool) -> None:
+    sides = [batch(0) + batch(1), batch(0)]
+    logs.write(*(reversed(sides) if swapped else sides))
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"]) == (1, "log end offset")
+    assert (row["left"], row["right"]) == ((1, None) if swapped else (None, 1))
+
+
+@pytest.mark.kip("1279", "failover")
+def test_until_lso_leaves_out_what_a_failover_cuts(logs: Logs) -> None:
+    decided = batch(0) + batch(1)
+    undecided = batch(2, producer_id=5, producer_epoch=0, base_sequence=0, is_transactional=True) + batch(3)
+    reset = mirror_pid_reset(base_offset=2, leader_epoch=1, timestamp_ms=10, source_cluster_id="a")
+    logs.write(decided + undecided, decided + reset)
+    assert logs.diff("--until-lso") == []
+    assert logs.summary["batches"] == 2
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"], row["left"], row["right"]) == (2, "leader epoch", 0, 1)
+    logs.write(decided + undecided, batch(0))
+    (row,) = logs.diff("--until-lso")
+    assert (row["offset"], row["field"]) == (1, "log end offset")
+
+
+def test_a_file_that_cannot_be_read_is_a_difference(logs: Logs) -> None:
+    logs.write(batch(0) + batch(1), batch(0) + batch(1)[:-1])
+    (row,) = logs.diff()
+    assert row["field"] == "file"
+    assert f"{logs.right / ('0' * 20 + '.log')}, position {len(batch(0))}" in row["text"]
+
+
+def test_long_equal_runs_and_a_difference_behind_them(logs: Logs) -> None:
+    many = b"".join(batch(offset, values=(bytes(900),)) for offset in range(1000))
+    large = batch(1000, values=(bytes(400_000),))
+    logs.write(many + large + batch(1001), many + large + batch(1001, values=(b"x",)))
+    (row,) = logs.diff()
+    assert (row["offset"], row["field"]) == (1001, "record value")
+    assert logs.summary["batches"] == 1001
+
+
+def test_two_log_folders(logs: Logs) -> None:
+    logs.write(batch(0), batch(0))
+    for name, data in (("u-0", batch(0)), ("__consumer_offsets-0", batch(0))):
+        (logs.left.parent / name).mkdir()
+        (logs.left.parent / name / f"{0:020d}.log").write_bytes(data)
+    logs.left, logs.right = logs.left.parent, logs.right.parent
+    rows = logs.diff()
+    assert [(row["topic"], row["field"]) for row in rows] == [("u", "partition")]
+    assert [row["topic"] for row in logs.diff("--internal")] == ["__consumer_offsets", "u"]
+    assert logs.diff("--topic", "t") == []
+    result = CliRunner().invoke(command, [str(logs.left), str(logs.right), "--topic", "none"], standalone_mode=False)
+    assert isinstance(result.exception, UsageError)
+    result = CliRunner().invoke(command, [str(logs.left), str(logs.right / "t-0")], standalone_mode=False)
+    assert "give two of a kind" in str(result.exception)
+
+
+def test_text(logs: Logs) -> None:
+    logs.write(batch(0), batch(0, epoch=1))
+    result = CliRunner().invoke(command, [str(logs.left), str(logs.right)], standalone_mode=False)
+    assert result.stdout.splitlines() == [
+        "t-0 offset 0: leader epoch is 0 on the left and 1 on the right",
+        "1 difference: 1 partitions, 0 equal batches, 0 bytes",
+    ]

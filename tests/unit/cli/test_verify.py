@@ -1,0 +1,216 @@
+"""`kmirror verify`: each fault that can be planted is found, and told with file, position and reason."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.verify import command
+from kmirror.errors import UsageError
+from kmirror.log.producers import ProducerEntry
+from kmirror.log.state_files import decode_snapshot, encode_snapshot
+from kmirror.records.batch import iter_batches
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
+_ABORTED = Struct(">hqqqq")
+
+Damage = Callable[[Path], None]
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A copy of a log folder that a broker left clean."""
+    return shutil.copytree(SAMPLE / "kraft-4.3" / "data", tmp_path / "data")
+
+
+def verify(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
+    result = CliRunner().invoke(command, [str(folder), "-o", "json", *options], standalone_mode=False)
+    assert result.exception is None, result.exception
+    *faults, summary = [json.loads(line) for line in result.stdout.splitlines()]
+    return result.return_value, faults, summary
+
+
+def segment(folder: Path, base_offset: int, suffix: str = ".log") -> Path:
+    return folder / f"{base_offset:020d}{suffix}"
+
+
+def flip(path: Path, position: int, bits: int = 1) -> None:
+    data = bytearray(path.read_bytes())
+    data[position] ^= bits
+    path.write_bytes(data)
+
+
+def put(path: Path, position: int, new: bytes) -> None:
+    data = bytearray(path.read_bytes())
+    data[position : position + len(new)] = new
+    path.write_bytes(data)
+
+
+# Partition, damaged file, what is done to it, where the fault is, and what is said.
+PLANTED: list[tuple[str, str, Damage, int | None, str]] = [
+    ("txn-2", f"{2:020d}.log", lambda path: flip(path, 100), 78, "the batch says its checksum is"),
+    ("txn-2", f"{2:020d}.log", lambda path: flip(path, 15, 1), 0, "leader-epoch-checkpoint says 0"),
+    ("txn-2", f"{2:020d}.log", lambda path: put(path, 0, bytes(8)), 0, "an offset below the segment's base offset 2"),
+    ("txn-2", f"{2:020d}.log", lambda path: path.write_bytes(path.read_bytes()[:-1]), None, " left"),
+    ("txn-2", f"{2:020d}.log", lambda path: put(path, 16, b"\x05"), 0, "message format 5 does not exist"),
+    ("txn-2", f"{2:020d}.log", lambda path: put(path, 8, bytes(4)), 0, "length of 0 is too small"),
+    ("txn-2", f"{2:020d}.index", lambda path: path.write_bytes(path.read_bytes()[:-1]), None, "expected whole rows"),
+    ("txn-2", f"{2:020d}.index", lambda path: flip(path, 7), 0, "where no batch begins"),
+    ("txn-2", f"{2:020d}.index", lambda path: flip(path, 3), 0, "the row says that the batch at"),
+    ("txn-2", f"{2:020d}.timeindex", lambda path: flip(path, 7), 0, "has the timestamp"),
+    ("txn-2", f"{2:020d}.timeindex", lambda path: put(path, 8, b"\x7f"), 0, "the segment ends before"),
+    ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 9), 0, "aborts producer"),
+    ("txn-2", f"{2:020d}.txnindex", lambda path: path.unlink(), None, "that no row of"),
+    ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 1), 0, "has version 1"),
+    ("txn-2", f"{46:020d}.snapshot", lambda path: flip(path, 20), 2, "its checksum is"),
+    ("txn-2", f"{46:020d}.snapshot", lambda path: path.rename(segment(path.parent, 99, ".snapshot")), None, "ends at"),
+    ("txn-2", "leader-epoch-checkpoint", lambda path: path.write_text("0\n2\n0 0\n1 40\n"), None, "says 1"),
+    ("txn-2", "leader-epoch-checkpoint", lambda path: path.write_text("0\n1\nx\n"), None, ""),
+    ("txn-2", "partition.metadata", lambda path: path.write_text("version: 0\ntopic_id: short"), None, "no"),
+    (
+        ".",
+        "replication-offset-checkpoint",
+        lambda path: path.write_text("0\n1\ntxn 2 9999\n"),
+        None,
+        "txn-2 is at 9999",
+    ),
+    (".", "recovery-point-offset-checkpoint", lambda path: path.write_text("7\n"), None, "version 0"),
+]
+
+
+@pytest.mark.parametrize(
+    ("partition", "name", "damage", "position", "said"), PLANTED, ids=[f"{row[1]}: {row[4]}" for row in PLANTED]
+)
+def test_planted_faults(top: Path, partition: str, name: str, damage: Damage, position: int | None, said: str) -> None:
+    assert verify(top)[0] == 0
+    damage(top / partition / name)
+    code, faults, summary = verify(top)
+    assert code == 1
+    assert summary["faults"] == len(faults) >= 1
+    found = [fault for fault in faults if said in fault["reason"]]
+    assert found, faults
+    if position is not None:
+        assert position in [fault["position"] for fault in found]
+
+
+def test_every_bit_of_a_segment_counts(top: Path) -> None:
+    """But for the base offset of the log's last batch: a gap may be the cleaner's."""
+    for partition in ("txn-2", "clients-2"):
+        paths = sorted((top / partition).glob("*.log"))
+        for path in paths:
+            whole = path.read_bytes()
+            last = max(batch.position for batch in iter_batches(whole)) if path == paths[-1] else len(whole)
+            for position in range(0, len(whole), 7):
+                if last <= position < last + 8:
+                    continue
+                flip(path, position, 1 << position % 8)
+                assert verify(top / partition)[0] == 1, (path, position)
+                path.write_bytes(whole)
+
+
+def test_each_row_of_an_index_counts(top: Path) -> None:
+    for path in sorted((top / "txn-2").glob("*.*index")):
+        whole = path.read_bytes()
+        for position in range(0, len(whole), 5):
+            if path.suffix == ".txnindex" and position % _ABORTED.size >= 26:
+                continue  # The last stable offset depends on what the cleaner may have taken away.
+            flip(path, position, 1 << position % 8)
+            assert verify(top / "txn-2")[0] == 1, (path, position)
+            path.write_bytes(whole)
+
+
+def test_a_walk_goes_on_after_a_wrong_checksum(top: Path) -> None:
+    path = segment(top / "txn-2", 2)
+    positions = [batch.position for batch in iter_batches(path.read_bytes())]
+    for position in positions[1:4]:
+        flip(path, position + 61)
+    _, faults, summary = verify(top / "txn-2")
+    told = [fault["position"] for fault in faults if "checksum" in fault["reason"]]
+    assert told == positions[1:4]
+    assert summary["segments"] == len(list((top / "txn-2").glob("*.log")))
+
+
+def test_snapshots_are_compared_with_the_log(top: Path) -> None:
+    path = max((top / "txn-2").glob("*.snapshot"))
+    entries = decode_snapshot(path.read_bytes())
+    first = next(entry for entry in entries if entry.batches)
+    first.batches[-1] = first.batches[-1]._replace(last_sequence=first.last_sequence + 1)
+    path.write_bytes(encode_snapshot(entries))
+    _, (fault,), _ = verify(top / "txn-2")
+    assert fault["path"] == str(path)
+    assert fault["reason"].startswith(f"producer {first.producer_id}: its last sequence is")
+    open_ones = [entry for entry in decode_snapshot(path.read_bytes()) if entry.txn_first_offset >= 0]
+    assert open_ones, "the sample has an open transaction"
+    path.write_bytes(encode_snapshot([entry for entry in entries if entry.txn_first_offset < 0]))
+    _, faults, _ = verify(top / "txn-2")
+    assert any("is missing, its transaction is open since" in fault["reason"] for fault in faults)
+
+
+def test_deep_looks_into_the_records(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    # A batch whose checksum is right and whose records are not: the count says one more.
+    batch = bytearray(build_batch([RecordData(b"k", b"v", (), 1)] * 2))
+    batch[60], batch[26] = 3, 2
+    from kmirror.records.crc32c import crc32c
+
+    batch[17:21] = crc32c(bytes(batch[21:])).to_bytes(4, "big")
+    segment(folder, 0).write_bytes(batch)
+    assert verify(folder)[0] == 0
+    code, (fault,), _ = verify(folder, "--deep")
+    assert (code, fault["position"], fault["offset"]) == (1, 0, 0)
+
+
+def test_offsets_and_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    first, second = (build_batch([RecordData(b"k", b"v", (), 1)] * 3, base_offset=base) for base in (0, 2))
+    segment(folder, 0).write_bytes(first + second)
+    code, (fault,), _ = verify(folder)
+    assert (code, fault["position"], fault["offset"]) == (1, len(first), 2)
+    assert fault["reason"] == "an offset that is not above 2, the last one before"
+    segment(folder, 0).write_bytes(first)
+    segment(folder, 2).write_bytes(build_batch([RecordData(b"k", b"v", (), 1)], base_offset=2**31 + 2))
+    _, faults, _ = verify(folder)
+    assert [fault["reason"] for fault in faults] == [
+        "the segment goes on to offset 2, and the next one begins with 2",
+        "an offset more than 2147483647 above the segment's base offset 2",
+    ]
+
+
+def test_a_kill_leaves_rows_of_zeros_in_the_last_segment_alone(top: Path) -> None:
+    folder = top / "txn-2"
+    last, other = max(folder.glob("*.index")), segment(folder, 2, ".index")
+    last.write_bytes(last.read_bytes() + bytes(80))
+    assert verify(folder)[0] == 0
+    other.write_bytes(other.read_bytes() + bytes(8))
+    assert verify(folder)[0] == 1
+
+
+def test_producers_of_a_snapshot_may_be_from_before_the_log(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    segment(folder, 5).write_bytes(build_batch([RecordData(b"k", b"v", (), 1)], base_offset=5))
+    segment(folder, 5, ".snapshot").write_bytes(encode_snapshot([ProducerEntry(7, 0, -1, 1, 3)]))
+    assert verify(folder)[0] == 0
+
+
+def test_text_and_refusals(top: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [str(top)], standalone_mode=False)
+    assert result.stdout.startswith("no fault in 5 partitions, ")
+    flip(segment(top / "txn-2", 2), 100)
+    result = CliRunner().invoke(command, [str(top / "txn-2")], standalone_mode=False)
+    path = segment(top / "txn-2", 2)
+    assert result.stdout.splitlines()[0].startswith(f"{path}, position 78, offset 3: the batch says its checksum is")
+    assert result.return_value == 1
+    refused = CliRunner().invoke(command, [str(tmp_path / "nowhere")], standalone_mode=False)
+    assert isinstance(refused.exception, UsageError)
