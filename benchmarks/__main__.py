@@ -6,13 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from benchmarks import log, protocol, records
+from benchmarks import log, protocol, records, spark
 from benchmarks.harness import FULL, QUICK, Case, Row, is_installed, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
     "protocol": protocol.cases,
     "records": records.cases,
     "log": log.cases,
+    "spark": spark.cases,
 }
 
 COLUMNS = "{:<4} {:<56} {:<13} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"

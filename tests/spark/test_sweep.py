@@ -51,7 +51,7 @@ def test_every_run_once_with_seed_digest_and_version(spark: Any, tmp_path: Path)
     longer = parse_sweep({"seeds": 2, "fixed": QUICK, "grid": {"latency_ms": [5, 50, 200, 400]}}, "s")
     report = run_sweep(spark, longer, str(tmp_path))
     assert (report.skipped, report.statuses) == (6, {"ok": 2})
-    (row,) = aggregate(spark, str(tmp_path), ["sweep"] and [], ["rpo_ms"]).collect()
+    (row,) = aggregate(spark, str(tmp_path), [], ["rpo_ms"]).collect()
     assert row.runs == 8
     by_latency = aggregate(spark, str(tmp_path), ["latency_ms"], ["rpo_ms", "rto_ms"]).collect()
     assert [row.latency_ms for row in by_latency] == [5, 50, 200, 400]
@@ -166,8 +166,9 @@ def test_spark_connect_gives_the_same_digests(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio: pip install 'kmirror[spark]'")
     port = "15911"
     server = spark_class(
-        "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}",
-        "--conf", "spark.ui.enabled=false", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+        "org.apache.spark.deploy.SparkSubmit", "--master", "local[2]",
+        "--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.ui.enabled=false",
+        "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
         "spark-internal",
     )  # fmt: skip
     extra = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": "", "SPARK_HOME": _spark_home()}

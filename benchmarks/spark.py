@@ -1,0 +1,167 @@
+"""Spark beside plain processes (K1) and beside the same reader without Spark (K2).
+
+K1: the same runs of a sweep, kept the same way, by a pool of worker processes and by Spark with as many workers,
+in turns; the ratio is the pool's wall time over Spark's. K2: one segment read by one task. The session is
+started before anything is timed, and each side has run once before it counts.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import Case, no_runs
+
+WORKERS = 2
+RUNS = 80
+PAIRS_MAX = 5
+RECORDS = 600_000
+TASKS = 24
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@cache
+def spark() -> Any:
+    """Return the session of this process, with a tuple-yielding twin of the source for K2."""
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    from kmirror.spark.session import session
+
+    found = session("benchmarks", master=f"local[{WORKERS}]", ui=False)
+    atexit.register(found.stop)
+    return found
+
+
+@cache
+def folder() -> Path:
+    path = Path(tempfile.mkdtemp(prefix="kmirror-bench-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+# -- K1 -----------------------------------------------------------------------------------------
+
+
+def _one(argument: tuple[str, Any]) -> str:
+    """Run one simulation and keep it; what a worker of the pool does."""
+    from kmirror.spark.result import run_all
+
+    location, item = argument
+    return next(iter(run_all(location, "k1", [item])))[1]
+
+
+def k1(pairs: int) -> list[float]:
+    """Return the pool's time over Spark's, a pair at a time."""
+    from kmirror.spark.result import Results
+    from kmirror.spark.sweep import run_sweep
+    from kmirror.spark.sweep_file import Sweep, parse_sweep
+
+    sweep = parse_sweep({"seeds": RUNS // 4, "grid": {"latency_ms": [10, 50], "loss_ppm": [0, 10_000]}}, "k1")
+    small = Sweep("warm", (), sweep.runs[: 2 * WORKERS])
+    numbers = iter(range(1000))
+
+    def fresh() -> str:
+        location = str(folder() / f"k1-{next(numbers)}")
+        Results(location).prepare()
+        return location
+
+    def by_spark(chosen: Sweep) -> None:
+        assert run_sweep(spark(), chosen, fresh(), tasks=min(TASKS, len(chosen.runs))).statuses == {
+            "ok": len(chosen.runs)
+        }
+
+    with get_context("spawn").Pool(WORKERS) as pool:
+
+        def by_pool(chosen: Sweep) -> None:
+            location = fresh()
+            done = list(pool.imap_unordered(_one, [(location, item) for item in chosen.runs], chunksize=1))
+            assert done == ["ok"] * len(chosen.runs)
+            Results(location).gather()
+
+        by_spark(small)
+        by_pool(small)
+        return [1 / ratio for ratio in _pairs(lambda: by_spark(sweep), lambda: by_pool(sweep), pairs)]
+
+
+def _pairs(one: Callable[[], object], other: Callable[[], object], pairs: int) -> Iterator[float]:
+    """Yield the time of `one` over that of `other`; who goes first takes turns."""
+    for turn in range(min(pairs, PAIRS_MAX)):
+        order = [one, other] if turn % 2 else [other, one]
+        spent = {}
+        for run in order:
+            began = time.perf_counter()
+            run()
+            spent[run] = time.perf_counter() - began
+        yield spent[one] / spent[other]
+
+
+# -- K2 -----------------------------------------------------------------------------------------
+
+
+@cache
+def segment() -> str:
+    """Return a partition folder with one segment: 100-byte records, 500 in a batch, no compression."""
+    from kmirror.records import RecordData, build_batch
+
+    target = folder() / "bench-0"
+    target.mkdir()
+    value = bytes(range(80))
+    with (target / f"{0:020}.log").open("wb") as log:
+        for base in range(0, RECORDS, 500):
+            rows = [RecordData(b"key-%08d" % (base + n), value) for n in range(500)]
+            log.write(build_batch(rows, base_offset=base, partition_leader_epoch=0, timestamp_ms=1_700_000_000_000))
+    return str(target)
+
+
+def arrow_in_spark() -> None:
+    frame = spark().read.format("kafka-log").option("splitBytes", 1 << 30).load(segment())
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def tuples_in_spark() -> None:
+    from benchmarks.spark_tuples import KafkaLogTuples
+
+    spark().dataSource.register(KafkaLogTuples)
+    frame = spark().read.format("kafka-log-tuples").load(segment())
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def arrow_alone() -> None:
+    from kmirror.spark.folders import find_segments, split
+    from kmirror.spark.rows import Wanted, read_split
+    from kmirror.spark.transactions import Committed
+
+    count = 0
+    for item in find_segments(segment()):
+        for piece in split(item, 1 << 30):
+            count += sum(batch.num_rows for batch in read_split(piece, Wanted(), Committed()))
+    assert count == RECORDS
+
+
+def k2(other: Callable[[], None]) -> Callable[[int], list[float]]:
+    def measure(pairs: int) -> list[float]:
+        arrow_in_spark()
+        other()
+        return [1 / ratio for ratio in _pairs(arrow_in_spark, other, pairs)]
+
+    return measure
+
+
+def cases() -> list[Case]:
+    """Return K1 and K2, or nothing where there is no Spark."""
+    if find_spec("pyspark") is None:
+        return []
+    title = f"{RUNS} runs in {TASKS} tasks, {WORKERS} workers, vs worker processes"
+    return [
+        Case("K1", title, "pyspark", no_runs, 0.85, 0.95, measure=k1),
+        Case("K2", "read a segment: Arrow vs tuples", "pyspark", no_runs, 2.2, 3.0, measure=k2(tuples_in_spark)),
+        Case("K2", "read a segment: one task vs no Spark", "pyspark", no_runs, 0.25, 0.4, measure=k2(arrow_alone)),
+    ]

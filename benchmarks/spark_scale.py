@@ -1,0 +1,121 @@
+"""`python -m benchmarks.spark_scale [--gib 1]`: a large folder of real logs, read and compared, with and without Spark.
+
+The logs are the package's sample, laid down again and again with higher offsets until they have the size asked
+for. Told are rows and megabytes a second for each core, and how long it takes to find one flipped bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.spark import ROOT, WORKERS, spark
+from kmirror.net.log_dirs import read_sample
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.build import set_base_offset_and_epoch
+from kmirror.spark.folders import find_segments, split
+from kmirror.spark.rows import Wanted, read_split
+from kmirror.spark.transactions import Committed
+from kmirror.spark.verify import verify
+
+SEGMENT_BYTES = 128 << 20
+
+
+def lay_down(top: Path, size: int) -> int:
+    """Write partitions of `size` bytes in all; returns the number of records."""
+    chosen = [(tp, files) for tp, files in read_sample().partitions.items() if files.size_in_bytes > 20_000]
+    records = 0
+    for tp, files in chosen:
+        folder = top / str(tp)
+        folder.mkdir(parents=True)
+        batches = [batch for base in sorted(files.segments) for batch in iter_batches(files.segments[base])]
+        records += _repeat(folder, batches, size // len(chosen))
+    return records
+
+
+def _repeat(folder: Path, batches: list[Batch], size: int) -> int:
+    base = written = records = 0
+    log, in_segment = None, SEGMENT_BYTES
+    first, span = batches[0].base_offset, batches[-1].next_offset - batches[0].base_offset
+    while written < size:
+        if in_segment >= SEGMENT_BYTES:
+            if log is not None:
+                log.close()
+            log, in_segment = (folder / f"{base:020}.log").open("wb"), 0
+        assert log is not None
+        for batch in batches:
+            data = bytearray(batch.view)
+            set_base_offset_and_epoch(data, base + batch.base_offset - first, 0)
+            log.write(data)
+            in_segment += len(data)
+            written += len(data)
+            records += 0 if batch.is_control else batch.record_count
+        base += span
+    if log is not None:
+        log.close()
+    return records
+
+
+def alone(path: Path) -> int:
+    """Read everything in this process; returns the rows."""
+    pieces = [piece for segment in find_segments(str(path)) for piece in split(segment)]
+    return sum(batch.num_rows for piece in pieces for batch in read_split(piece, Wanted(), Committed()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_scale", description=__doc__)
+    parser.add_argument("--gib", type=float, default=1.0)
+    size = int(parser.parse_args().gib * (1 << 30))
+    os.environ["PYTHONPATH"] = str(ROOT)
+    top = Path(tempfile.mkdtemp(prefix="kmirror-scale-"))
+    try:
+        records = lay_down(top / "a", size)
+        actual = sum(path.stat().st_size for path in (top / "a").rglob("*.log"))
+        print(f"{actual / (1 << 20):.0f} MiB, {records} records, {len(list((top / 'a').iterdir()))} partitions")
+        session = spark()
+
+        def tell(what: str, began: float, cores: int) -> None:
+            spent = (time.perf_counter() - began) * cores
+            rates = f"{records / spent / 1e6:7.3f} M rows/s and {actual / spent / 1e6:7.1f} MB/s a core"
+            print(f"{what:<44} {rates}", flush=True)
+
+        began = time.perf_counter()
+        assert alone(top / "a") == records
+        tell("no Spark, one process, all columns", began, 1)
+        began = time.perf_counter()
+        frame = session.read.format("kafka-log").load(str(top / "a"))
+        frame.write.format("noop").mode("overwrite").save()
+        tell("Spark, all columns", began, WORKERS)
+        began = time.perf_counter()
+        narrow = session.read.format("kafka-log").option("columns", "topic").load(str(top / "a"))
+        assert narrow.count() == records
+        tell("Spark, count by headers, CRC checked", began, WORKERS)
+        shutil.copytree(top / "a", top / "b")
+        began = time.perf_counter()
+        equal = verify(session, str(top / "a"), str(top / "b"))
+        print(f"verify: {equal.summary()}, {time.perf_counter() - began:.1f} s")
+        assert equal.is_equal
+        victim = random.choice(sorted((top / "b").rglob("*.log")))
+        at, bit = random.randrange(victim.stat().st_size), random.randrange(8)
+        with victim.open("r+b") as log:
+            log.seek(at)
+            byte = log.read(1)[0]
+            log.seek(at)
+            log.write(bytes([byte ^ 1 << bit]))
+        began = time.perf_counter()
+        found = verify(session, str(top / "a"), str(top / "b"))
+        print(f"flipped bit {bit} at {victim.name} {at}; found in {time.perf_counter() - began:.1f} s:")
+        for row in found.rows:
+            print(f"  {row}")
+        assert len(found.rows) == 1 and f"file position {at}" in found.rows[0].expected, "the bit is named"
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

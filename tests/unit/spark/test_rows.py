@@ -1,0 +1,126 @@
+"""Without Spark: rows of the log reader, what it leaves undecoded, and how segments are cut into pieces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import UsageError
+from kmirror.records import RecordData, build_batch
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import Compression
+from kmirror.spark import rows
+from kmirror.spark.folders import find_segments, index_position, split
+from kmirror.spark.rows import RECORD_COLUMNS, CorruptSegment, Wanted, read_split
+from kmirror.spark.transactions import Committed, find_transactions
+from tests.spark.consumed import ROOT, as_consumed, consumed
+
+KRAFT = ROOT / "tests/data/log/kraft-4.3"
+
+
+def read(path: Path, wanted: Wanted | None = None, split_bytes: int = 1 << 20) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    for segment in find_segments(str(path)):
+        for piece in split(segment, split_bytes):
+            for batch in read_split(piece, wanted or Wanted(), Committed()):
+                found += batch.to_pylist()
+    return found
+
+
+def write(folder: Path, *batches: bytes, base: int = 0) -> Path:
+    partition = folder / "t-0"
+    partition.mkdir(parents=True, exist_ok=True)
+    path = partition / f"{base:020}.log"
+    path.write_bytes(b"".join(batches))
+    return path
+
+
+def batch(base: int, count: int, compression: Compression = Compression.NONE) -> bytes:
+    data = [RecordData(b"k%d" % n, b"v" * n, [("h", None)] * (n % 3), 1000 + base + n) for n in range(count)]
+    return build_batch(data, base_offset=base, partition_leader_epoch=3, compression=compression)
+
+
+@pytest.mark.parametrize("split_bytes", [1, 700, 1 << 20])
+def test_pieces_give_the_same_rows_however_small(split_bytes: int) -> None:
+    recorded = consumed()["tests/data/log/kraft-4.3", "read_uncommitted"]
+    for name, records in recorded.items():
+        found = read(KRAFT / name, split_bytes=split_bytes)
+        for row in found:
+            row["timestamp"] = round(row["timestamp"].timestamp() * 1000) * 1000  # type: ignore[attr-defined]
+        assert as_consumed(found) == {name: records}
+
+
+def test_committed_markers_that_the_cleaner_took_leave_nothing_open() -> None:
+    committed = find_transactions(find_segments(str(KRAFT / "compacted-fast-0")))
+    assert committed.last_stable_offset is None
+
+
+def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, batch(0, 50, Compression.GZIP), batch(50, 7))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a record was decoded")
+
+    monkeypatch.setattr(rows, "read_columns", refuse)
+    monkeypatch.setattr(Batch, "payload", refuse)
+    found = read(tmp_path, Wanted(columns=("topic", "leaderEpoch", "batchOffset")))
+    assert len(found) == 57
+    assert found[-1] == {"topic": "t", "leaderEpoch": 3, "batchOffset": 50}
+    with pytest.raises(AssertionError, match="a record was decoded"):
+        read(tmp_path, Wanted(columns=("offset",)))
+
+
+def test_ranges_cut_inside_of_batches(tmp_path: Path) -> None:
+    write(tmp_path, batch(0, 20), batch(20, 20))
+    found = read(tmp_path, Wanted(offset_first=15, offset_end=25))
+    assert [row["offset"] for row in found] == list(range(15, 25))
+    # Without decoded columns as well.
+    assert len(read(tmp_path, Wanted(columns=("topic",), offset_first=15, offset_end=25))) == 10
+    found = read(tmp_path, Wanted(timestamp_first=1030, timestamp_end=1033))
+    assert [row["offset"] for row in found] == [30, 31, 32]
+
+
+def test_a_torn_tail_is_a_fault_but_not_while_the_segment_is_followed(tmp_path: Path) -> None:
+    path = write(tmp_path, batch(0, 3), batch(3, 3)[:40])
+    size = len(batch(0, 3))
+    with pytest.raises(CorruptSegment, match=rf"{path.name}, position {size}.*: 40 bytes are left"):
+        read(tmp_path)
+    assert len(read(tmp_path, Wanted(follow=True))) == 3
+    (row,) = (r for r in read(tmp_path, Wanted(columns=(*RECORD_COLUMNS, "corrupt"), on_corrupt="row")) if r["corrupt"])
+    assert (row["topic"], row["partition"], row["value"]) == ("t", 0, None)
+
+
+def test_large_segments_are_split_at_entries_of_their_index(tmp_path: Path) -> None:
+    batches = [batch(10 * n, 10) for n in range(100)]
+    path = write(tmp_path, *batches)
+    starts = [0]
+    for data in batches:
+        starts.append(starts[-1] + len(data))
+    entries = b"".join((10 * n + 9).to_bytes(4, "big") + starts[n].to_bytes(4, "big") for n in range(3, 100, 7))
+    (segment,) = find_segments(str(tmp_path))
+    walked = [piece.start for piece in split(segment, 5000)]
+    path.with_suffix(".index").write_bytes(entries + bytes(80))  # Preallocated.
+    pieces = split(segment, 5000)
+    indexed = {starts[n] for n in range(3, 100, 7)}
+    assert {piece.start for piece in pieces[1:]} <= indexed
+    assert set(walked) <= set(starts)
+    assert [row["offset"] for row in read(tmp_path, split_bytes=5000)] == list(range(1000))
+    assert index_position(segment, 500) <= starts[50]
+    path.with_suffix(".index").write_bytes(bytes(range(1, 81)))  # Another log's.
+    assert [row["offset"] for row in read(tmp_path, split_bytes=5000)] == list(range(1000))
+
+
+def test_paths_are_folders_patterns_and_uris(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write(tmp_path / name, batch(0, 2))
+    uri = (tmp_path / "one").as_uri()
+    for path, count in ((tmp_path / "*", 2), (tmp_path / "one" / "t-0", 1), (uri, 1), (f"{uri},{tmp_path}/two", 2)):
+        assert len(find_segments(str(path))) == count
+    for path, message in (
+        (tmp_path / "none", "does not exist"),
+        (tmp_path / "x*", "the pattern matches nothing"),
+        ("s3://bucket/logs", "from a file system that every executor sees"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            find_segments(str(path))

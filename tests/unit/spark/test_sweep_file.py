@@ -1,0 +1,71 @@
+"""A sweep file asks for exactly the runs it describes, and a mistake in it is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmirror.errors import UsageError
+from kmirror.spark.sweep_file import parse_sweep, read_sweep
+
+
+def test_a_grid_is_every_combination_with_every_seed() -> None:
+    sweep = parse_sweep({"seeds": [4, 9], "fixed": {"brokers": 3}, "grid": {"latency_ms": [5, 50], "codec": ["lz4"]}})
+    points = [(r.options.latency_ms, r.options.codec, r.options.seed, r.options.brokers) for r in sweep.runs]
+    assert points == [(5, "lz4", 4, 3), (5, "lz4", 9, 3), (50, "lz4", 4, 3), (50, "lz4", 9, 3)]
+    assert sweep.axes == ("latency_ms", "codec")
+    assert len({run.run_id for run in sweep.runs}) == 4
+
+
+def test_random_points_stay_in_range_and_are_the_same_every_time() -> None:
+    table = {
+        "draws": 200,
+        "random": {"latency_ms": {"min": 1, "max": 9}, "loss_ppm": {"min": 10, "max": 10_000, "scale": "log"},
+                   "codec": ["none", "zstd"]},
+    }  # fmt: skip
+    runs = parse_sweep(table).runs
+    assert runs == parse_sweep(table).runs
+    assert {run.options.latency_ms for run in runs} == set(range(1, 10))
+    assert {run.options.codec for run in runs} == {"none", "zstd"}
+    low = sum(run.options.loss_ppm < 316 for run in runs)
+    assert 60 < low < 140, "half of the draws lie in the lower half of a logarithmic scale"
+    fewer = parse_sweep({**table, "draws": 50}).runs
+    assert set(fewer) < set(runs), "a longer sweep repeats none of a shorter one"
+
+
+def test_a_run_is_named_by_its_options_alone() -> None:
+    one = parse_sweep({"fixed": {"latency_ms": 30}}, "a").runs[0]
+    other = parse_sweep({"grid": {"latency_ms": [30]}}, "b").runs[0]
+    assert one == other
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"grid": {"latency": [1]}}, "no option 'latency': did you mean 'latency_ms'?"),
+        ({"gird": {}}, "unknown key 'gird': did you mean 'grid'?"),
+        ({"grid": {"latency_ms": 5}}, "is a list of values"),
+        ({"grid": {"latency_ms": ["5"]}}, "latency_ms is a whole number from 0 to 10000, not '5'"),
+        ({"fixed": {"codec": "brotli"}}, "codec is one of none, gzip, snappy, lz4, zstd, not 'brotli'"),
+        ({"fixed": {"codec": "lz4"}, "grid": {"codec": ["none"]}}, "codec is given twice"),
+        ({"fixed": {"seed": 1}}, "seeds stand on top"),
+        ({"seeds": 0}, "seeds is a number of seeds"),
+        ({"random": {"latency_ms": {"min": 9, "max": 1}}}, r"\[random\] latency_ms is a list, or"),
+        ({"fixed": {"fault": "both"}}, "brokers has to be 2 or more"),
+        ({"seeds": 1_000_000, "grid": {"latency_ms": [1, 2]}}, "2000000 runs"),
+    ],
+)
+def test_mistakes_are_named(table: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")):
+        parse_sweep(table)
+
+
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("seeds = [", "utf-8")
+    with pytest.raises(UsageError, match=r"s\.toml: is not TOML"):
+        read_sweep(file)
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_sweep(tmp_path / "none.toml")
