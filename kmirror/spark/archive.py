@@ -13,14 +13,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import kmirror
-
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def build_archive(folder: Path | None = None) -> Path:
     """Return the path of `kmirror-<digest>.zip` in `folder`, or in a temporary folder; written if it is not there."""
-    top = Path(kmirror.__file__).resolve().parent
+    top = Path(__file__).resolve().parents[1]
     files = sorted(path for path in top.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     digest = hashlib.sha256()
     for path in files:
