@@ -48,7 +48,7 @@ RESERVED = {
 }
 # What the core may import from outside the standard library.
 CORE_THIRD_PARTY = {
-    "records": {"construct", "crc32c", "crcmod", "cramjam", "google_crc32c", "isal", "lz4", "numpy", "snappy"}
+    "records": {"construct", "crc32c", "crcmod", "cramjam", "google_crc32c", "lz4", "numpy", "snappy"}
     | {"zstandard"},
 }
 BANNED_CALLS = frozenset({"open", "print", "input", "id", "hash", "breakpoint", "exec", "eval"})
