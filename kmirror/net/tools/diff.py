@@ -24,7 +24,13 @@ from kmirror.net.tools.diff_words import BatchDifference, first_difference
 from kmirror.net.tools.faults import Progress
 from kmirror.net.tools.file_batches import AnyFileBatch, Head, iter_heads, open_batch
 from kmirror.net.tools.mapped import FileFault, Mapped, fault_of
-from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths
+from kmirror.net.tools.partition_folder import (
+    PartitionFolder,
+    is_log_dirs,
+    open_partition,
+    partition_paths,
+    plain_errors,
+)
 
 _RUN_BYTES: Final = 256 * 1024
 _START: Final = Struct(">qi")
@@ -257,7 +263,8 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
 
 
 def _partitions(top: Path, is_wanted: Callable[[TopicPartition], bool]) -> dict[TopicPartition, PartitionFolder]:
-    facts = read_folder_facts(top)
+    with plain_errors():
+        facts = read_folder_facts(top)
     found = (open_partition(path, facts) for path in partition_paths(top))
     return {folder.tp: folder for folder in found if is_wanted(folder.tp)}
 

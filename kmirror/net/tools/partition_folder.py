@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,9 +18,9 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.net.log_checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
-from kmirror.net.log_errors import reading
+from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.net.log_segments import SegmentFile, is_segment_name, list_segments
-from kmirror.net.tools.mapped import Mapped, fault_of, mapped
+from kmirror.net.tools.mapped import FileFault, Mapped, fault_of, mapped
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 # A folder may bear what the broker was doing to it: `orders-0.<topic id>-delete`.
@@ -47,6 +48,15 @@ class PartitionFolder:
         bases = [segment.base_offset for segment in self.segments]
         below = sum(base <= offset for base in bases)
         return self.segments[max(0, below - 1) :]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Tell what is wrong with a file without the advice that is for who wants to mirror it."""
+    try:
+        yield
+    except CorruptLog as error:
+        raise FileFault(error.reason, path=error.path, position=error.position, offset=error.offset) from None
 
 
 def parse_folder_name(name: str) -> TopicPartition | None:
@@ -79,8 +89,9 @@ def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
     tp = parse_folder_name(name)
     if tp is None:
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
-    around = read_folder_facts(folder.resolve().parent) if facts is None else facts
-    segments = list_segments(folder)
+    with plain_errors():
+        around = read_folder_facts(folder.resolve().parent) if facts is None else facts
+        segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
     return PartitionFolder(

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from kmirror.errors import CorruptBatch, UsageError
-from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry
 from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
@@ -21,8 +20,9 @@ from kmirror.net.log_checkpoints import FolderFacts, parse_epochs, parse_topic_i
 from kmirror.net.log_errors import CorruptLog
 from kmirror.net.log_segments import SegmentFile
 from kmirror.net.tools.faults import Tally
-from kmirror.net.tools.mapped import Mapped, mapped
+from kmirror.net.tools.mapped import FileFault, Mapped, mapped
 from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths
+from kmirror.net.tools.verify_checkpoints import check_folder_files, check_offsets
 from kmirror.net.tools.verify_indexes import NEVER, OffsetRows, TimeRows
 from kmirror.net.tools.verify_producers import Producers
 from kmirror.protocol.uuid import Uuid
@@ -36,7 +36,14 @@ _SEGMENT_BYTES_MAX: Final = 2**31 - 1
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 _KNOWN_ATTRIBUTES: Final = 0x7F
 _PROGRESS_BYTES: Final = 4 * 1024 * 1024
-_HAS_STATE: Final = layout.CONTROL_FLAG | layout.TRANSACTIONAL_FLAG
+# Those of batches with records: a codec, and what needs no closer look.
+_PLAIN_ATTRIBUTES: Final = frozenset(
+    codec | append | transactional | horizon
+    for codec in Compression
+    for append in (0, layout.LOG_APPEND_TIME_FLAG)
+    for transactional in (0, layout.TRANSACTIONAL_FLAG)
+    for horizon in (0, layout.DELETE_HORIZON_FLAG)
+)
 
 
 class _Epochs:
@@ -94,7 +101,7 @@ class PartitionCheck:
             return
         try:
             self._epochs = _Epochs(parse_epochs(data, path))
-            self._epoch_change = self._epochs.next_start
+            self._epoch_change = min(self._epochs.next_start, self._folder.log_start_offset)
         except CorruptLog as error:
             self._tally.fault(path, error.reason)
 
@@ -120,7 +127,8 @@ class PartitionCheck:
         if self._offset_rows is not None:
             self._offset_rows.on_end(position)
         if self._time_rows is not None:
-            self._time_rows.on_end(self._next_offset)
+            is_complete = end is not None or self._folder.clean_shutdown
+            self._time_rows.on_end(self._next_offset, self._greatest if is_complete else None)
         path = self._folder.path / file_name(base, TXN_INDEX_SUFFIX)
         self._producers.on_segment_end(segment.path, path, base)
 
@@ -135,7 +143,8 @@ class PartitionCheck:
         position = reported = 0
         while position < file.size:
             try:
-                position = self._batches(file, position)
+                is_batch = file.size - position >= layout.HEADER_SIZE and file.view[position + layout.MAGIC_AT] == 2
+                position = self._batches(file, position) if is_batch else self._message(file, position)
             except CorruptBatch as error:
                 reason = error.reason.removesuffix(f" (offset {error.offset})")
                 self._tally.fault(self._log, reason, error.position, error.offset)
@@ -164,52 +173,68 @@ class PartitionCheck:
         return error.position + found.size_in_bytes
 
     def _batches(self, file: Mapped, position: int) -> int:
-        """Look at the batches from `position` on until enough have been for a sign of life; return where it stopped."""
-        view, size, tally = file.view, file.size, self._tally
-        unpack, crc32c = layout.HEADER.unpack_from, self._crc32c
-        stop = min(size, position + _PROGRESS_BYTES)
-        count = 0
-        while position < stop:
-            if size - position < layout.HEADER_SIZE or view[position + layout.MAGIC_AT] != layout.MAGIC_V2:
-                position = self._other(file, position)
-                continue
-            base, length, epoch, _, crc, attributes, delta, _, greatest, producer_id, _, _, records = unpack(
-                view, position
-            )
-            end = position + layout.LOG_OVERHEAD + length
-            if length < layout.BATCH_LENGTH_MIN or end > size:
-                Batch(view, position)  # Raises what is wrong.
-            if crc32c(view[position + layout.ATTRIBUTES_AT : end]) != crc:
-                Batch(view, position).verify_crc()
-            last = base + delta
-            if base != self._next_offset or records != delta + 1 or epoch != self._epoch or attributes > 4:
-                self._unusual(Batch(view, position))
-            if base >= self._producers.next_snapshot:
-                self._producers.on_offset(base)
-            if producer_id >= 0 or attributes & _HAS_STATE:
-                self._producers.on_batch(Batch(view, position))
-            if self._decodes:
-                Batch(view, position).check_framing()
-            self._indexes(position, last, greatest)
-            self._next_offset = last + 1
-            count += 1
-            position = end
-        tally.batches += count
+        """Look at the batches from `position` on until enough have been for a sign of life; return where it stopped.
+
+        This is the loop that takes the time, so it keeps in variables what it needs for each batch and calls others
+        only for what not every batch has.
+        """
+        view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
+        unpack, crc32c, last_batches = layout.HEADER.unpack_from, self._crc32c, self._producers.last
+        next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
+        watch, due_position, due_offset = self._watch(), *self._due()
+        try:
+            while position < stop:
+                head = unpack(view, position)
+                base, length, epoch, magic, crc, attributes, delta, _, timestamp, producer_id, _, _, records = head
+                end = position + layout.LOG_OVERHEAD + length
+                if magic != layout.MAGIC_V2:
+                    break
+                if length < layout.BATCH_LENGTH_MIN or end > size:
+                    Batch(view, position)  # Raises what is wrong.
+                if crc32c(view[position + layout.ATTRIBUTES_AT : end]) != crc:
+                    Batch(view, position).verify_crc()
+                is_plain = base == next_offset and records == delta + 1 and attributes in _PLAIN_ATTRIBUTES
+                if not is_plain or epoch != current or base >= watch or self._decodes:
+                    self._next_offset = next_offset
+                    self._unusual(Batch(view, position))
+                    current, watch = self._epoch, self._watch()
+                elif producer_id >= 0:
+                    last_batches[producer_id] = head
+                    if attributes & layout.TRANSACTIONAL_FLAG:
+                        self._producers.on_transactional(producer_id, base)
+                if timestamp > greatest:
+                    greatest = timestamp
+                next_offset = base + delta + 1
+                if position >= due_position or next_offset > due_offset:
+                    self._indexes(position, next_offset - 1, timestamp, greatest)
+                    due_position, due_offset = self._due()
+                count += 1
+                position = end
+        finally:
+            self._next_offset, self._greatest = next_offset, greatest
+            self._tally.batches += count
         return position
 
-    def _indexes(self, position: int, last_offset: int, greatest: int) -> None:
-        if greatest > self._greatest:
-            self._greatest = greatest
+    def _watch(self) -> int:
+        """Return the offset from which on a batch needs a closer look, however plain it is."""
+        return min(self._epoch_change, self._producers.next_snapshot)
+
+    def _due(self) -> tuple[int, int]:
+        """Return from which position and from which offset on an index row is due."""
+        rows, times = self._offset_rows, self._time_rows
+        return (NEVER if rows is None else rows.next_position, NEVER if times is None else times.next_offset)
+
+    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
         rows, times = self._offset_rows, self._time_rows
         if rows is not None and position >= rows.next_position:
             rows.on_batch(position, last_offset)
         if times is not None and last_offset >= times.next_offset:
-            times.on_batch(last_offset, greatest, self._greatest)
+            times.on_batch(last_offset, timestamp, greatest)
 
-    def _other(self, file: Mapped, position: int) -> int:
+    def _message(self, file: Mapped, position: int) -> int:
         """Look at a message of format 0 or 1, or raise what is wrong with the bytes; return where the next begins."""
         batch = next(iter_any_batches(file.view, position=position, check_crc=True))
-        assert isinstance(batch, LegacyBatch), "batches have been looked at"
+        assert isinstance(batch, LegacyBatch), "a batch is not looked at here"
         if batch.last_offset < self._next_offset:
             self._out_of_order(batch.last_offset, position)
         if batch.last_offset - self._base > _RELATIVE_OFFSET_MAX:
@@ -217,7 +242,8 @@ class PartitionCheck:
         if self._decodes:
             for _ in batch.messages():
                 pass
-        self._indexes(position, batch.last_offset, batch.max_timestamp)
+        self._greatest = max(self._greatest, batch.max_timestamp)
+        self._indexes(position, batch.last_offset, batch.max_timestamp, self._greatest)
         self._next_offset = batch.next_offset
         self._tally.batches += 1
         return position + batch.size_in_bytes
@@ -242,6 +268,11 @@ class PartitionCheck:
         if batch.attributes & layout.COMPRESSION_MASK > Compression.ZSTD or batch.attributes & ~_KNOWN_ATTRIBUTES:
             self._fault(batch, f"the attributes {batch.attributes:#06x} have bits that mean nothing")
         self._check_epoch(batch)
+        if base >= self._producers.next_snapshot:
+            self._producers.on_offset(base)
+        self._producers.on_batch(batch)
+        if self._decodes:
+            batch.check_framing()
 
     def _check_epoch(self, batch: Batch) -> None:
         epoch = batch.partition_leader_epoch
@@ -286,22 +317,23 @@ class Job:
 
 def open_job(path: Path, tally: Tally) -> Job:
     """Return what is to be verified at `path`: a log folder, or one partition of it; raises `UsageError`."""
-    if not is_log_dirs(path):
-        return Job(path, [open_partition(path)], None)
+    is_one = not is_log_dirs(path)
     facts = FolderFacts()
     try:
-        facts = read_folder_facts(path)
+        facts = read_folder_facts(path.resolve().parent if is_one else path)
     except CorruptLog as error:
         tally.fault(error.path, error.reason)
     folders = []
-    for partition in partition_paths(path):
+    for partition in [path] if is_one else partition_paths(path):
         try:
             folders.append(open_partition(partition, facts))
-        except CorruptLog as error:
-            tally.fault(error.path, error.reason)
+        except FileFault as error:
+            tally.fault(error.path, error.reason, error.position, error.offset)
         except UsageError as error:
+            if is_one:
+                raise
             tally.skipped.append(str(error))
-    return Job(path, folders, facts)
+    return Job(path, folders, None if is_one else facts)
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
@@ -313,8 +345,9 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
         for path in sorted(folder.path.glob("*.checkpoint")):
             _check_snapshot(path, tally)
         if job.facts is not None:
-            _check_checkpoints(job.top, job.facts, folder.tp, end, tally)
+            check_offsets(job.top, job.facts, folder.tp, end, tally)
     if job.facts is not None:
+        check_folder_files(job.top, tally)
         for path in sorted(job.top.glob("*.checkpoint")):
             _check_snapshot(path, tally)
 
@@ -332,18 +365,6 @@ def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]]
     first, where = known.setdefault(folder.tp.topic, (topic_id, path))
     if first != topic_id:
         tally.fault(path, f"the topic id is {topic_id}, and {first} in {where.parent.name}")
-
-
-def _check_checkpoints(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:
-    """Hold a partition's lines of the common checkpoints against the end of its log."""
-    for name, offsets in (
-        ("replication-offset-checkpoint", facts.high_watermarks),
-        ("log-start-offset-checkpoint", facts.log_start_offsets),
-        ("recovery-point-offset-checkpoint", facts.recovery_points),
-    ):
-        offset = offsets.get(tp)
-        if offset is not None and offset > end:
-            tally.fault(top / name, f"{tp} is at {offset}, and its log ends at {end}")
 
 
 def _check_snapshot(path: Path, tally: Tally) -> None:

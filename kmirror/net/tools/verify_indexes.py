@@ -157,8 +157,16 @@ class TimeRows:
                 )
             self._advance()
 
-    def on_end(self, next_offset: int) -> None:
-        """Look at what is left when the segment ends before `next_offset`."""
+    def on_end(self, next_offset: int, greatest: int | None) -> None:
+        """Look at what is left when the segment ends before `next_offset`.
+
+        `greatest` is its greatest timestamp where the broker has closed the index, which it does with a row for it:
+        retention and lookups take the last row for the segment's greatest timestamp.
+        """
+        last = self._timestamp if self._number or self.next_offset == NEVER else -1
         while self.next_offset < NEVER:
             self._wrong(f"the row points to offset {self.next_offset}, the segment ends before {next_offset}")
             self._advance()
+        if greatest is not None and greatest > last:
+            reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
+            self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW.size))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.producers import AbortedTxn, ProducerEntry
@@ -17,18 +17,28 @@ from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_aborted, decode_snap
 from kmirror.net.log_checkpoints import read_if_present
 from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.verify_indexes import NEVER
+from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
 _ROW_SIZE: Final = 34
 
 
+Head: TypeAlias = tuple[int, ...]
+"""The fields of a batch's header as `layout.HEADER` reads them."""
+
+
 class _Last(NamedTuple):
-    """The last batch with records of a producer."""
+    """The last batch of a producer in an epoch; the offset is -1 while there is none."""
 
     epoch: int
     last_sequence: int
     last_offset: int
+
+    @classmethod
+    def of(cls, head: Head) -> _Last:
+        delta, epoch, sequence = head[6], head[10], head[11]
+        return cls(epoch, layout.add_to_sequence(sequence, delta) if sequence >= 0 else sequence, head[0] + delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class Producers:
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self._tally = tally
-        self._last: dict[int, _Last] = {}
+        self.last: dict[int, Head | _Last] = {}  # Every batch is put here, so its header as it is read must do.
         self._open: dict[int, int] = {}
         self._aborts: dict[int, _Abort] = {}  # Offset of the marker -> what it ended; of this segment.
         self.has_gaps = False
@@ -61,25 +71,35 @@ class Producers:
                     entry.producer_id: entry.txn_first_offset for entry in entries if entry.txn_first_offset >= 0
                 }
 
+    def on_transactional(self, producer_id: int, base_offset: int) -> None:
+        """Take in a batch of records of a transaction."""
+        self._open.setdefault(producer_id, base_offset)
+
     def on_batch(self, batch: Batch) -> None:
-        """Take in a batch that has a producer or is a control batch."""
+        """Take in any batch."""
         if not batch.is_control:
-            self._last[batch.producer_id] = _Last(batch.producer_epoch, batch.last_sequence, batch.last_offset)
-            if batch.is_transactional:
-                self._open.setdefault(batch.producer_id, batch.base_offset)
+            if batch.has_producer_id:
+                self.last[batch.producer_id] = _Last(batch.producer_epoch, batch.last_sequence, batch.last_offset)
+                if batch.is_transactional:
+                    self.on_transactional(batch.producer_id, batch.base_offset)
             return
         control = batch.control()
         kind = None if control is None else control.type
         if kind is ControlType.MIRROR_PID_RESET:
-            self._last.clear()
+            self.last.clear()
             self._open.clear()
         elif kind in (ControlType.ABORT, ControlType.COMMIT):
-            last = self._last.get(batch.producer_id)
+            last = self._last(batch.producer_id)
             if last is None or last.epoch < batch.producer_epoch:
-                self._last[batch.producer_id] = _Last(batch.producer_epoch, -1, -1)  # A new epoch has no batches yet.
+                # A new epoch has no batches yet.
+                self.last[batch.producer_id] = _Last(batch.producer_epoch, layout.NO_SEQUENCE, -1)
             first = self._open.pop(batch.producer_id, None)
             if kind is ControlType.ABORT:
                 self._aborts[batch.last_offset] = _Abort(batch.producer_id, first, batch.position)
+
+    def _last(self, producer_id: int) -> _Last | None:
+        found = self.last.get(producer_id)
+        return found if found is None or isinstance(found, _Last) else _Last.of(found)
 
     # Snapshots
 
@@ -123,18 +143,16 @@ class Producers:
         if max(entry.last_data_offset, entry.txn_first_offset) >= offset:
             newest = max(entry.last_data_offset, entry.txn_first_offset)
             return f"the snapshot of all below {offset} knows offset {newest}"
-        last = self._last.get(entry.producer_id)
+        last = self._last(entry.producer_id)
         if last is not None:
-            said = _Last(entry.producer_epoch, entry.last_sequence, entry.last_data_offset)
-            if said.last_offset < last.last_offset:
-                return f"its last batch ends at {said.last_offset}, and in the log at {last.last_offset}"
-            if said.last_offset == last.last_offset and said.last_sequence != last.last_sequence:
-                return f"its last sequence is {said.last_sequence}, and in the log {last.last_sequence}"
-            if said.epoch < last.epoch:
-                return f"its epoch is {said.epoch}, and in the log {last.epoch}"
-            if not self.has_gaps and said.last_offset != last.last_offset:
-                return f"its last batch ends at {said.last_offset}, and in the log at {last.last_offset}"
-        if not self.has_gaps and entry.producer_id in self._last:
+            ends = entry.last_data_offset
+            if ends < last.last_offset or (ends != last.last_offset and not self.has_gaps):
+                return f"its last batch ends at {ends}, and in the log at {last.last_offset}"
+            if ends == last.last_offset and entry.last_sequence != last.last_sequence:
+                return f"its last sequence is {entry.last_sequence}, and in the log {last.last_sequence}"
+            if entry.producer_epoch < last.epoch:
+                return f"its epoch is {entry.producer_epoch}, and in the log {last.epoch}"
+        if not self.has_gaps and last is not None:
             first = self._open.get(entry.producer_id, -1)
             if first != entry.txn_first_offset:
                 return f"its open transaction began at {entry.txn_first_offset}, and in the log at {first}"

@@ -46,4 +46,4 @@ def test_damage_is_found_and_nothing_else() -> None:
         f"{top / 'replication-offset-checkpoint'}: crashed-0 is at 98, and its log ends at 97",
         f"{zeros}, position 7506, offset 0: a message length of 0 is too small",
     ]
-    assert summary.startswith("3 faults in 6 partitions, 9 segments, 61 batches")
+    assert summary.startswith("3 faults in 6 partitions, 9 segments, 122 batches")

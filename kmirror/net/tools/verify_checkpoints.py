@@ -1,0 +1,86 @@
+"""Are the small files at the top of a log folder what a broker writes, and do they agree with the logs?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.net.log_checkpoints import (
+    CLEAN_SHUTDOWN,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    FolderFacts,
+    read_if_present,
+)
+from kmirror.net.tools.faults import Tally
+
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+# What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
+_META_KEYS: Final = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
+
+
+def check_folder_files(top: Path, tally: Tally) -> None:
+    """Look at the files that say nothing about where a log ends."""
+    _check_meta_properties(top / META_PROPERTIES, tally)
+    _check_clean_shutdown(top / CLEAN_SHUTDOWN, tally)
+    _check_rows(top / CLEANER_OFFSETS, tally)
+
+
+def check_offsets(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:
+    """Hold a partition's lines of the common checkpoints against the end of its log."""
+    for name, offsets in (
+        (HIGH_WATERMARKS, facts.high_watermarks),
+        (LOG_START_OFFSETS, facts.log_start_offsets),
+        (RECOVERY_POINTS, facts.recovery_points),
+    ):
+        offset = offsets.get(tp)
+        if offset is not None and offset > end:
+            tally.fault(top / name, f"{tp} is at {offset}, and its log ends at {end}")
+
+
+def _check_meta_properties(path: Path, tally: Tally) -> None:
+    data = read_if_present(path)
+    if data is None:
+        return
+    lines = [line.strip() for line in data.decode("latin-1").splitlines()]
+    fields = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    wanted = _META_KEYS.get(fields.get("version", ""))
+    if wanted is None:
+        tally.fault(path, f"version {fields.get('version')!r}, expected {' or '.join(_META_KEYS)}")
+        return
+    for key in wanted:
+        if not fields.get(key):
+            tally.fault(path, f"{key} is missing")
+
+
+def _check_clean_shutdown(path: Path, tally: Tally) -> None:
+    data = read_if_present(path)
+    if not data:
+        return  # Brokers before 3.8 left it empty.
+    try:
+        found = json.loads(data)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("version"), int):
+        tally.fault(path, "it is not a JSON object with a version")
+
+
+def _check_rows(path: Path, tally: Tally) -> None:
+    """Look at a file of `topic partition offset` lines."""
+    data = read_if_present(path)
+    if not data:
+        return
+    lines = data.decode("latin-1").splitlines()
+    if len(lines) < 2 or lines[0].strip() != "0":
+        tally.fault(path, "it does not begin with version 0 and a count")
+        return
+    if lines[1].strip() != str(len(lines) - 2):
+        tally.fault(path, f"it announces {lines[1].strip()!r} lines and has {len(lines) - 2}")
+    for number, line in enumerate(lines[2:], start=3):
+        words = line.split()
+        if len(words) != 3 or not (words[1].isdecimal() and words[2].isdecimal()):
+            tally.fault(path, f"line {number} is not `topic partition offset`: {line!r}")
