@@ -86,7 +86,7 @@ class Control:
         try:
             message = cls.decode_prefix(value, 0)[0]
             version: int = message.version  # type: ignore[attr-defined]  # All these records have it as a field.
-            return message.to_json(version)
+            return message.to_json(max(cls.MIN_VERSION, min(version, cls.MAX_VERSION)))
         except (ProtocolError, LocalProtocolError) as error:
             raise self._batch.corrupt(f"a control record {kind.name} cannot be read: {error}") from None
 

@@ -85,12 +85,12 @@ def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         near = [path.name for path in partition_paths(folder)]
         told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
         raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
-    name = folder.resolve().name  # `.` has no name.
-    tp = parse_folder_name(name)
+    named = Path(os.path.abspath(folder))  # `.` has no name, and a link has its own.
+    tp = parse_folder_name(named.name)
     if tp is None:
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
     with plain_errors():
-        around = read_folder_facts(folder.resolve().parent) if facts is None else facts
+        around = read_folder_facts(named.parent) if facts is None else facts
         segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)

@@ -8,6 +8,7 @@ Rule 3: what a broker makes anew when it starts may be missing, but what is ther
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -320,7 +321,7 @@ def open_job(path: Path, tally: Tally) -> Job:
     is_one = not is_log_dirs(path)
     facts = FolderFacts()
     try:
-        facts = read_folder_facts(path.resolve().parent if is_one else path)
+        facts = read_folder_facts(Path(os.path.abspath(path)).parent if is_one else path)
     except CorruptLog as error:
         tally.fault(error.path, error.reason)
     folders = []

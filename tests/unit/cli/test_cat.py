@@ -215,3 +215,12 @@ def test_the_relative_name_of_the_folder_does(folder: Path, monkeypatch: pytest.
     write(folder, data(0))
     monkeypatch.chdir(folder)
     assert cat(Path("."), "--format", "%t").stdout == "some-topic"
+
+
+def test_a_link_to_a_folder_elsewhere_has_its_own_name_and_checkpoints(folder: Path, tmp_path: Path) -> None:
+    write(folder, data(0), data(1))
+    (tmp_path / "other-disk").mkdir()
+    link = tmp_path / "other-disk" / "renamed-3"
+    link.symlink_to(folder)
+    (link.parent / "log-start-offset-checkpoint").write_text("0\n1\nrenamed 3 1\n")
+    assert cat(link, "--format", "%t %p %o").stdout == "renamed 3 1"
