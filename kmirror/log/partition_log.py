@@ -90,6 +90,7 @@ class ReadResult(NamedTuple):
 
 class PartitionLog:
     __slots__ = (
+        "_saved_epochs",
         "bases",
         "config",
         "epochs",
@@ -122,6 +123,7 @@ class PartitionLog:
         self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.high_watermark
         self.epochs: LeaderEpochCache = loaded.epochs
+        self._saved_epochs = loaded.saved_epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
         self.recovery_point = min(recovery_point, loaded.log_end_offset)  # All below it is flushed.
@@ -195,7 +197,7 @@ class PartitionLog:
     ) -> AppendInfo:
         """Append the one batch in `data` at the log end.
 
-        Raises LogAppendError, and then nothing has changed.
+        Raises LogAppendError, and then nothing has changed but that a full segment may have been rolled.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         self.now_ms = now_ms
@@ -210,14 +212,15 @@ class PartitionLog:
         )
         view = memoryview(prepared.data)
         batch = Batch(view)
+        scan = scan_batches(view, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+        assert scan.fault is None and scan.batches == 1, "prepared"
+        self._make_room(view, scan)  # Kafka rolls before it asks about the producer.
         if origin is AppendOrigin.CLIENT and batch.has_producer_id:
             known = self.producers.find_duplicate(data_batch(batch))
             if known is not None:
                 return AppendInfo(
                     known.first_offset, known.last_offset, log_append_time=known.timestamp, duplicate=True
                 )
-        scan = scan_batches(view, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
-        assert scan.fault is None and scan.batches == 1, "prepared"
         staging, control_types = None, list[int]()
         if scan.special:
             staging = self.producers.stage(origin)
@@ -292,6 +295,7 @@ class PartitionLog:
 
     def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
         """Append replicated batches that fit a segment."""
+        self._make_room(view, scan)
         if not scan.special:
             return self._append(view, scan, None, [])
         staging = self.producers.stage(AppendOrigin.REPLICATION)
@@ -301,18 +305,6 @@ class PartitionLog:
     def _append(self, view: memoryview, scan: Scan, staging: Staging | None, control_types: list[int]) -> AppendInfo:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
         segment = self.segments[-1]
-        size = scan.valid_bytes
-        if segment.should_roll(
-            self.config,
-            extra_bytes=size,
-            last_offset=scan.last_offset,
-            max_timestamp=scan.max_timestamp,
-            now_ms=self.now_ms,
-        ):
-            segment = self.roll(scan.first_offset)
-            fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
-            scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
-            scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
         if scan.epochs:
             self._assign_epochs(scan.epochs)
         self.store.append(segment.base_offset, view)
@@ -326,11 +318,25 @@ class PartitionLog:
             scan.first_offset,
             scan.last_offset,
             scan.batches,
-            size,
+            scan.valid_bytes,
             scan.max_timestamp,
             refused_epoch=scan.refused_epoch,
             control_types=tuple(control_types),
         )
+
+    def _make_room(self, view: memoryview, scan: Scan) -> None:
+        """Roll if the active segment cannot take the batches."""
+        if self.segments[-1].should_roll(
+            self.config,
+            extra_bytes=scan.valid_bytes,
+            last_offset=scan.last_offset,
+            max_timestamp=scan.max_timestamp,
+            now_ms=self.now_ms,
+        ):
+            segment = self.roll(scan.first_offset)
+            fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
+            scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
+            scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
 
     def roll(self, first_offset: int) -> Segment:
         """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
@@ -359,7 +365,10 @@ class PartitionLog:
         self._write_epochs()
 
     def _write_epochs(self) -> None:
-        self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(self.epochs.entries))
+        entries = self.epochs.entries
+        if entries != self._saved_epochs:
+            self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
+            self._saved_epochs = entries
 
     def _add_segment(self, base_offset: int) -> Segment:
         segment = Segment(self.store, base_offset, self.config, created_ms=self.now_ms)
@@ -512,6 +521,7 @@ class PartitionLog:
         `log_start_offset` may lie above it when the first batch to come begins below the log start.
         """
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
+        delete_snapshots(self.store, above=-1)
         while self.segments:
             self._drop_last_segment()
         self._add_segment(offset)

@@ -82,6 +82,18 @@ def delete_snapshots(store: PartitionStore, *, above: int) -> None:
             store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
 
 
+def delete_strays(store: PartitionStore, base_offsets: Sequence[int]) -> None:
+    """Delete the snapshots that do not lie where a segment begins, but for the last one above all segments.
+
+    That one is from a clean shutdown; older ones of its kind would only pile up.
+    """
+    strays = [offset for offset in snapshot_offsets(store) if offset not in base_offsets]
+    keep = strays[-1] if strays and (not base_offsets or strays[-1] >= max(base_offsets)) else None
+    for offset in strays:
+        if offset != keep:
+            store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
+
+
 def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, expired: Expired) -> ProducerStates:
     producers = ProducerStates()
     producers.map_end_offset = producers.snapshot_offset = log_start_offset

@@ -18,8 +18,8 @@ from functools import partial
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
-from kmirror.log.epochs import LeaderEpochCache, decode_checkpoint
-from kmirror.log.producer_files import Expired, feed, rebuild, snapshot_offsets, take_snapshot
+from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint
+from kmirror.log.producer_files import Expired, delete_strays, feed, rebuild, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import scan_batches
 from kmirror.log.segment import Segment, delete_segment
@@ -48,6 +48,7 @@ class Loaded:
     log_end_offset: int
     high_watermark: int
     epochs: LeaderEpochCache
+    saved_epochs: list[EpochEntry]  # As the checkpoint has them.
     segments: list[Segment] = field(default_factory=list)
     producers: ProducerStates = field(default_factory=ProducerStates)
     repair: Repair | None = None
@@ -58,9 +59,10 @@ def load(
 ) -> Loaded:
     """Read the store; raises CorruptBatch unless `repair`."""
     checkpoint = store.read_file(LEADER_EPOCH_CHECKPOINT)
-    epochs = LeaderEpochCache(decode_checkpoint(checkpoint) if checkpoint is not None else ())
+    saved_epochs = decode_checkpoint(checkpoint) if checkpoint is not None else []
+    epochs = LeaderEpochCache(saved_epochs)
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
-    loaded = Loaded(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs)
+    loaded = Loaded(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs, saved_epochs)
     expired = expiry(config, now_ms)
     bases = store.segments()
     if bases:
@@ -81,12 +83,11 @@ def load(
             break
     if not loaded.segments or loaded.log_end_offset < log_start_checkpoint:
         _start_empty(loaded, store, config, log_start_checkpoint, now_ms)
-    for segment in loaded.segments[:-1]:
-        segment.close()
     epochs.truncate_from_end(loaded.log_end_offset)
     _find_early_epochs(loaded)
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
+    delete_strays(store, [segment.base_offset for segment in loaded.segments])
     _finish_producers(loaded, store, expired)
     return loaded
 
@@ -139,7 +140,8 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired) -> Corrupt
         aborted = feed(view, scan, loaded.producers, from_offset=loaded.log_start_offset)
         segment.aborted.extend(aborted)
         segment.add(scan)
-        segment.since_row = 0  # Kafka counts from zero again after a restart.
+        segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
+        segment.since_row = 0  # And it counts from zero again after a restart.
     if scan.fault is not None:
         return _place(scan.fault, segment)
     if scan.valid_bytes < len(view):
