@@ -21,7 +21,7 @@ from kmirror.records.build import set_base_offset_and_epoch
 from kmirror.spark.folders import find_segments, split
 from kmirror.spark.rows import Wanted, read_split
 from kmirror.spark.transactions import Committed
-from kmirror.spark.verify import verify
+from kmirror.spark.verification import verify
 
 SEGMENT_BYTES = 128 << 20
 

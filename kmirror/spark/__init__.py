@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.spark.aggregates import aggregate
-    from kmirror.spark.session import session
+    from kmirror.spark.sessions import session
     from kmirror.spark.source import KafkaLogDataSource
     from kmirror.spark.sweep import run_sweep
-    from kmirror.spark.verify import verify
+    from kmirror.spark.verification import verify
 
 _HOME = {
-    "session": "kmirror.spark.session",
+    "session": "kmirror.spark.sessions",
     "KafkaLogDataSource": "kmirror.spark.source",
-    "verify": "kmirror.spark.verify",
+    "verify": "kmirror.spark.verification",
     "run_sweep": "kmirror.spark.sweep",
     "aggregate": "kmirror.spark.aggregates",
 }

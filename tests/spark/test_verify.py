@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kmirror.records.batch import iter_batches
-from kmirror.spark.verify import verify
+from kmirror.spark.verification import verify
 from tests.spark.consumed import ROOT
 
 SAMPLE = ROOT / "kmirror/data/sample"

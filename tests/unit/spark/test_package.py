@@ -38,7 +38,6 @@ def test_the_archive_is_importable_and_named_by_its_content(tmp_path: Path) -> N
 
 
 def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The package gives the function under this name, so the module has to be asked for by its own.
-    monkeypatch.setattr(import_module("kmirror.spark.session"), "find_spec", lambda name: None)
+    monkeypatch.setattr(import_module("kmirror.spark.sessions"), "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pyspark is not installed: pip install 'kmirror\[spark\]'"):
         kmirror.spark.session()
