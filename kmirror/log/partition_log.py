@@ -29,7 +29,7 @@ from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.retention import delete_old_segments
-from kmirror.log.scan import Scan, scan_batches
+from kmirror.log.scan import Scan, part_ends, scan_batches
 from kmirror.log.segment import BatchPlace, Segment, delete_segment
 from kmirror.log.store import (
     CLEANER_OFFSET,
@@ -281,7 +281,7 @@ class PartitionLog:
         """
         total = AppendInfo(scan.first_offset, refused_epoch=scan.refused_epoch)
         start = 0
-        for end in _part_ends(view, self.config.segment_bytes):
+        for end in part_ends(view, self.config.segment_bytes):
             part = view[start:end]
             again = scan_batches(part, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
             info = self._append_judged(part, again)
@@ -593,16 +593,3 @@ class PartitionLog:
         self._deactivate(self.segments[-1])
         take_snapshot(self.producers, self.store)
         self.checkpoint()
-
-
-def _part_ends(view: memoryview, size_max: int) -> list[int]:
-    """Where to part whole batches so that each part has at most `size_max` bytes, or one batch."""
-    ends: list[int] = []
-    start = end = 0
-    for batch in iter_batches(view):
-        if batch.position + batch.size_in_bytes - start > size_max and end > start:
-            ends.append(end)
-            start = end
-        end = batch.position + batch.size_in_bytes
-    ends.append(end)
-    return ends

@@ -17,7 +17,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
 from kmirror.log.segment import Segment
 from kmirror.records import layout
-from kmirror.records.batch import UnsupportedMagic
+from kmirror.records.batch import UnsupportedMagic, iter_batches
 from kmirror.records.crc32c import crc32c_function
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
 
@@ -155,3 +155,16 @@ def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOut
     if delta < 0:
         reason = f"a last offset delta of {delta} is negative"
     return OffsetsOutOfOrder(reason, position=position, offset=base)
+
+
+def part_ends(view: memoryview, size_max: int) -> list[int]:
+    """Where to part whole batches so that each part has at most `size_max` bytes, or one batch."""
+    ends: list[int] = []
+    start = end = 0
+    for batch in iter_batches(view):
+        if batch.position + batch.size_in_bytes - start > size_max and end > start:
+            ends.append(end)
+            start = end
+        end = batch.position + batch.size_in_bytes
+    ends.append(end)
+    return ends
