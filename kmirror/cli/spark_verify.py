@@ -30,10 +30,11 @@ def command(
     Each is a log.dirs folder, a partition's folder or a pattern of them, such as '/kafka/broker-*/data'; every
     replica of the destination is compared. The exit code is 1 if there is a difference.
     """
-    from kmirror.spark.sessions import session
-    from kmirror.spark.verification import verify
+    from kmirror.spark.session import session
+    from kmirror.spark.verify import verify
 
-    spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, configs=parse_confs(confs))
+    configs = parse_confs(confs)
+    spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs)
     try:
         found = verify(spark, source, destination, topics=topics or None, internal=internal)
     finally:

@@ -61,11 +61,12 @@ def command(
         return 0
     if is_list or only is not None:
         return _without_spark(sweep, only)
-    from kmirror.spark.sessions import session
+    from kmirror.spark.session import session
 
     location = output or str(file.with_suffix(".results").resolve())
     console = Console(stderr=True)
-    spark = session(f"kmirror sweep {sweep.name}", master=master, remote=remote, configs=parse_confs(confs))
+    name, configs = f"kmirror sweep {sweep.name}", parse_confs(confs)
+    spark = session(name, master=master, remote=remote, quick_start=True, configs=configs)
     try:
         report = _run(spark, sweep, location, tasks, console)
         table = _aggregates(spark, sweep, location)

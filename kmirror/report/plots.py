@@ -60,7 +60,7 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
         panel.set_title(FIGURES[name], fontsize=8.5)
         panel.set_xlabel(axis, fontsize=8)
         panel.tick_params(labelsize=7.5)
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(0, panel.get_ylim()[1] * 1.05)
         panel.grid(alpha=0.25)
     if hue is not None:
         panels[0].legend(fontsize=7.5)

@@ -47,10 +47,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[Any]:
     """Return a session in this process, with two workers."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    from kmirror.spark.sessions import session
+    from kmirror.spark.session import session
 
     found = session(
-        "tests", master="local[2]", ui=False,
+        "tests", master="local[2]", ui=False, quick_start=True,
         configs={"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2", "spark.driver.memory": "512m"},
     )  # fmt: skip
     yield found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +71,12 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
         read_sweep(file)
     with pytest.raises(UsageError, match="cannot be read: No such file"):
         read_sweep(tmp_path / "none.toml")
+
+
+def test_the_sweeps_of_the_documents_are_what_they_say(root: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)\n```", (root / "README.md").read_text("utf-8"), re.DOTALL)
+    assert len(parse_sweep(tomllib.loads(example)).runs) == 200
+    wan = read_sweep(root / "docs/sweeps/wan.toml")
+    assert len(wan.runs) == 1080
+    named = re.findall(r"--only ([0-9a-f]{16})", (root / "docs/failover-over-a-wan.md").read_text("utf-8"))
+    assert set(named) <= {run.run_id for run in wan.runs}
