@@ -34,7 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def spark() -> Any:
     """Return the session of this process, with a tuple-yielding twin of the source for K2."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    from kmirror.spark.session import session
+    from kmirror.spark.sessions import session
 
     found = session("benchmarks", master=f"local[{WORKERS}]", ui=False)
     atexit.register(found.stop)

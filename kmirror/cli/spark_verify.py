@@ -30,8 +30,8 @@ def command(
     Each is a log.dirs folder, a partition's folder or a pattern of them, such as '/kafka/broker-*/data'; every
     replica of the destination is compared. The exit code is 1 if there is a difference.
     """
-    from kmirror.spark.session import session
-    from kmirror.spark.verify import verify
+    from kmirror.spark.sessions import session
+    from kmirror.spark.verification import verify
 
     configs = parse_confs(confs)
     spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs)

@@ -61,7 +61,7 @@ def command(
         return 0
     if is_list or only is not None:
         return _without_spark(sweep, only)
-    from kmirror.spark.session import session
+    from kmirror.spark.sessions import session
 
     location = output or str(file.with_suffix(".results").resolve())
     console = Console(stderr=True)

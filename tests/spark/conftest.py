@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def spark() -> Iterator[Any]:
     """Return a session in this process, with two workers."""
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    from kmirror.spark.session import session
+    from kmirror.spark.sessions import session
 
     found = session(
         "tests", master="local[2]", ui=False, quick_start=True,
