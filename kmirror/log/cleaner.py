@@ -75,7 +75,7 @@ def cleanable(log: PartitionLog, last_end_offset: int | None, now_ms: int) -> Cl
         bounds.append(next(too_young, bounds[-1]))
     bound = max(dirty, min(bounds))
     # Only whole segments are cleaned, so the bound is where the one that holds it begins.
-    uncleanable = max(dirty, next(iter(_reaching(log.segments, bound))).base_offset)
+    uncleanable = next(iter(_reaching(log.segments, bound))).base_offset
     clean = [s for s in log.segments if s.base_offset < dirty]
     rest = [s for s in _reaching(log.segments, dirty) if s.base_offset < uncleanable]
     return Cleanable(dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))

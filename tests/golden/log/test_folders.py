@@ -74,7 +74,8 @@ def test_epochs_are_those_of_the_checkpoint_as_far_as_the_log_reaches(folder: Fo
     # A leader that wrote nothing has an entry at the log end. Kafka drops it when it opens the log, as we do.
     kept = [entry for entry in decode_checkpoint(data) if entry.start_offset < log.log_end_offset]
     assert log.epochs.entries == kept
-    assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == encode_checkpoint(kept)
+    written = log.store.read_file(LEADER_EPOCH_CHECKPOINT)
+    assert written == (encode_checkpoint(kept) if kept != decode_checkpoint(data) else data)
 
 
 @every_v2
@@ -100,11 +101,17 @@ def test_a_closed_log_leaves_the_files_that_the_broker_left(folder: Folder, reco
             assert is_excused(folder, log, name, recovery_point), name
 
 
+def is_stray(folder: Folder, snapshot: int) -> bool:
+    """Does the snapshot lie where no segment begins, and is it not the last one?"""
+    others = (offset_of(name, SNAPSHOT_SUFFIX) for name in folder.files())
+    return snapshot not in folder.store().segments() and snapshot < max(o for o in others if o is not None)
+
+
 def is_excused(folder: Folder, log: PartitionLog, name: str, recovery_point: int) -> bool:
     """Files that also Kafka would not leave like this if it opened the folder once more."""
     snapshot = offset_of(name, SNAPSHOT_SUFFIX)
-    if snapshot is not None and snapshot <= log.log_start_offset:
-        return True  # A snapshot at or below the log start is deleted when the log is opened.
+    if snapshot is not None and (snapshot <= log.log_start_offset or is_stray(folder, snapshot)):
+        return True  # Both are deleted when the log is opened.
     if recovery_point == 0 and name.endswith(("index",)):
         # Rows depend on restarts, on cuts, and on the index interval, which changed for some topics.
         changed = (*INTERNAL, "plain", "work", "crashed-compact", "ule")
