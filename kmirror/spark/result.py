@@ -17,7 +17,7 @@ import time
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
 
 import pyarrow as pa
@@ -31,6 +31,8 @@ from kmirror.spark.sweep_file import Run
 OK, BROKEN, FAILED = "ok", "broken", "failed"
 RUNS = "runs"
 SCHEMA_VERSION = 1
+# The archive that kmirror was imported from, whose name tells its content; empty where it is installed.
+PACKAGE = next((part for part in Path(__file__).parts if part.endswith(".zip")), "")
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
 _STATES = pa.map_(pa.string(), pa.int64())
 _ARROW: dict[str, Any] = {"lag": _LAG, "state_ms": _STATES}
@@ -54,6 +56,7 @@ SCHEMA = pa.schema(
         pa.field("digest", pa.string()),
         pa.field("kmirror_version", pa.string()),
         pa.field("python_version", pa.string()),
+        pa.field("package", pa.string()),
         pa.field("wall_ms", pa.int64()),
         pa.field("options_json", pa.string()),
     ],
@@ -70,6 +73,7 @@ def execute(sweep: str, item: Run) -> dict[str, Any]:
         **asdict(item.options),
         "kmirror_version": __version__,
         "python_version": platform.python_version(),
+        "package": PACKAGE,
         "options_json": json.dumps(asdict(item.options), sort_keys=True),
     }
     try:

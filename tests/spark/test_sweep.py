@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from kmirror.sim.experiment import ExperimentOptions
 from kmirror.spark.aggregates import aggregate
+from kmirror.spark.archive import build_archive
 from kmirror.spark.result import Results, execute
 from kmirror.spark.sweep import run_sweep
 from kmirror.spark.sweep_file import Run, Sweep, parse_sweep, run_id
@@ -93,6 +94,11 @@ def digests(tmp_path: Path) -> dict[str, str]:
     return dict(zip(table["run_id"].to_pylist(), table["digest"].to_pylist(), strict=True))
 
 
+def packages(tmp_path: Path) -> set[str]:
+    """Return where executors had kmirror from."""
+    return set(parquet.read_table(tmp_path / "out" / "runs")["package"].to_pylist())
+
+
 def wanted() -> dict[str, str]:
     fixed = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100}
     sweep = parse_sweep({"seeds": 2, "fixed": fixed, "grid": {"latency_ms": [5, 50]}})
@@ -154,6 +160,7 @@ def test_a_standalone_cluster_gets_the_package_and_gives_the_same_digests(tmp_pa
             done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tmp_path) == wanted()
+    assert packages(tmp_path) == {build_archive().name}, "executors run the archive, whatever they have themselves"
 
 
 def _spark_home() -> str:
@@ -177,6 +184,7 @@ def test_spark_connect_gives_the_same_digests(tmp_path: Path) -> None:
         done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tmp_path) == wanted()
+    assert packages(tmp_path) == {build_archive().name}, "executors run the archive, whatever they have themselves"
 
 
 def test_a_killed_driver_loses_no_finished_run(tmp_path: Path) -> None:
