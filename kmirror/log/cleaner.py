@@ -28,10 +28,11 @@ from kmirror.log.scan import scan_batches
 from kmirror.log.segment import Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
 from kmirror.records import layout
-from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
 from kmirror.records.control import ControlType, parse_control
 from kmirror.records.layout import TimestampType
+from kmirror.records.legacy import LegacyBatch, iter_any_batches
 from kmirror.records.record import Record, RecordData
 
 if TYPE_CHECKING:
@@ -93,10 +94,12 @@ def clean(log: PartitionLog, what: Cleanable, *, now_ms: int, keys_max: int = KE
     offsets = _map_offsets(log, what, keys_max)
     end_offset = offsets.latest_offset + 1
     segments = [s for s in log.segments[:-1] if s.base_offset < end_offset]
+    clean_before = [s for s in log.segments if s.base_offset < what.first_dirty_offset]
+    legacy_horizon_ms = clean_before[-1].modified_ms - log.config.delete_retention_ms if clean_before else 0
     state = _Transactions()
     before = after = count = 0
     for group in _groups(segments, log, what.first_uncleanable_offset):
-        run = _Run(log, offsets, state, what.first_uncleanable_offset, now_ms)
+        run = _Run(log, offsets, state, what.first_uncleanable_offset, now_ms, legacy_horizon_ms)
         cleaned, aborted = run.clean_group(group)
         before += sum(segment.size for segment in group)
         after += len(cleaned)
@@ -173,10 +176,10 @@ def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
     state.expect(_aborted_between(log, start, end))
     for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
         position = segment.offsets.position_for(start)
-        for batch in iter_batches(segment.view(position)):
-            if batch.is_control:
+        for batch in iter_any_batches(segment.view(position)):
+            if isinstance(batch, Batch) and batch.is_control:
                 state.end(batch)
-            elif not state.is_aborted(batch):
+            elif isinstance(batch, LegacyBatch) or not state.is_aborted(batch):
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= keys_max:
@@ -227,13 +230,20 @@ class _Run:
     """The rewriting of one group of segments."""
 
     def __init__(
-        self, log: PartitionLog, offsets: _Offsets, state: _Transactions, uncleanable_offset: int, now_ms: int
+        self,
+        log: PartitionLog,
+        offsets: _Offsets,
+        state: _Transactions,
+        uncleanable_offset: int,
+        now_ms: int,
+        legacy_horizon_ms: int,
     ) -> None:
         self.log = log
         self.offsets = offsets
         self.state = state
         self.uncleanable_offset = uncleanable_offset
         self.now_ms = now_ms
+        self.legacy_horizon_ms = legacy_horizon_ms
         self.aborted: list[AbortedTxn] = []
 
     def clean_group(self, group: list[Segment]) -> tuple[bytes, list[AbortedTxn]]:
@@ -242,8 +252,12 @@ class _Run:
         for segment, following in zip(group, [*group[1:], None], strict=True):
             end = segment.next_offset() if following is None else following.base_offset
             self.state.expect(_aborted_between(self.log, segment.base_offset, end))
-            for batch in iter_batches(segment.view()):
-                kept = self._clean_batch(batch)
+            for batch in iter_any_batches(segment.view()):
+                kept: bytes | memoryview | None
+                if isinstance(batch, LegacyBatch):
+                    kept = self._clean_legacy(batch, segment)
+                else:
+                    kept = self._clean_batch(batch)
                 if kept is not None:
                     out.append(kept)
         return b"".join(out), self.aborted
@@ -267,6 +281,31 @@ class _Run:
         horizon = self.now_ms + self.log.config.delete_retention_ms if needs_horizon else batch.delete_horizon_ms
         return _rebuilt(batch, kept, horizon)
 
+    def _clean_legacy(self, batch: LegacyBatch, segment: Segment) -> bytes | None:
+        """What is left of legacy messages, in the format of today, as Kafka's cleaner converts them.
+
+        They have no delete horizon, so tombstones stay as long as their segment is younger than the last run's.
+        """
+        keeps_tombstones = segment.modified_ms > self.legacy_horizon_ms
+        kept = [
+            record
+            for record in batch.records()
+            if record.offset > self.offsets.latest_offset
+            or (self._is_latest(record) and (record.value is not None or keeps_tombstones))
+        ]
+        if not kept:
+            return None
+        tombstones = any(record.value is None for record in kept)
+        stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
+        return build_batch(
+            [RecordData(record.key, record.value, (), record.timestamp, record.offset) for record in kept],
+            base_offset=kept[0].offset,
+            compression=batch.compression,
+            timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
+            timestamp_ms=batch.max_timestamp if stamped else layout.NO_TIMESTAMP,
+            delete_horizon_ms=self.now_ms + self.log.config.delete_retention_ms if tombstones else None,
+        )
+
     def _judge(self, batch: Batch) -> tuple[bool, bool]:
         """May all records of the batch go? And is it the marker of a transaction of which no record is left?"""
         if not batch.is_control:
@@ -285,10 +324,13 @@ class _Run:
             return batch.last_offset == known.last_data_offset
         return batch.is_control and batch.producer_epoch == known.producer_epoch
 
+    def _is_latest(self, record: Record) -> bool:
+        return record.key is not None and record.offset >= self.offsets.latest.get(record.key, -1)
+
     def _is_kept(self, record: Record, batch: Batch) -> bool:
         if record.offset > self.offsets.latest_offset:
             return True
-        if record.key is None or record.offset < self.offsets.latest.get(record.key, -1):
+        if not self._is_latest(record):
             return False
         horizon = batch.delete_horizon_ms
         return record.value is not None or horizon is None or self.now_ms < horizon

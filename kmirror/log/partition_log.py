@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery
@@ -28,8 +26,9 @@ from kmirror.log.leader_append import prepare
 from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
+from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.retention import delete_old_segments
-from kmirror.log.scan import Scan, part_ends, scan_batches
+from kmirror.log.scan import LEGACY_EPOCH, Scan, part_ends, scan_batches
 from kmirror.log.segment import BatchPlace, Segment, delete_segment
 from kmirror.log.store import (
     CLEANER_OFFSET,
@@ -42,7 +41,7 @@ from kmirror.log.store import (
 )
 from kmirror.log.timestamps import OffsetAndTimestamp, offset_for_timestamp
 from kmirror.records.batch import Batch, iter_batches
-from kmirror.records.layout import NO_TIMESTAMP
+from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 __all__ = [
     "AbortedTxn",
@@ -60,32 +59,6 @@ __all__ = [
 ]
 
 _NOTHING = memoryview(b"")
-
-
-@dataclass(slots=True)
-class AppendInfo:
-    """What an append did; the offsets are -1 and `batches` is 0 when nothing was appended."""
-
-    first_offset: int = -1
-    last_offset: int = -1
-    batches: int = 0
-    bytes: int = 0
-    max_timestamp: int = NO_TIMESTAMP
-    log_append_time: int = NO_TIMESTAMP
-    duplicate: bool = False  # The batch was there already; the offsets are those of the first time.
-    refused_epoch: int = -1  # The leader epoch of the first batch that was left out, KAFKA-18723.
-    control_types: tuple[int, ...] = ()
-
-
-class ReadResult(NamedTuple):
-    """Whole batches, the first of which may begin below the offset asked for.
-
-    Kafka sends what `max_bytes` cuts off of the next batch too, and every client throws it away.
-    """
-
-    records: memoryview
-    start_offset: int  # The base offset of the first batch; the offset asked for when there is none.
-    end_offset: int  # One above the last batch's last offset; `start_offset` when there is none.
 
 
 class PartitionLog:
@@ -333,7 +306,7 @@ class PartitionLog:
             max_timestamp=scan.max_timestamp,
             now_ms=self.now_ms,
         ):
-            segment = self.roll(scan.first_offset)
+            segment = self.roll(scan.roll_offset)
             fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
             scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions
             scan.time_rows, scan.since_row = fresh.time_rows, fresh.since_row
@@ -362,6 +335,8 @@ class PartitionLog:
         for epoch, start_offset in epochs:
             if epoch >= 0:
                 self.epochs.assign(epoch, start_offset)
+            elif epoch == LEGACY_EPOCH:  # Else its offsets would be taken for the latest epoch's.
+                self.epochs.clear()
         self._write_epochs()
 
     def _write_epochs(self) -> None:
@@ -433,16 +408,27 @@ class PartitionLog:
         return found
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
-        """The batches from the one that holds `start` to the last one that begins below `end`."""
-        start = self.log_start_offset if start is None else start
-        for segment in self.segments[self._segment_number(start) :]:
-            place = segment.find(start)
-            if place is None:
-                continue
-            for batch in iter_batches(segment.view(place.position)):
+        """The batches from the one that holds `start` to the last one that begins below `end`.
+
+        Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
+        """
+        for view in self._views(start):
+            for batch in iter_batches(view):
                 if end is not None and batch.base_offset >= end:
                     return
                 yield batch
+
+    def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
+        """The batches and legacy messages from the one that holds `start` on."""
+        for view in self._views(start):
+            yield from iter_any_batches(view)
+
+    def _views(self, start: int | None) -> Iterator[memoryview]:
+        start = self.log_start_offset if start is None else start
+        for segment in self.segments[self._segment_number(start) :]:
+            place = segment.find(start)
+            if place is not None:
+                yield segment.view(place.position)
 
     # Moving the marks
 

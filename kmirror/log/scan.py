@@ -15,9 +15,9 @@ from struct import Struct
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.segment import Segment
+from kmirror.log.segment import Segment, place_at
 from kmirror.records import layout
-from kmirror.records.batch import UnsupportedMagic, iter_batches
+from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.crc32c import crc32c_function
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
 
@@ -27,6 +27,7 @@ _START = Struct(">qiib")
 _CONTROL = layout.CONTROL_FLAG
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 ANY_EPOCH = 0x7FFF_FFFF
+LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
 
 
 class Scan:
@@ -41,6 +42,7 @@ class Scan:
         "max_timestamp",
         "max_timestamp_offset",
         "refused_epoch",
+        "roll_offset",
         "row_offsets",
         "row_positions",
         "since_row",
@@ -52,11 +54,12 @@ class Scan:
     def __init__(self) -> None:
         self.valid_bytes = 0
         self.batches = 0
-        self.first_offset = -1
+        self.first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
+        self.roll_offset = -1  # Where a segment that begins with these batches would begin.
         self.last_offset = -1
         self.max_timestamp = NO_TIMESTAMP
         self.max_timestamp_offset = -1  # The last offset of the first batch that has it.
-        self.epochs: list[tuple[int, int]] = []  # (leader epoch, base offset) wherever the epoch changes.
+        self.epochs: list[tuple[int, int]] = []  # (epoch or LEGACY_EPOCH, offset) wherever the epoch changes.
         self.special: list[int] = []  # Positions of batches with a producer id, and of control batches.
         self.row_offsets: list[int] = []  # The last offsets and the positions of the batches to index.
         self.row_positions: list[int] = []
@@ -124,12 +127,20 @@ def scan_batches(
         position = end
     else:
         scan.fault = start_fault(view, position)
+    if isinstance(scan.fault, UnsupportedMagic):
+        return _scan_any(view, segment, max_epoch, latest_epoch, check_crc)
     if batches:
-        scan.first_offset = unpack(view, 0)[0]
+        scan.first_offset = scan.roll_offset = unpack(view, 0)[0]
     scan.valid_bytes, scan.batches, scan.last_offset = position, batches, last
     scan.since_row = position - (next_row - interval)
     scan.max_timestamp, scan.max_timestamp_offset = max_timestamp, max_timestamp_offset
     return scan
+
+
+def _scan_any(view: memoryview, segment: Segment, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:
+    from kmirror.log.legacy_scan import scan_any_batches  # Old formats are rare, and it needs this module.
+
+    return scan_any_batches(view, segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc)
 
 
 def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
@@ -140,6 +151,8 @@ def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
     base, length, _, magic = _START.unpack(head.ljust(_START.size, b"\x02"))
     if length < layout.LEGACY_LENGTH_MIN:
         return CorruptBatch(f"a batch length of {length} is too small", position=position, offset=base)
+    if len(head) < _START.size:
+        return None
     if magic != layout.MAGIC_V2:
         if magic in (0, 1):
             return UnsupportedMagic(magic, position=position, offset=base)
@@ -161,10 +174,11 @@ def part_ends(view: memoryview, size_max: int) -> list[int]:
     """Where to part whole batches so that each part has at most `size_max` bytes, or one batch."""
     ends: list[int] = []
     start = end = 0
-    for batch in iter_batches(view):
-        if batch.position + batch.size_in_bytes - start > size_max and end > start:
+    while end < len(view):
+        place = place_at(view, end)
+        if place.end_position - start > size_max and end > start:
             ends.append(end)
             start = end
-        end = batch.position + batch.size_in_bytes
+        end = place.end_position
     ends.append(end)
     return ends

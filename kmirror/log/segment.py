@@ -30,9 +30,11 @@ from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
 if TYPE_CHECKING:
     from kmirror.log.scan import Scan
 
-# Base offset, length, last offset delta.
-_BOUNDS = Struct(">qi11xi")
-_MAX_TIMESTAMP = Struct(">q")
+# Base offset, length, magic, last offset delta; of a legacy message, offset, length and magic.
+_BOUNDS = Struct(">qi4xb6xi")
+_LEGACY_BOUNDS = Struct(">qi4xb")
+_TIMESTAMP = Struct(">q")
+_LEGACY_TIMESTAMP_AT = 18
 _INT32_MAX = 0x7FFF_FFFF
 
 
@@ -100,9 +102,8 @@ class Segment:
         self.size += scan.valid_bytes
 
     def _first_batch_timestamp(self) -> int:
-        at = layout.MAX_TIMESTAMP_AT
-        timestamp: int = _MAX_TIMESTAMP.unpack(self.store.view(self.base_offset, at, at + 8))[0]
-        return timestamp
+        view = self.store.view(self.base_offset, 0, min(self.store.size(self.base_offset), layout.HEADER_SIZE))
+        return timestamp_at(view, 0)
 
     def should_roll(
         self, config: LogConfig, *, extra_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
@@ -166,14 +167,12 @@ class Segment:
         """The last batch, by a walk from the last row; raises CorruptBatch if that misses the end."""
         position, view = self.offsets.last_position, self.view()
         place: BatchPlace | None = None
-        while self.size - position >= layout.HEADER_SIZE:
-            base_offset, length, delta = _BOUNDS.unpack_from(view, position)
-            end = position + LOG_OVERHEAD + length
-            if length < layout.BATCH_LENGTH_MIN or view[position + layout.MAGIC_AT] != layout.MAGIC_V2:
+        while self.size - position >= layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
+            place = place_at(view, position)
+            if not position < place.end_position <= self.size:
                 break
-            place = BatchPlace(position, end, base_offset, base_offset + delta)
-            position = end
-        if place is None or position != self.size or place.base_offset < self.base_offset:
+            position = place.end_position
+        if place is None or position != self.size or place.last_offset < self.base_offset:
             raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads past the log's end")
         return place
 
@@ -190,11 +189,10 @@ class Segment:
         position = self.offsets.position_for(offset)
         view, size = self.view(), self.size
         while position < size:
-            base_offset, length, delta = _BOUNDS.unpack_from(view, position)
-            end = position + LOG_OVERHEAD + length
-            if base_offset + delta >= offset:
-                return BatchPlace(position, end, base_offset, base_offset + delta)
-            position = end
+            place = place_at(view, position)
+            if place.last_offset >= offset:
+                return place
+            position = place.end_position
         return None
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
@@ -202,12 +200,10 @@ class Segment:
         position = max(start.position, self.offsets.position_well_below(end_position))
         view, found = self.view(), start
         while position < end_position:
-            base_offset, length, delta = _BOUNDS.unpack_from(view, position)
-            end = position + LOG_OVERHEAD + length
-            if end > end_position:
+            place = place_at(view, position)
+            if place.end_position > end_position:
                 break
-            found = BatchPlace(position, end, base_offset, base_offset + delta)
-            position = end
+            found, position = place, place.end_position
         return found
 
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
@@ -235,11 +231,31 @@ class Segment:
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()
         while position < self.size:
-            base_offset, length, delta = _BOUNDS.unpack_from(view, position)
-            timestamp: int = _MAX_TIMESTAMP.unpack_from(view, position + layout.MAX_TIMESTAMP_AT)[0]
+            place, timestamp = place_at(view, position), timestamp_at(view, position)
             if timestamp > self.max_timestamp:
-                self.max_timestamp, self.max_timestamp_offset = timestamp, base_offset + delta
-            position += LOG_OVERHEAD + length
+                self.max_timestamp, self.max_timestamp_offset = timestamp, place.last_offset
+            position = place.end_position
+
+
+def place_at(view: memoryview, position: int) -> BatchPlace:
+    """Where the batch at `position` lies. A legacy message's base offset is told as its last offset."""
+    if len(view) - position >= _BOUNDS.size:
+        base_offset, length, magic, delta = _BOUNDS.unpack_from(view, position)
+        if magic >= layout.MAGIC_V2:
+            return BatchPlace(position, position + LOG_OVERHEAD + length, base_offset, base_offset + delta)
+    else:
+        base_offset, length, _ = _LEGACY_BOUNDS.unpack_from(view, position)
+    return BatchPlace(position, position + LOG_OVERHEAD + length, base_offset, base_offset)
+
+
+def timestamp_at(view: memoryview, position: int) -> int:
+    """The greatest timestamp of the batch at `position`, as its header tells it; -1 for message format 0."""
+    magic = view[position + layout.MAGIC_AT]
+    if magic == 0:
+        return NO_TIMESTAMP
+    at = layout.MAX_TIMESTAMP_AT if magic >= layout.MAGIC_V2 else _LEGACY_TIMESTAMP_AT
+    timestamp: int = _TIMESTAMP.unpack_from(view, position + at)[0]
+    return timestamp
 
 
 def delete_segment(store: PartitionStore, base_offset: int) -> None:
@@ -252,7 +268,9 @@ def delete_segment(store: PartitionStore, base_offset: int) -> None:
 def next_offset(view: memoryview, base_offset: int) -> int:
     """One above the last offset in the bytes of a segment, its base offset if there are none."""
     position, found = 0, base_offset
-    while len(view) - position >= layout.HEADER_SIZE:
-        first, length, delta = _BOUNDS.unpack_from(view, position)
-        position, found = position + LOG_OVERHEAD + length, first + delta + 1
+    while len(view) - position >= LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
+        place = place_at(view, position)
+        if not position < place.end_position <= len(view):
+            break
+        position, found = place.end_position, place.last_offset + 1
     return found

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kmirror.log.segment import Segment
-from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import NO_TIMESTAMP
+from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
@@ -58,7 +58,7 @@ def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
     """The first record with the greatest timestamp of the log, which may lie below the log start."""
     segment = max(log.segments, key=lambda candidate: candidate.max_timestamp)
     position = segment.offsets.position_for(segment.max_timestamp_offset)
-    for batch in iter_batches(segment.view(position)):
+    for batch in iter_any_batches(segment.view(position)):
         if batch.max_timestamp == segment.max_timestamp:
             for record in batch.records():
                 if record.timestamp == batch.max_timestamp:
@@ -70,7 +70,7 @@ def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
 def _first_in_segment(segment: Segment, timestamp: int, start_offset: int) -> OffsetAndTimestamp | None:
     row = segment.times.lookup(timestamp)
     position = segment.offsets.position_for(max(row.offset, start_offset))
-    for batch in iter_batches(segment.view(position)):
+    for batch in iter_any_batches(segment.view(position)):
         if batch.max_timestamp >= timestamp:
             for record in batch.records():
                 if record.timestamp >= timestamp and record.offset >= start_offset:
@@ -78,5 +78,5 @@ def _first_in_segment(segment: Segment, timestamp: int, start_offset: int) -> Of
     return None
 
 
-def _answer(batch: Batch, timestamp: int, offset: int) -> OffsetAndTimestamp:
+def _answer(batch: AnyBatch, timestamp: int, offset: int) -> OffsetAndTimestamp:
     return OffsetAndTimestamp(timestamp, offset, max(batch.partition_leader_epoch, -1))

@@ -30,9 +30,9 @@ INTERVALS = {
     "epochs": 100,
     "ule": 100,
     "crashed": 100,
-    "v2": 200,
-    "v2-append": 200,
-    "v2-compacted": 100,
+    "mixed-012": 100,
+    "v0": 200,
+    "v1": 200,
 }
 # The brokers of these runs were started again a while after the records were written, so they forgot producers.
 RESTARTED_MS = 1_795_248_000_000
@@ -47,6 +47,7 @@ class Folder:
     path: Path
     log_start: int | None
     told: dict[str, Any] | None
+    interval: int | None = None  # index.interval.bytes, where the cluster's own description has it.
 
     @property
     def tp(self) -> TopicPartition:
@@ -54,9 +55,7 @@ class Folder:
         return TopicPartition(topic, int(partition))
 
     def config(self, **fields: Any) -> LogConfig:
-        interval = INTERVALS.get(self.tp.topic, 4096)
-        if self.run.startswith("legacy") and self.tp.topic == "txn":
-            interval = 100
+        interval = INTERVALS.get(self.tp.topic, 4096) if self.interval is None else self.interval
         return LogConfig(index_interval_bytes=interval, producer_id_expiration_ms=DAY_MS, **fields)
 
     @property
@@ -89,19 +88,32 @@ def _checkpoint(path: Path) -> dict[str, int]:
     return {f"{topic}-{partition}": int(offset) for topic, partition, offset in rows}
 
 
-def _folders(run: str, directory: Path, told: dict[str, Any]) -> list[Folder]:
+def _folders(run: str, directory: Path, told: dict[str, Any], topics: dict[str, Any] | None = None) -> list[Folder]:
     starts = _checkpoint(directory / "log-start-offset-checkpoint")
     return [
-        Folder(run, path.name, path, starts.get(path.name), told.get(path.name))
+        Folder(run, path.name, path, starts.get(path.name), told.get(path.name), _interval(topics, path.name))
         for path in sorted(directory.iterdir())
         if path.is_dir() and any(path.glob("*.log")) and path.name.rpartition("-")[2].isdigit()
     ]
 
 
+def _interval(topics: dict[str, Any] | None, name: str) -> int | None:
+    topic = (topics or {}).get(name.rpartition("-")[0], {})
+    value = topic.get("configs", {}).get("index.interval.bytes")
+    return None if value is None else int(value)
+
+
 @cache
 def sample() -> tuple[Folder, ...]:
     told = json.loads((SAMPLE / "offsets.json").read_text())
-    runs = ["kraft-4.3", "epochs-4.3/broker-1", "epochs-4.3/broker-2", "epochs-4.3/broker-3", "crash-4.3/data"]
+    runs = [
+        "kraft-4.3",
+        "epochs-4.3/broker-1",
+        "epochs-4.3/broker-2",
+        "epochs-4.3/broker-3",
+        "crash-4.3/data",
+        "legacy-2.1",
+    ]
     return tuple(folder for run in runs for folder in _folders(run, SAMPLE / run, told.get(run, {})))
 
 
@@ -113,10 +125,11 @@ def wide() -> tuple[Folder, ...]:
     found: list[Folder] = []
     for run in ("kraft-4.3", "epochs-4.3", "crash-4.3", "legacy-2.1"):
         told = json.loads((FIXTURES / run / "offsets.json").read_text())
+        topics = json.loads((FIXTURES / run / "cluster.json").read_text())["topics"]
         directories = ["broker-1/data", "broker-2/data", "broker-3/data"] if run == "epochs-4.3" else ["data"]
         for directory in directories:
             mine = told if directory in ("data", "broker-1/data") else {}
-            found.extend(_folders(f"{run}/{directory}", FIXTURES / run / directory, mine))
+            found.extend(_folders(f"{run}/{directory}", FIXTURES / run / directory, mine, topics))
     return tuple(found)
 
 

@@ -17,20 +17,15 @@ INTERNAL = ("__consumer_offsets", "__transaction_state", "__share_group_state", 
 OURS = {HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
 
 
-def is_legacy(folder: Folder) -> bool:
+def has_legacy(folder: Folder) -> bool:
     try:
-        folder.open(folder.store(only_segments=True))
+        return sum(1 for _ in folder.open().batches(0)) < 0
     except UnsupportedMagic:
         return True
-    return False
 
 
-def v2_folders() -> list[Folder]:
-    return [*sample(), *(folder for folder in wide() if not is_legacy(folder))]
-
-
-V2 = v2_folders()
-every_v2 = pytest.mark.parametrize("folder", V2, ids=map(name_of, V2))
+FOLDERS = [*sample(), *wide()]
+every_folder = pytest.mark.parametrize("folder", FOLDERS, ids=map(name_of, FOLDERS))
 
 
 def producers(log: PartitionLog) -> list[dict[str, int | None]]:
@@ -49,7 +44,7 @@ def producers(log: PartitionLog) -> list[dict[str, int | None]]:
 
 
 @pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
-@every_v2
+@every_folder
 def test_offsets_and_producers_are_what_the_broker_told(folder: Folder, recovery_point: int) -> None:
     log = folder.open(recovery_point=recovery_point)
     log.update_high_watermark(log.log_end_offset)
@@ -65,7 +60,7 @@ def test_offsets_and_producers_are_what_the_broker_told(folder: Folder, recovery
         assert producers(log) == sorted(told["producers"], key=lambda row: row["producer_id"])
 
 
-@every_v2
+@every_folder
 def test_epochs_are_those_of_the_checkpoint_as_far_as_the_log_reaches(folder: Folder) -> None:
     data = folder.files().get(LEADER_EPOCH_CHECKPOINT)
     log = folder.open()
@@ -78,11 +73,11 @@ def test_epochs_are_those_of_the_checkpoint_as_far_as_the_log_reaches(folder: Fo
     assert written == (encode_checkpoint(kept) if kept != decode_checkpoint(data) else data)
 
 
-@every_v2
+@every_folder
 def test_epochs_can_be_read_off_the_batches_alone(folder: Folder) -> None:
     told = folder.open().epochs
     found = folder.open(folder.store(only_segments=True)).epochs
-    written = {batch.partition_leader_epoch for batch in folder.open().batches(0)}
+    written = {batch.partition_leader_epoch for batch in folder.open().any_batches(0)} - {-1}
     assert {entry.epoch for entry in found.entries} == written
     for entry in found.entries:
         # Compaction may have taken the first batch of an epoch, so what is found may begin later.
@@ -90,7 +85,7 @@ def test_epochs_can_be_read_off_the_batches_alone(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])
-@every_v2
+@every_folder
 def test_a_closed_log_leaves_the_files_that_the_broker_left(folder: Folder, recovery_point: int) -> None:
     before = folder.files()
     log = folder.open(recovery_point=recovery_point)
@@ -115,7 +110,8 @@ def is_excused(folder: Folder, log: PartitionLog, name: str, recovery_point: int
     if recovery_point == 0 and name.endswith(("index",)):
         # Rows depend on restarts, on cuts, and on the index interval, which changed for some topics.
         changed = (*INTERNAL, "plain", "work", "crashed-compact", "ule")
-        return folder.tp.topic in changed
+        # And Kafka 2.1 had at most one row for an append, which of uncompressed legacy messages has several.
+        return folder.tp.topic in changed or has_legacy(folder)
     return False
 
 
@@ -152,7 +148,7 @@ def consume(log: PartitionLog, bound: int, *, committed: bool) -> list[int]:
 
 NAMES = {"earliest": -2, "latest": -1, "max_timestamp": -3, "earliest_local": -4}
 TIMES = {"at_T0_plus_1000": 1_700_000_001_000, "at_1712345700000": 1_712_345_700_000}
-ASKED = [folder for folder in V2 if folder.told is not None and folder.tp.topic not in INTERNAL]
+ASKED = [folder for folder in FOLDERS if folder.told is not None and folder.tp.topic not in INTERNAL]
 
 
 @pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN], ids=["read", "by index"])

@@ -6,7 +6,6 @@ import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.partition_log import OffsetsOutOfOrder, PartitionLog, UnexpectedAppendOffset
-from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.codecs import Compression
 from tests.unit.log.partitions import NOW_MS, batch, content, follow, lead, open_log, run, spans
 
@@ -94,7 +93,7 @@ def test_bytes_that_are_no_batch_are_refused_with_their_place() -> None:
     log = open_log()
     assert unchanged_after(log, CorruptBatch, good + b"\0" * 100).value.position == len(good)
     assert unchanged_after(log, CorruptBatch, good + b"\0" * 12).value.position == len(good)
-    unchanged_after(log, UnsupportedMagic, good[:16] + b"\x01" + good[17:])
+    unchanged_after(log, CorruptBatch, good[:16] + b"\x01" + good[17:])
     unchanged_after(log, CorruptBatch, good[:16] + b"\x03" + good[17:])
     unchanged_after(log, CorruptBatch, good[:8] + b"\0\0\0\x20" + good[12:])
 

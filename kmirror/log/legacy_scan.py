@@ -1,0 +1,99 @@
+"""The judgement of `scan_batches` for runs of bytes in which messages of format 0 or 1 stand (D21).
+
+Old segments may hold all three formats, one after the other. A legacy message has no leader epoch and no
+producer, and its header holds one offset only: the last one, which for a wrapper is that of the last message
+inside. Where it begins would take to inflate it, so order is judged by last offsets, as Kafka does.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.errors import OffsetsOutOfOrder
+from kmirror.log.scan import LEGACY_EPOCH, Scan, start_fault
+from kmirror.log.segment import Segment
+from kmirror.records import layout
+from kmirror.records.batch import Batch, TornBatch
+from kmirror.records.crc32c import crc32c
+from kmirror.records.legacy import AnyBatch, LegacyBatch
+
+_INT32_MAX = 0x7FFF_FFFF
+
+
+def scan_any_batches(view: memoryview, segment: Segment, *, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:
+    """Judge batches and legacy messages, one object each; several times slower than the scan of batches."""
+    scan = Scan()
+    next_row = segment.index_interval_bytes - segment.since_row
+    top = (segment.max_timestamp, segment.max_timestamp_offset)
+    epoch_before: int | None = latest_epoch if latest_epoch <= max_epoch else None
+    row_timestamp = segment.times.last_timestamp
+    position = 0
+    while position < len(view):
+        try:
+            batch = _batch_at(view, position)
+        except TornBatch:
+            break
+        except CorruptBatch as error:
+            scan.fault = error
+            break
+        epoch = LEGACY_EPOCH if batch.magic < layout.MAGIC_V2 else batch.partition_leader_epoch
+        if epoch > max_epoch:
+            scan.refused_epoch = epoch
+            break
+        scan.fault = _fault(batch, scan.last_offset, check_crc)
+        if scan.fault is not None:
+            break
+        last_offset, timestamp = batch.last_offset, batch.max_timestamp
+        if scan.batches == 0:
+            scan.first_offset = last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
+            scan.roll_offset = -1 if isinstance(batch, LegacyBatch) else scan.first_offset
+        scan.last_offset = last_offset
+        scan.batches += 1
+        if epoch != epoch_before:
+            scan.epochs.append((epoch, last_offset if epoch == LEGACY_EPOCH else batch.base_offset))
+            epoch_before = epoch
+        if timestamp > scan.max_timestamp:
+            scan.max_timestamp, scan.max_timestamp_offset = timestamp, last_offset
+        if timestamp > top[0]:
+            top = (timestamp, last_offset)
+        if batch.producer_id >= 0 or batch.is_control:
+            scan.special.append(position)
+        if position > next_row:
+            scan.row_offsets.append(last_offset)
+            scan.row_positions.append(segment.size + position)
+            next_row = position + segment.index_interval_bytes
+            if top[0] > row_timestamp:
+                scan.time_rows.append(top)
+                row_timestamp = top[0]
+        position += batch.size_in_bytes
+    if scan.roll_offset < 0 and scan.batches:
+        scan.roll_offset = max(0, scan.last_offset - _INT32_MAX)  # Kafka's guess at an offset that is not above it.
+    scan.valid_bytes = position
+    scan.since_row = position - (next_row - segment.index_interval_bytes)
+    return scan
+
+
+def _batch_at(view: memoryview, position: int) -> AnyBatch:
+    if len(view) - position <= layout.MAGIC_AT:
+        fault = start_fault(view, position)
+        raise fault or TornBatch("a header is cut short", position=position, needed=layout.MAGIC_AT + 1)
+    if view[position + layout.MAGIC_AT] < layout.MAGIC_V2:
+        return LegacyBatch(view, position)
+    return Batch(view, position)
+
+
+def _fault(batch: AnyBatch, last_offset: int, check_crc: bool) -> CorruptBatch | None:
+    """Why the batch cannot follow one that ends at `last_offset`."""
+    if isinstance(batch, LegacyBatch):
+        first = batch.last_offset
+        computed = zlib.crc32(batch.view[layout.MAGIC_AT :]) if check_crc else batch.crc
+    else:
+        first = batch.base_offset
+        computed = crc32c(batch.view[layout.ATTRIBUTES_AT :]) if check_crc else batch.crc
+    if computed != batch.crc:
+        return CorruptBatch("the checksum does not hold", position=batch.position, offset=first)
+    if first <= last_offset or batch.last_offset < first:
+        reason = f"a batch of offsets {first} to {batch.last_offset} follows offset {last_offset}"
+        return OffsetsOutOfOrder(reason, position=batch.position, offset=first)
+    return None
