@@ -21,7 +21,7 @@ from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint
 from kmirror.log.producer_files import Expired, delete_strays, feed, rebuild, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates
-from kmirror.log.scan import scan_batches
+from kmirror.log.scan import LEGACY_EPOCH, scan_batches
 from kmirror.log.segment import Segment, delete_segment
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
@@ -84,7 +84,8 @@ def load(
     if not loaded.segments or loaded.log_end_offset < log_start_checkpoint:
         _start_empty(loaded, store, config, log_start_checkpoint, now_ms)
     epochs.truncate_from_end(loaded.log_end_offset)
-    _find_early_epochs(loaded)
+    if recovery_point != CLEAN_SHUTDOWN:
+        _find_early_epochs(loaded)
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
     delete_strays(store, [segment.base_offset for segment in loaded.segments])
@@ -164,7 +165,9 @@ def _find_early_epochs(loaded: Loaded) -> None:
     for segment in loaded.segments:
         if segment.base_offset < first and segment.size:
             for epoch, start_offset in scan_batches(segment.view(), segment, check_crc=False).epochs:
-                if epoch > found.latest_epoch() and start_offset < first:
+                if epoch == LEGACY_EPOCH:
+                    found.clear()  # As when they were appended.
+                elif epoch > found.latest_epoch() and start_offset < first:
                     found.assign(epoch, start_offset)
     for entry in known:
         found.assign(*entry)
