@@ -60,6 +60,8 @@ def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
     position = segment.offsets.position_for(segment.max_timestamp_offset)
     for batch in iter_any_batches(segment.view(position)):
         if batch.max_timestamp == segment.max_timestamp:
+            if batch.magic == 0:
+                return None  # Format 0 has no timestamps, so it has no greatest one.
             for record in batch.records():
                 if record.timestamp == batch.max_timestamp:
                     return _answer(batch, record.timestamp, record.offset)

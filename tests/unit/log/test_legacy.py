@@ -139,6 +139,12 @@ def test_timestamps_are_found_in_format_1() -> None:
     assert log.offset_for_timestamp(-3) == (NOW_MS + 202, 8, -1)
 
 
+def test_format_0_has_no_greatest_timestamp() -> None:
+    log = open_log()
+    follow(log, messages(3, offset=0, magic=0))
+    assert log.offset_for_timestamp(-3) is None
+
+
 def test_segments_roll_below_a_wrapper() -> None:
     log = open_log(segment_bytes=200)
     for base in range(0, 12, 4):
