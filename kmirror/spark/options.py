@@ -11,6 +11,9 @@
     checkCrc         true (default) | false
     includeInternal  false (default) | true: __consumer_offsets and the like
     includeControl   false (default) | true: control records too, as rows with isControl
+    pushFilters      false (default) | true: filters that Spark itself hands over (its spark.sql.python.filterPushdown
+                     .enabled) choose what is read. Spark 4.1 to 4.3 apply them to every query over the same DataFrame:
+                     load anew for each query. The optimizer's rule of kmirror.spark.planner has no need of it.
     splitBytes       size of a piece of work, 67108864 by default
     bytesPerTrigger  streaming: how much a micro-batch takes, no limit by default
 """
@@ -27,7 +30,7 @@ from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted
 # Spark hands option names over in any case.
 NAMES = (
     "path", "level", "columns", "topics", "startingOffset", "endingOffset", "startingTime", "endingTime", "isolation",
-    "onCorrupt", "checkCrc", "includeInternal", "includeControl", "splitBytes", "bytesPerTrigger",
+    "onCorrupt", "checkCrc", "includeInternal", "includeControl", "pushFilters", "splitBytes", "bytesPerTrigger",
 )  # fmt: skip
 CHOICES = {
     "level": ("record", "batch"),
@@ -36,6 +39,7 @@ CHOICES = {
     "checkCrc": ("true", "false"),
     "includeInternal": ("false", "true"),
     "includeControl": ("false", "true"),
+    "pushFilters": ("false", "true"),
 }
 
 
@@ -48,6 +52,7 @@ class LogOptions:
     topics: tuple[str, ...] | None
     is_committed: bool
     include_internal: bool
+    push_filters: bool
     split_bytes: int
     bytes_per_trigger: int | None
 
@@ -94,6 +99,7 @@ def parse_options(options: Mapping[str, str]) -> LogOptions:
         topics=None if topics is None else tuple(name.strip() for name in topics.split(",") if name.strip()),
         is_committed=choice("isolation") == "read_committed",
         include_internal=choice("includeInternal") == "true",
+        push_filters=choice("pushFilters") == "true",
         split_bytes=number("splitBytes", 1) or SPLIT_BYTES,
         bytes_per_trigger=number("bytesPerTrigger", 1),
     )

@@ -62,7 +62,6 @@ def _classic(app: str, master: str, ui: bool, java_options: str, configs: Mappin
         "spark.ui.enabled": str(ui).lower(),
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
-        "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.driver.extraJavaOptions": f"{java_options} -Dlog4j2.configurationFile={QUIET.as_uri()}",
@@ -89,7 +88,7 @@ def _connect(app: str, remote: str, configs: Mapping[str, str]) -> SparkSession:
 
     builder: Any = SparkSession.builder
     builder = builder.appName(app).remote(remote)
-    for name, value in {"spark.sql.python.filterPushdown.enabled": "true", **configs}.items():
+    for name, value in configs.items():
         builder = builder.config(name, value)
     spark: SparkSession = builder.getOrCreate()
     spark.addArtifacts(str(build_archive()), pyfile=True)

@@ -3,9 +3,10 @@
     spark.dataSource.register(KafkaLogDataSource)
     spark.read.format("kafka-log").option("level", "batch").load("/kafka-logs")
 
-`kmirror.spark.session()` registers it. Options: see `kmirror.spark.options`. Spark's interface for Python
-sources does not tell which columns a query uses, so a query that wants speed names them: `option("columns",
-"topic,partition")` or a schema. A read that needs the header columns alone decodes no record.
+`kmirror.spark.session()` registers it. Options: see `kmirror.spark.options`. Each scan reads the columns and the
+records that its query asks for (see `kmirror.spark.planner`); one that needs the header columns alone, such as a
+count, decodes no record. Over Spark Connect a query that wants speed says so itself: `option("columns",
+"topic,partition")` or a schema.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pyspark.sql.types import (
 from kmirror.errors import UsageError
 from kmirror.spark.folders import Segment, Split, find_segments, split
 from kmirror.spark.options import LogOptions, parse_options
+from kmirror.spark.planner import install_in_active_session
 from kmirror.spark.pushdown import Partitions, narrow
 from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted, read_split
 from kmirror.spark.transactions import Committed, find_transactions
@@ -76,6 +78,8 @@ class KafkaLogDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
+        # In the process of a session this is asked for when the format is registered: there is no later chance.
+        install_in_active_session()
         return FORMAT
 
     def schema(self) -> StructType:
@@ -94,7 +98,8 @@ class KafkaLogDataSource(DataSource):
         return replace(options, wanted=replace(options.wanted, columns=names))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return KafkaLogReader(self._narrowed(schema))
+        options = self._narrowed(schema)
+        return PushingReader(options) if options.push_filters else KafkaLogReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from kmirror.spark.stream import KafkaLogStreamReader
@@ -109,11 +114,6 @@ class KafkaLogReader(DataSourceReader):
         self._options = options
         self._partitions = Partitions(None if options.topics is None else frozenset(options.topics))
         self._wanted = options.wanted
-
-    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
-        known = [f for f in filters if hasattr(f, "attribute")]
-        self._partitions, self._wanted = narrow(known, self._partitions, self._wanted)
-        return filters
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
@@ -130,6 +130,15 @@ class KafkaLogReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         return read_piece(partition)
+
+
+class PushingReader(KafkaLogReader):
+    """Takes filters too. A class of its own: Spark refuses one with this method while `filterPushdown` is off."""
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        known = [f for f in filters if hasattr(f, "attribute")]
+        self._partitions, self._wanted = narrow(known, self._partitions, self._wanted)
+        return filters
 
 
 def plan(segments: Sequence[Segment], wanted: Wanted, options: LogOptions) -> list[tuple[Split, Committed]]:

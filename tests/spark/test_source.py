@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kmirror.records import RecordData, build_batch
+from kmirror.records.crc32c import crc32c
 from tests.spark.consumed import ROOT, as_consumed, consumed
 
 KRAFT = ROOT / "tests/data/log/kraft-4.3"
 SAMPLE = ROOT / "kmirror/data/sample"
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 SEGMENT = "codecs-2/00000000000000000000.log"
 
 
@@ -60,6 +64,77 @@ def test_filters_are_pushed_and_give_what_they_give_without(spark: Any) -> None:
         assert found == wanted, condition
         assert wanted, f"no row matches {condition}"
     everything.unpersist()
+
+
+def test_one_frame_serves_many_queries(spark: Any) -> None:
+    """Spark 4.3 keeps what it planned for one query's filters for the next over the same frame."""
+    frame = load(spark, SAMPLE)
+    whole = frame.count()
+    codecs, txn = frame.where("topic = 'codecs'"), frame.where("topic = 'txn'")
+    assert 0 < txn.count() < codecs.count() < whole
+    assert frame.count() == whole
+    assert codecs.union(txn).count() == codecs.count() + txn.count()
+    joined = codecs.alias("a").join(frame.alias("b"), "offset").where("b.topic = 'txn'").select("a.offset")
+    offsets = {row.offset for row in txn.select("offset").collect()}
+    assert joined.count() > 0
+    assert {row.offset for row in joined.collect()} <= offsets
+    frame.createOrReplaceTempView("logs")
+    one = "(SELECT count(*) FROM logs WHERE topic = 'txn')"
+    (row,) = spark.sql(f"SELECT count(*) AS n, {one} AS txn FROM logs WHERE topic <> 'txn'").collect()
+    assert (row.n, row.txn) == (whole - txn.count(), txn.count())
+
+
+def test_a_query_reads_the_columns_and_pieces_it_needs(spark: Any) -> None:
+    frame = load(spark, SAMPLE, splitBytes=4096)
+    for query, columns in (
+        (frame.select("value"), "[value#"),
+        (frame.where("offset < 5").select("key"), "[key#"),
+        (frame.groupBy().count(), "[partition#"),
+        (frame.groupBy("topic").count(), "[topic#"),
+    ):
+        plan = query._jdf.queryExecution().toString().partition("== Physical Plan ==")[2]
+        assert f"BatchScan kafka-log{columns}" in plan, plan
+    pieces = frame.rdd.getNumPartitions()
+    for condition in ("topic = 'txn'", "partition = 2", "offset < 10", "topic = 'codecs' AND offset > 60"):
+        assert frame.where(condition).rdd.getNumPartitions() < pieces, condition
+
+
+def test_a_count_decodes_no_record(spark: Any, tmp_path: Path) -> None:
+    """The checksum of these batches is right, and no record can be made of their bytes."""
+    good = bytearray(build_batch([RecordData(value=b"x" * 50)] * 9, base_offset=0))
+    good[61:] = b"\xff" * len(good[61:])
+    good[17:21] = crc32c(good[21:]).to_bytes(4, "big")
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(good)
+    frame = load(spark, tmp_path)
+    assert frame.count() == frame.where("topic = 't'").count() == 9
+    assert frame.groupBy("leaderEpoch", "batchOffset").count().collect()[0]["count"] == 9
+    with pytest.raises(Exception, match="CorruptSegment"):
+        frame.select("offset").collect()
+
+
+@pytest.fixture
+def plain(spark: Any) -> Iterator[Any]:
+    """Return the session as somebody else's is: without our rule in its optimizer."""
+    methods = spark._jsparkSession.experimental()
+    rules = methods.extraOptimizations()
+    getattr(methods, "extraOptimizations_$eq")(rules.drop(rules.size()))
+    yield spark
+    getattr(methods, "extraOptimizations_$eq")(rules)
+    spark.conf.unset(PUSHDOWN)
+
+
+def test_without_the_rule_queries_read_more_and_say_the_same(plain: Any) -> None:
+    """Spark's own push-down is off, then on, then asked for."""
+    for pushes in ("false", "true"):
+        plain.conf.set(PUSHDOWN, pushes)
+        frame = load(plain, SAMPLE, splitBytes=4096)
+        whole, part = frame.count(), frame.where("topic = 'txn'").count()
+        assert frame.count() == whole > part > 0
+        assert frame.where("topic = 'txn'").rdd.getNumPartitions() == frame.rdd.getNumPartitions()
+    pushed = load(plain, SAMPLE, splitBytes=4096, pushFilters="true").where("topic = 'txn'")
+    assert pushed.count() == part
+    assert pushed.rdd.getNumPartitions() < frame.rdd.getNumPartitions()
 
 
 def test_batches_with_their_headers_and_places(spark: Any) -> None:

@@ -1,0 +1,56 @@
+"""Does a query read only the columns and records that it asks for?
+
+Spark does not tell a Python source which columns a query uses, and Spark 4.1 to 4.3 keep what a source planned for
+one query's filters for every later query over the same DataFrame, which then lacks rows. So the format takes no
+filters from Spark by itself. Instead the driver's optimizer gets a rule of ours, `KafkaLogScans.java`: each
+scan of `kafka-log` gets a source of its own, with the columns and the filters of its query.
+
+The rule is compiled by the compiler that Spark uses for its own generated code. Where that does not work, and in
+Spark Connect, whose optimizer is the server's, queries read whole logs and are just as right; the options
+`columns`, `topics`, `startingOffset` and their like say the same by hand.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RULE = "KafkaLogScans"
+
+
+def install_in_active_session() -> bool:
+    """Add the rule to the session of this process, if it has one; says whether it is there."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:
+        return False
+    spark = SparkSession.getActiveSession()
+    return spark is not None and install(spark)
+
+
+def install(spark: SparkSession) -> bool:
+    """Add the rule to a session's optimizer, once; says whether it is there."""
+    try:
+        methods = spark._jsparkSession.experimental()  # type: ignore[attr-defined]
+        rules = methods.extraOptimizations()
+        if any(rules.apply(index).getClass().getName() == RULE for index in range(rules.size())):
+            return True
+        getattr(methods, "extraOptimizations_$eq")(rules.appended(_compile(spark.sparkContext)))
+    except Exception:
+        return False  # Another Spark: slower, not wrong.
+    return True
+
+
+def _compile(context: Any) -> Any:
+    jvm, gateway = context._jvm, context._gateway
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(files("kmirror.spark").joinpath(f"{RULE}.java").read_text("utf-8"))
+    kind = compiler.getClassLoader().loadClass(RULE)
+    nothing = gateway.new_array(jvm.java.lang.Class, 0)
+    return kind.getDeclaredConstructor(nothing).newInstance(gateway.new_array(jvm.java.lang.Object, 0))
+
