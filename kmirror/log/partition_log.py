@@ -488,7 +488,7 @@ class PartitionLog:
         self.log_end_offset = offset
         self.epochs.truncate_from_end(offset)
         self._write_epochs()
-        decided = self.producers.unreplicated
+        decided, most = self.producers.unreplicated, self.producers.most
         self.producers = rebuild(
             self.store,
             self.segments,
@@ -498,6 +498,7 @@ class PartitionLog:
         )
         # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
         self.producers.unreplicated.update((first, last) for first, last in decided.items() if last < offset)
+        self.producers.most = max(self.producers.most, most)
         self.update_high_watermark(min(self.high_watermark, offset))
         return True
 

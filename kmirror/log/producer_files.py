@@ -31,7 +31,7 @@ def take_snapshot(producers: ProducerStates, store: PartitionStore) -> None:
     """Write the table as of `map_end_offset`, unless the last snapshot is as new."""
     if producers.map_end_offset > producers.snapshot_offset:
         name = file_name(producers.map_end_offset, SNAPSHOT_SUFFIX)
-        store.write_file(name, encode_snapshot(producers.entries.values()))
+        store.write_file(name, encode_snapshot(producers.entries.values(), most=producers.most))
         producers.snapshot_offset = producers.map_end_offset
 
 
@@ -46,8 +46,8 @@ def rebuild(
     """The table as of `end_offset`; writes a snapshot there and at the last two segments it passes."""
     producers = _load_newest(store, log_start_offset, end_offset, expired)
     keep_at = {segment.base_offset for segment in segments[-2:]}
-    for segment, following in zip(segments, [*segments[1:], None], strict=True):
-        if following is not None and following.base_offset <= producers.map_end_offset:
+    for number, segment in enumerate(segments, start=1):
+        if number < len(segments) and segments[number].base_offset <= producers.map_end_offset:
             continue
         if segment.base_offset >= end_offset:
             break
@@ -97,19 +97,25 @@ def delete_strays(store: PartitionStore, base_offsets: Sequence[int]) -> None:
 def _load_newest(store: PartitionStore, log_start_offset: int, end_offset: int, expired: Expired) -> ProducerStates:
     producers = ProducerStates()
     producers.map_end_offset = producers.snapshot_offset = log_start_offset
+    is_loaded = False
     for offset in reversed(snapshot_offsets(store)):
         name = file_name(offset, SNAPSHOT_SUFFIX)
-        data = store.read_file(name) if log_start_offset < offset <= end_offset else None
+        is_in_range = log_start_offset < offset <= end_offset
+        if is_loaded and is_in_range:
+            continue
+        data = store.read_file(name) if is_in_range else None
         try:
             entries = decode_snapshot(data) if data is not None else None
         except CorruptBatch:
             entries = None
         if entries is None:
             store.delete_file(name)
-        elif producers.snapshot_offset == log_start_offset:
+        else:
+            is_loaded = True
             producers.map_end_offset = producers.snapshot_offset = offset
             kept = [e for e in entries if e.txn_first_offset >= 0 or not expired(e.last_timestamp)]
             producers.entries = {entry.producer_id: entry for entry in kept}
+            producers.most = len(kept)
             open_txns = ((e.txn_first_offset, e.producer_id) for e in kept if e.txn_first_offset >= 0)
             producers.ongoing = dict(sorted(open_txns))
     return producers

@@ -339,10 +339,11 @@ class Staging:
 class ProducerStates:
     """The producer table of one partition."""
 
-    __slots__ = ("entries", "map_end_offset", "ongoing", "snapshot_offset", "unreplicated")
+    __slots__ = ("entries", "map_end_offset", "most", "ongoing", "snapshot_offset", "unreplicated")
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
+        self.most = 0  # How many entries there have been at once.
         # First offset -> producer id of every open transaction, ascending.
         self.ongoing: dict[int, int] = {}
         # First offset -> last offset of transactions that are decided at or above the high watermark.
@@ -368,6 +369,7 @@ class ProducerStates:
             else:
                 known.take(update.entry)
             started.extend((offset, producer_id) for offset in update.started)
+        self.most = max(self.most, len(self.entries))
         self.ongoing.update(sorted(started))
         for txn in completed:
             if txn.aborted:

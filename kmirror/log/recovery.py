@@ -7,8 +7,9 @@ below it was flushed before its indexes were written, so it is taken by its inde
 The epoch cache begins with the checkpoint, which may know of epochs that wrote nothing or whose batches
 were compacted away; batches add the epochs above its last one, and what the log does not reach is cut off.
 
-Bytes that cannot be read raise `CorruptBatch`. With `repair` they are cut off, with everything behind
-them, as a broker does after an unclean shutdown; `Loaded.repair` tells what was lost.
+Bytes that cannot be read raise `CorruptBatch`. With `repair` the log is loaded as a broker loads it after an
+unclean shutdown: what cannot be read is cut off, with everything behind it, and `Loaded.repair` tells what was
+lost; index files and producer snapshots above the recovery point are believed in nothing, and written anew.
 """
 
 from __future__ import annotations
@@ -72,15 +73,22 @@ def load(
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
         loaded.segments.append(segment)
-        end = bases[number + 1] if number + 1 < len(bases) else CLEAN_SHUTDOWN
+        is_last = number + 1 == len(bases)
+        end = CLEAN_SHUTDOWN if is_last else bases[number + 1]
         if end <= recovery_point and _take_by_index(loaded, segment):
             continue
-        fault = _read_segment(loaded, segment, expired)
+        if repair:
+            _forget_snapshots(loaded, log_start_checkpoint, expired)
+        fault = _read_segment(loaded, segment, expired, from_offset=0 if repair else loaded.log_start_offset)
+        if repair:
+            take_snapshot(loaded.producers, store)
         if fault is not None:
             if not repair:
                 raise fault
             loaded.repair = _cut(segment, fault, bases[number + 1 :])
             break
+        if not is_last and (repair or not segment.has_files()):
+            segment.write_files()
     if not loaded.segments or loaded.log_end_offset < log_start_checkpoint:
         _start_empty(loaded, store, config, log_start_checkpoint, now_ms)
     epochs.truncate_from_end(loaded.log_end_offset)
@@ -89,7 +97,7 @@ def load(
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
     delete_strays(store, [segment.base_offset for segment in loaded.segments])
-    _finish_producers(loaded, store, expired)
+    _finish_producers(loaded, store, expired, reloads=repair)
     return loaded
 
 
@@ -123,8 +131,8 @@ def _take_by_index(loaded: Loaded, segment: Segment) -> bool:
     return True
 
 
-def _read_segment(loaded: Loaded, segment: Segment, expired: Expired) -> CorruptBatch | None:
-    """Take in one segment up to its first fault, which is returned."""
+def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_offset: int) -> CorruptBatch | None:
+    """Take in one segment up to its first fault, which is returned; producers as they are from `from_offset` on."""
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
     scan = scan_batches(view, segment, latest_epoch=loaded.epochs.latest_epoch())
@@ -137,8 +145,10 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired) -> Corrupt
     for epoch, start_offset in scan.epochs:
         if epoch > loaded.epochs.latest_epoch():
             loaded.epochs.assign(epoch, start_offset)
+        elif epoch == LEGACY_EPOCH:  # As when they were appended: what came before is no longer known.
+            loaded.epochs.replace(entry for entry in loaded.epochs.entries if entry.start_offset > start_offset)
     if scan.batches:
-        aborted = feed(view, scan, loaded.producers, from_offset=loaded.log_start_offset)
+        aborted = feed(view, scan, loaded.producers, from_offset=from_offset)
         segment.aborted.extend(aborted)
         segment.add(scan)
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
@@ -189,13 +199,30 @@ def _catch_up(loaded: Loaded, base_offset: int, expired: Expired) -> None:
         )
 
 
-def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired) -> None:
+def _forget_snapshots(loaded: Loaded, log_start_checkpoint: int, expired: Expired) -> None:
+    """Delete what snapshots say of the last segment and what is behind it, and take the table as of its start.
+
+    After a crash they may be of a log that is no more.
+    """
+    *before, segment = loaded.segments
+    unreplicated = loaded.producers.unreplicated
+    loaded.producers = rebuild(
+        segment.store,
+        before,
+        log_start_offset=log_start_checkpoint,
+        end_offset=segment.base_offset,
+        expired=expired,
+    )
+    loaded.producers.unreplicated.update(unreplicated)
+
+
+def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
     """Leave the table as of the log end, from snapshots where there are any: they know more than the log.
 
     The log may have lost a producer's batches to retention, or their timestamps to the cleaner.
     """
     producers, end_offset = loaded.producers, loaded.log_end_offset
-    if snapshot_offsets(store) or producers.map_end_offset < end_offset:
+    if reloads or snapshot_offsets(store) or producers.map_end_offset < end_offset:
         loaded.producers = rebuild(
             store,
             loaded.segments,

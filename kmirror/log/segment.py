@@ -131,6 +131,17 @@ class Segment:
         write(file_name(self.base_offset, TIME_INDEX_SUFFIX), self.times.encode())
         if self.aborted:
             write(file_name(self.base_offset, TXN_INDEX_SUFFIX), encode_aborted(self.aborted))
+        else:
+            self.store.delete_file(file_name(self.base_offset, TXN_INDEX_SUFFIX))
+
+    def has_files(self) -> bool:
+        """Are there index files that the segment could be taken by?"""
+        other = Segment(self.store, self.base_offset, LogConfig(), created_ms=self.created_ms)
+        try:
+            other.load_files()
+        except CorruptBatch:
+            return False
+        return True
 
     def delete_files(self) -> None:
         """Delete the indexes in the store, which are no longer true of the segment."""

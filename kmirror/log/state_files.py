@@ -46,8 +46,11 @@ def offset_of(name: str, suffix: str) -> int | None:
     return int(stem) if stem != name and len(stem) == 20 and stem.isdigit() else None
 
 
-def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
-    """The `.snapshot` file of the producer table, its rows in the order in which Kafka writes them."""
+def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:
+    """The `.snapshot` file of the producer table, its rows in the order in which Kafka writes them.
+
+    `most` is how many producers the table has had at once since the log was opened.
+    """
     rows = [
         _PRODUCER.pack(
             entry.producer_id,
@@ -59,16 +62,19 @@ def encode_snapshot(entries: Iterable[ProducerEntry]) -> bytes:
             entry.coordinator_epoch,
             entry.txn_first_offset,
         )
-        for entry in _in_hash_order(list(entries))
+        for entry in _in_hash_order(list(entries), most)
     ]
     body = len(rows).to_bytes(4, "big") + b"".join(rows)
     return _SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
 
 
-def _in_hash_order(entries: list[ProducerEntry]) -> list[ProducerEntry]:
-    """Kafka writes the rows as its `HashMap<Long, ...>` yields them: by bucket, then in order of arrival."""
+def _in_hash_order(entries: list[ProducerEntry], most: int) -> list[ProducerEntry]:
+    """Kafka writes the rows as its `HashMap<Long, ...>` yields them: by bucket, then in order of arrival.
+
+    A map that has grown keeps its buckets when entries go.
+    """
     buckets = 16
-    while len(entries) * 4 > buckets * 3:
+    while max(len(entries), most) * 4 > buckets * 3:
         buckets *= 2
 
     def bucket(entry: ProducerEntry) -> int:

@@ -156,7 +156,7 @@ def check_producers(log: PartitionLog) -> None:
     """The table, and the aborted transactions, are those that the log's batches alone give."""
     bare = MemoryStore.from_files({base: bytes(log.store.view(base)) for base in log.store.segments()}, {})
     bare.write_file(LOG_START_OFFSET, b"%d" % log.log_start_offset)
-    bare_log = open_log(bare, **CONFIG)
+    bare_log = open_log(bare, repair=True, **CONFIG)
     told, end = bare_log.producers, log.log_end_offset
     assert log.aborted_transactions(log.log_start_offset, end) == bare_log.aborted_transactions(
         log.log_start_offset, end
