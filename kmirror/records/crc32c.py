@@ -2,8 +2,8 @@
 
 Three libraries give the same number; the fastest one installed is used. `crc32c` takes any buffer, `google-
 crc32c` only `bytes` (so a view costs a copy), crcmod is the reference and is always there. They are
-imported at the first checksum, because importing `crc32c` alone takes as long as importing the rest of this
-package.
+imported at the first checksum. Of `crc32c` only the compiled module is: its package looks up its own version when
+it is imported, which takes as long as all that a short command does besides.
 
 A loop over many small batches should fetch the library's own function once with `crc32c_function()`:
 `crc32c()` costs one more Python call.
@@ -11,8 +11,12 @@ A loop over many small batches should fetch the library's own function once with
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import ExtensionFileLoader, PathFinder
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 from typing import Final, TypeAlias
 
 from kmirror.records.layout import Buffer
@@ -21,8 +25,23 @@ Crc: TypeAlias = Callable[[Buffer], int]
 
 
 def _hardware() -> Crc:
-    function: Crc = import_module("crc32c").crc32c
+    module = _compiled_part("crc32c", "_crc32c") or import_module("crc32c")
+    function: Crc = module.crc32c
     return function
+
+
+def _compiled_part(package: str, name: str) -> ModuleType | None:
+    """Return the compiled module of a package without running the package; None where it is not where it was."""
+    if package in sys.modules:
+        return None
+    around = find_spec(package)
+    places = None if around is None else around.submodule_search_locations
+    spec = None if places is None else PathFinder.find_spec(f"{package}.{name}", list(places))
+    if spec is None or not isinstance(spec.loader, ExtensionFileLoader):
+        return None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module if hasattr(module, package) else None
 
 
 def _google() -> Crc:

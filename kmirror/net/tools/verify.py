@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from struct import Struct
 from typing import Final
 
 from kmirror.errors import CorruptBatch, UsageError
@@ -37,6 +38,8 @@ _SEGMENT_BYTES_MAX: Final = 2**31 - 1
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 _KNOWN_ATTRIBUTES: Final = 0x7F
 _PROGRESS_BYTES: Final = 4 * 1024 * 1024
+# The header without what only the last batch of a producer is asked for: base timestamp, producer epoch, base sequence.
+_FIELDS: Final = Struct(">qiibIhi8xqq6xi")
 # Those of batches with records: a codec, and what needs no closer look.
 _PLAIN_ATTRIBUTES: Final = frozenset(
     codec | append | transactional | horizon
@@ -120,7 +123,9 @@ class PartitionCheck:
         self._next_offset = max(self._next_offset, base)
         self._open_indexes(segment, is_last=end is None)
         with mapped(segment.path) as file:
+            self._producers.view = file.view
             position = self._walk(file)
+            self._producers.leave_file()
             tally.bytes += file.size
         if end is not None and self._next_offset > end:
             reason = f"the segment goes on to offset {self._next_offset - 1}, and the next one begins with {end}"
@@ -180,13 +185,13 @@ class PartitionCheck:
         only for what not every batch has.
         """
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
-        unpack, crc32c, last_batches = layout.HEADER.unpack_from, self._crc32c, self._producers.last
+        unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._producers.places
         next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
         watch, due_position, due_offset = self._watch(), *self._due()
         try:
             while position < stop:
                 head = unpack(view, position)
-                base, length, epoch, magic, crc, attributes, delta, _, timestamp, producer_id, _, _, records = head
+                base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id, records = head
                 end = position + layout.LOG_OVERHEAD + length
                 if magic != layout.MAGIC_V2:
                     break
@@ -194,13 +199,18 @@ class PartitionCheck:
                     Batch(view, position)  # Raises what is wrong.
                 if crc32c(view[position + layout.ATTRIBUTES_AT : end]) != crc:
                     Batch(view, position).verify_crc()
-                is_plain = base == next_offset and records == delta + 1 and attributes in _PLAIN_ATTRIBUTES
-                if not is_plain or epoch != current or base >= watch or self._decodes:
+                if (
+                    base != next_offset
+                    or records != delta + 1
+                    or epoch != current
+                    or base >= watch
+                    or attributes not in plain
+                ):
                     self._next_offset = next_offset
                     self._unusual(Batch(view, position))
                     current, watch = self._epoch, self._watch()
                 elif producer_id >= 0:
-                    last_batches[producer_id] = head
+                    places[producer_id] = position
                     if attributes & layout.TRANSACTIONAL_FLAG:
                         self._producers.on_transactional(producer_id, base)
                 if timestamp > greatest:
@@ -218,6 +228,8 @@ class PartitionCheck:
 
     def _watch(self) -> int:
         """Return the offset from which on a batch needs a closer look, however plain it is."""
+        if self._decodes:
+            return -1
         return min(self._epoch_change, self._producers.next_snapshot)
 
     def _due(self) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from struct import Struct
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.producers import AbortedTxn, ProducerEntry
@@ -22,10 +23,8 @@ from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
 _ROW_SIZE: Final = 34
-
-
-Head: TypeAlias = tuple[int, ...]
-"""The fields of a batch's header as `layout.HEADER` reads them."""
+# Base offset, last offset delta, producer epoch, base sequence.
+_OF_PRODUCER: Final = Struct(">q15xi24xhi")
 
 
 class _Last(NamedTuple):
@@ -36,9 +35,9 @@ class _Last(NamedTuple):
     last_offset: int
 
     @classmethod
-    def of(cls, head: Head) -> _Last:
-        delta, epoch, sequence = head[6], head[10], head[11]
-        return cls(epoch, layout.add_to_sequence(sequence, delta) if sequence >= 0 else sequence, head[0] + delta)
+    def at(cls, view: memoryview, position: int) -> _Last:
+        base, delta, epoch, sequence = _OF_PRODUCER.unpack_from(view, position)
+        return cls(epoch, layout.add_to_sequence(sequence, delta) if sequence >= 0 else sequence, base + delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,9 @@ class Producers:
 
     def __init__(self, folder: Path, tally: Tally) -> None:
         self._tally = tally
-        self.last: dict[int, Head | _Last] = {}  # Every batch is put here, so its header as it is read must do.
+        self._last: dict[int, _Last] = {}
+        self.view = memoryview(b"")  # The file that is being walked.
+        self.places: dict[int, int] = {}  # Where in it a producer's last batch is, newer than what `_last` says.
         self._open: dict[int, int] = {}
         self._aborts: dict[int, _Abort] = {}  # Offset of the marker -> what it ended; of this segment.
         self.has_gaps = False
@@ -79,27 +80,37 @@ class Producers:
         """Take in any batch."""
         if not batch.is_control:
             if batch.has_producer_id:
-                self.last[batch.producer_id] = _Last(batch.producer_epoch, batch.last_sequence, batch.last_offset)
+                self.places[batch.producer_id] = batch.position
                 if batch.is_transactional:
                     self.on_transactional(batch.producer_id, batch.base_offset)
             return
         control = batch.control()
         kind = None if control is None else control.type
         if kind is ControlType.MIRROR_PID_RESET:
-            self.last.clear()
+            self._last.clear()
+            self.places.clear()
             self._open.clear()
         elif kind in (ControlType.ABORT, ControlType.COMMIT):
-            last = self._last(batch.producer_id)
+            last = self._last_of(batch.producer_id)
             if last is None or last.epoch < batch.producer_epoch:
                 # A new epoch has no batches yet.
-                self.last[batch.producer_id] = _Last(batch.producer_epoch, layout.NO_SEQUENCE, -1)
+                self._last[batch.producer_id] = _Last(batch.producer_epoch, layout.NO_SEQUENCE, -1)
             first = self._open.pop(batch.producer_id, None)
             if kind is ControlType.ABORT:
                 self._aborts[batch.last_offset] = _Abort(batch.producer_id, first, batch.position)
 
-    def _last(self, producer_id: int) -> _Last | None:
-        found = self.last.get(producer_id)
-        return found if found is None or isinstance(found, _Last) else _Last.of(found)
+    def _last_of(self, producer_id: int) -> _Last | None:
+        place = self.places.pop(producer_id, None)
+        if place is not None:
+            self._last[producer_id] = _Last.at(self.view, place)
+        return self._last.get(producer_id)
+
+    def leave_file(self) -> None:
+        """Keep what is known of the producers when the file goes."""
+        for producer_id, place in self.places.items():
+            self._last[producer_id] = _Last.at(self.view, place)
+        self.places.clear()
+        self.view = memoryview(b"")
 
     # Snapshots
 
@@ -143,7 +154,7 @@ class Producers:
         if max(entry.last_data_offset, entry.txn_first_offset) >= offset:
             newest = max(entry.last_data_offset, entry.txn_first_offset)
             return f"the snapshot of all below {offset} knows offset {newest}"
-        last = self._last(entry.producer_id)
+        last = self._last_of(entry.producer_id)
         if last is not None:
             ends = entry.last_data_offset
             if ends < last.last_offset or (ends != last.last_offset and not self.has_gaps):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
@@ -214,3 +217,15 @@ def test_text_and_refusals(top: Path, tmp_path: Path) -> None:
     assert result.return_value == 1
     refused = CliRunner().invoke(command, [str(tmp_path / "nowhere")], standalone_mode=False)
     assert isinstance(refused.exception, UsageError)
+
+
+def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
+    """What a start takes counts, with logs of ordinary size."""
+    program = "import sys; from kmirror.cli.main import run\ntry: run(sys.argv[1:])\nfinally: print(*sys.modules)"
+    environment = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    arguments = [sys.executable, "-c", program, "verify", str(top)]
+    told = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=False)
+    assert told.returncode == 0, told.stderr
+    loaded = set(told.stdout.split())
+    assert "kmirror.net.tools.verify" in loaded
+    assert not {"rich", "asyncio", "numpy", "importlib.metadata"} & loaded

@@ -69,3 +69,26 @@ def test_nothing_is_imported_before_the_first_checksum(root: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+ALONE = """
+import sys
+sys.path.insert(0, {root!r})
+from kmirror.records.crc32c import crc32c_function
+ours = crc32c_function()
+assert not {{"crc32c", "importlib.metadata"}} & set(sys.modules)
+import crc32c
+assert ours(b"123456789") == crc32c.crc32c(b"123456789") == 0xE3069283
+"""
+
+
+def test_only_the_compiled_part_of_crc32c_is_imported_and_the_package_still_can_be(root: Path) -> None:
+    pytest.importorskip("crc32c")
+    subprocess.run([sys.executable, "-c", ALONE.format(root=str(root))], check=True)
+
+
+def test_a_package_without_that_compiled_part_is_imported_whole() -> None:
+    assert module._compiled_part("kmirror", "_kmirror") is None  # It is imported already.
+    assert module._compiled_part("this", "_this") is None  # A module and no package.
+    assert module._compiled_part("no_such_package", "_part") is None
+    assert module._compiled_part("crcmod", "_no_such_part") is None
