@@ -1,4 +1,4 @@
-"""Where the tests that need Kafka's own classes get them.
+"""Where the tests that need Apache Kafka get it: broker, tools, clients, message classes.
 
 The jars come from the folder that KMIRROR_KAFKA_JARS names, or by Maven from its local repository. With
 KMIRROR_REQUIRE_KAFKA=1, as `.ci/run` sets it, Maven may fetch them, and what is missing fails the test instead of
@@ -34,7 +34,7 @@ def give_up() -> Callable[[str], NoReturn]:
 
 @pytest.fixture(scope="session")
 def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable[[str], NoReturn]) -> str:
-    """Return the class path of Kafka's message and record classes."""
+    """Return a class path that holds all of pom.xml."""
     for program in ("java", "javac"):
         if shutil.which(program) is None:
             give_up(f"there is no {program}")

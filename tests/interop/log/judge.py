@@ -1,0 +1,123 @@
+"""One JVM with Kafka's dump tool, broker and clients in it, asked a line at a time; Judge.java is its other half."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kmirror.kernel.ids import TopicPartition
+from tests.interop.log.cluster import NODE_ID
+
+HERE = Path(__file__).parent
+JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+ANSWER_SECONDS = 90
+# Each line of the broker's own log bears its level and who said it; what is below WARN is not written.
+LOGGING = """\
+rootLogger.level = WARN
+rootLogger.appenderRef.file.ref = FILE
+appender.file.type = File
+appender.file.name = FILE
+appender.file.fileName = {path}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c %m%n
+"""
+
+
+class Judge:
+    def __init__(self, class_path: str, folder: Path) -> None:
+        self._log = folder / "kafka.log"
+        (folder / "log4j2.properties").write_text(LOGGING.format(path=self._log))
+        self._errors = (folder / "stderr").open("wb")
+        command = ["java", *JVM_FLAGS, f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"]
+        self._process = subprocess.Popen(
+            [*command, "-cp", class_path, str(HERE / "Judge.java")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+        )
+        self._partitions: list[TopicPartition] = []
+
+    def close(self) -> None:
+        """End the JVM, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self._errors):
+            assert pipe is not None
+            pipe.close()
+
+    def ask(self, what: str, **details: Any) -> Any:
+        """Return the answer; AssertionError if the JVM refused, died, or said nothing for too long."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        assert self._process.poll() is None, "the JVM died of an earlier question"
+        stdin.write(json.dumps({"do": what, **details}).encode() + b"\n")
+        deadline = time.monotonic() + ANSWER_SECONDS
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([stdout], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"no answer to {what} in {ANSWER_SECONDS} s: {self._last_words()}"
+            data = os.read(stdout.fileno(), 1 << 20)
+            assert data, f"the JVM died of {what}: {self._last_words()}"
+            line += data
+        answer = json.loads(line)
+        assert "error" not in answer, f"{what}: {answer['error']}: {self._last_words()}"
+        return answer["answer"]
+
+    def _last_words(self) -> str:
+        texts = (path.read_text("utf-8", "replace") for path in (self._log, Path(self._errors.name)) if path.exists())
+        return "\n".join(text[-3000:] for text in texts)
+
+    def dump(self, *arguments: str) -> str:
+        """Return what kafka-dump-log prints."""
+        text = self.ask("dump", arguments=arguments)
+        assert isinstance(text, str)
+        return text
+
+    def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> None:
+        """Start a broker on the folder; it leads `partitions`."""
+        self._log.write_bytes(b"")
+        broker, controller = _free_ports(2)
+        own = {
+            "process.roles": "broker,controller",
+            "node.id": str(NODE_ID),
+            "controller.quorum.voters": f"{NODE_ID}@127.0.0.1:{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}",
+            "log.dirs": str(folder),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "transaction.state.log.num.partitions": "1",
+            "log.cleaner.dedupe.buffer.size": str(4 << 20),
+            "log.initial.task.delay.ms": str(3_600_000),  # Nothing is cleaned or deleted meanwhile.
+        }
+        self._partitions = list(partitions)
+        self.ask("start", config={**own, **configs})
+
+    def stop(self) -> list[str]:
+        """Shut the broker down as its controller wants it, cleanly; returns what it warned of."""
+        self.ask("stop")
+        return self._log.read_text().splitlines()
+
+    def about(self, what: str, **details: Any) -> Any:
+        """Ask about every partition that the broker was started with; a JSON object by partition."""
+        return self.ask(what, partitions=[(tp.topic, tp.partition) for tp in self._partitions], **details)
+
+
+def _free_ports(count: int) -> list[int]:
+    found = [socket.socket() for _ in range(count)]
+    try:
+        for one in found:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in found]
+    finally:
+        for one in found:
+            one.close()

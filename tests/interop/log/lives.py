@@ -1,0 +1,119 @@
+"""One life of a broker: started on a folder, asked about all that is in it, shut down; and kmirror asked the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+from kmirror.cli.cat import command as cat
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.net.file_store import LogFolder
+from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
+from tests.interop.log.judge import Judge
+from tests.interop.log.written import HOUR_MS, PRODUCER_EXPIRATION_MS, Written
+
+NAMES = {"earliest": -2, "earliest_local": -4, "latest": -1, "max_timestamp": -3}
+ISOLATIONS = ("read_uncommitted", "read_committed")
+# Who warns of slow machines and of elections, but knows nothing of what lies in the folder.
+LEVELS = ("WARN ", "ERROR ", "FATAL ")
+ELSEWHERE = ("clients", "controller", "image", "metadata", "raft")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where a broker began, what it answered before it was shut down, what it left."""
+
+    before: Written
+    after: Written
+    offsets: dict[str, Any]
+    producers: dict[str, Any]
+    records: dict[str, dict[str, Any]]  # By isolation level and partition.
+    warnings: list[str]
+
+    @property
+    def is_clean(self) -> bool:
+        return (self.before.path / CLEAN_SHUTDOWN_FILE).exists()
+
+    def open(self, tp: TopicPartition, folder: LogFolder) -> PartitionLog:
+        """What kmirror makes of a copy of one of the folders, led in the epoch in which the broker led it."""
+        log = self.before.open(tp, folder, is_clean=self.is_clean)
+        log.assign_epoch_start(self.offsets[str(tp)]["latest"][2])
+        return log
+
+
+def live(judge: Judge, written: Written, after: Path, *, use: Callable[[], None] = lambda: None) -> Run:
+    """Start a broker on a copy of the folder, `use` it, ask it everything, shut it down."""
+    shutil.copytree(written.path, after)
+    judge.start(after, written.partitions, **{"producer.id.expiration.ms": str(PRODUCER_EXPIRATION_MS)})
+    use()
+    offsets = judge.about("offsets", timestamps=timestamps(written.now_ms))
+    producers = judge.about("producers")
+    records = {isolation: judge.about("read", isolation=isolation) for isolation in ISOLATIONS}
+    elsewhere = tuple(f"WARN org.apache.kafka.{package}." for package in ELSEWHERE)
+    warnings = [line for line in judge.stop() if line.startswith(LEVELS) and not line.startswith(elsewhere)]
+    return Run(written, written.at(after), offsets, producers, records, warnings)
+
+
+def timestamps(now_ms: int) -> list[int]:
+    day_ago = now_ms - 24 * HOUR_MS
+    return [0, 1_700_000_001_000, 1_795_247_780_000, *range(day_ago, day_ago + 400_000, 25_000), now_ms]
+
+
+def read_by_us(folder: Path, tp: TopicPartition, isolation: str) -> list[dict[str, Any]]:
+    """The records that `kmirror cat` prints."""
+    flags = ["--read-committed"] * (isolation == "read_committed")
+    result = CliRunner().invoke(cat, [str(folder / str(tp)), "-o", "json", *flags])
+    assert result.exception is None, tp
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def offsets_by_us(log: PartitionLog, asked: dict[str, Any]) -> dict[str, list[int]]:
+    """What kmirror answers to the same questions: offset, timestamp, leader epoch."""
+    ours = {}
+    for name in asked:
+        if name == "lso":
+            ours[name] = [log.last_stable_offset, -1, log.latest_epoch]
+            continue
+        found = log.offset_for_timestamp(NAMES[name] if name in NAMES else int(name))
+        ours[name] = [-1, -1, -1] if found is None else [found.offset, found.timestamp, found.leader_epoch]
+    return ours
+
+
+def producers_by_us(log: PartitionLog) -> list[list[int]]:
+    return sorted(
+        [
+            entry.producer_id,
+            entry.producer_epoch,
+            entry.last_sequence,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            entry.txn_first_offset,
+        ]
+        for entry in log.producers.entries.values()
+    )
+
+
+def files(folder: Path, tp: TopicPartition) -> dict[str, bytes]:
+    """What is in a partition's folder, but for the epochs: to lead is to add one."""
+    paths = (folder / str(tp)).iterdir()
+    return {path.name: path.read_bytes() for path in sorted(paths) if path.name != "leader-epoch-checkpoint"}
+
+
+def different(left: dict[str, bytes], right: dict[str, bytes]) -> list[str]:
+    """The names of the files that are not in both with the same bytes."""
+    return [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
+
+
+def changed(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
+    """The same without the snapshots that whoever opens a log deletes.
+
+    They lie below its start, or where no segment begins: where it ended before, or was cut.
+    """
+    return [name for name in different(before, after) if name in after or not name.endswith(".snapshot")]

@@ -1,0 +1,184 @@
+"""A broker that is started on the folder kmirror wrote serves what kmirror says is in it, and changes nothing.
+
+It is started three times, on copies. Once as after a clean shutdown: then it takes our indexes, snapshots and
+checkpoints for true. Once with nothing but segments, leader epochs, log starts and topic ids: then it reads every
+batch and builds all the rest anew, as kmirror does from the same files. Once it is written to, and kmirror reads what
+came of it.
+
+tests/interop/conftest.py says where Kafka comes from.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.verify import command as verify
+from kmirror.kernel.ids import TopicPartition
+from kmirror.net.file_store import LogFolder
+from kmirror.records import Compression
+from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
+from tests.interop.log.judge import Judge
+from tests.interop.log.lives import (
+    ISOLATIONS,
+    Run,
+    changed,
+    different,
+    files,
+    live,
+    offsets_by_us,
+    producers_by_us,
+    read_by_us,
+)
+from tests.interop.log.written import CASES, Written
+
+# Mirrored, and after a failover written to: in these logs is a producer reset.
+FAILED_OVER = "failed-over-"
+# Logs that lost their beginning or, to the cleaner, what their indexes and snapshots still know of; or that were cut.
+CHANGED = {"compacted", "cut", "deleted", "deleted-to-the-end", "emptied"}
+DERIVED = (".index", ".timeindex", ".txnindex", ".snapshot")
+
+
+@pytest.fixture(scope="module")
+def trusted(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return live(judge, written, tmp_path_factory.mktemp("trusted") / "data")
+
+
+@pytest.fixture(scope="module")
+def recovered(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The life of a broker that finds no indexes, no snapshots, and no word of a clean shutdown."""
+    folder = tmp_path_factory.mktemp("recovered")
+    before = folder / "before"
+    shutil.copytree(written.path, before)
+    (before / CLEAN_SHUTDOWN_FILE).unlink()
+    (before / "recovery-point-offset-checkpoint").unlink()
+    for path in before.glob("*-*/*"):
+        if path.suffix in DERIVED:
+            path.unlink()
+    return live(judge, written.at(before), folder / "after")
+
+
+@pytest.fixture(scope="module")
+def written_to(judge: Judge, written: Written, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The life of a broker that idempotent and transactional producers write to."""
+
+    def produce(topic: str, end: str = "none", codec: str = "none", partition: int = 0) -> None:
+        config = {"compression.type": codec, "batch.size": "400", "linger.ms": "5"}
+        if end != "none":
+            config["transactional.id"] = f"{topic}-{end}"
+        values = [f"{topic} {end} {codec} {number}" for number in range(40)]
+        offsets = judge.ask("produce", partitions=[(topic, partition)], end=end, config=config, values=values)
+        assert len(offsets) == len(values)
+
+    def use() -> None:
+        for name in CASES:
+            produce(name)
+        for codec in Compression:
+            produce("codecs", codec=codec.name.lower())
+        for end in ("commit", "abort", "open", "commit"):
+            produce("transactions", end)
+            produce("failed-over-txn", end, codec="lz4", partition=1)
+            produce("format-0", end)
+
+    return live(judge, written, tmp_path_factory.mktemp("written-to") / "data", use=use)
+
+
+@pytest.fixture(params=["trusted", "recovered"])
+def run(request: pytest.FixtureRequest) -> Run:
+    found = request.getfixturevalue(request.param)
+    assert isinstance(found, Run)
+    return found
+
+
+def copy_of(written: Written, tmp_path: Path) -> LogFolder:
+    shutil.copytree(written.path, tmp_path / "data")
+    return LogFolder(tmp_path / "data")
+
+
+def test_it_has_nothing_to_complain_of(run: Run) -> None:
+    assert run.warnings == []
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_consumers_get_what_cat_prints(run: Run, isolation: str) -> None:
+    records = run.records[isolation]
+    for tp in run.before.partitions:
+        assert records[str(tp)] == read_by_us(run.before.path, tp, isolation), tp
+    assert sum(map(len, records.values())) > 3000
+
+
+def test_list_offsets_answers_what_kmirror_finds(run: Run, tmp_path: Path) -> None:
+    folder = copy_of(run.before, tmp_path)
+    for tp in run.before.partitions:
+        told = run.offsets[str(tp)]
+        assert offsets_by_us(run.open(tp, folder), told) == told, tp
+
+
+def test_describe_producers_answers_what_kmirror_finds(run: Run, tmp_path: Path) -> None:
+    folder = copy_of(run.before, tmp_path)
+    for tp in run.before.partitions:
+        if run.is_clean or not tp.topic.startswith(FAILED_OVER):
+            assert sorted(run.producers[str(tp)]) == producers_by_us(run.open(tp, folder)), tp
+
+
+@pytest.mark.decision("D15")
+def test_without_kip_1279_a_crash_brings_back_the_producers_that_a_reset_had_forgotten(
+    recovered: Run, tmp_path: Path
+) -> None:
+    """Consumers pass over the unknown control record, and a broker believes the empty snapshot, until it has none."""
+    folder, back = copy_of(recovered.before, tmp_path), 0
+    for tp in recovered.before.partitions:
+        if tp.topic.startswith(FAILED_OVER):
+            assert producers_by_us(recovered.open(tp, folder)) == [], tp
+            back += len(recovered.producers[str(tp)]) > 0
+    assert back > 3
+
+
+def test_a_broker_that_trusts_our_files_leaves_them_as_they_are(trusted: Run, tmp_path: Path) -> None:
+    folder = copy_of(trusted.before, tmp_path)
+    for tp in trusted.before.partitions:
+        trusted.before.open(tp, folder, is_clean=True).close()
+        kept = files(folder.path, tp)
+        assert different(files(trusted.after.path, tp), kept) == [], tp
+        assert changed(files(trusted.before.path, tp), kept) == [], tp
+
+
+def test_what_a_broker_builds_anew_is_what_kmirror_builds(recovered: Run, tmp_path: Path) -> None:
+    folder = copy_of(recovered.before, tmp_path)
+    for tp in recovered.before.partitions:
+        log = recovered.before.open(tp, folder, is_clean=False)
+        log.close()
+        found = different(files(recovered.after.path, tp), files(folder.path, tp))
+        if recovered.producers[str(tp)] and tp.topic.startswith(FAILED_OVER):
+            found.remove(f"{log.log_end_offset:020}.snapshot")  # See above: the producers that were forgotten.
+        assert found == [], tp
+
+
+def test_what_is_built_anew_is_what_was_there(recovered: Run, written: Written) -> None:
+    """Where the log still has all that ever was in it, and no cut came between."""
+    for name in sorted(set(CASES) - CHANGED):
+        tp = TopicPartition(name, 0)
+        assert different(files(recovered.after.path, tp), files(written.path, tp)) == [], name
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_cat_prints_what_consumers_get_where_the_broker_went_on(written_to: Run, isolation: str) -> None:
+    assert written_to.warnings == []
+    for tp in written_to.after.partitions:
+        assert read_by_us(written_to.after.path, tp, isolation) == written_to.records[isolation][str(tp)], tp
+
+
+def test_kmirror_verifies_and_opens_what_the_broker_went_on_with(written_to: Run, tmp_path: Path) -> None:
+    result = CliRunner().invoke(verify, [str(written_to.after.path), "--deep"])
+    assert result.exit_code == 0, result.output
+    folder = copy_of(written_to.after, tmp_path)
+    for tp in written_to.after.partitions:
+        told = written_to.offsets[str(tp)]
+        log = written_to.open(tp, folder)
+        assert offsets_by_us(log, told) == told, tp
+        assert producers_by_us(log) == sorted(written_to.producers[str(tp)]), tp
+        log.close()
+        assert changed(files(written_to.after.path, tp), files(folder.path, tp)) == [], tp
