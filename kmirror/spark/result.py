@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path, PurePosixPath
 from typing import Any, get_type_hints
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -107,7 +108,8 @@ class Results:
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
         """Write rows as one file; whoever lists the folder sees it whole or not at all."""
         table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
-        fresh = f"{self._runs}/.{name}.writing"
+        # A name of its own: of an executor that was given up, the worker may live on beside its successor.
+        fresh = f"{self._runs}/.{name}.{uuid4().hex}"
         with self._fs.open_output_stream(fresh) as stream:
             pq.write_table(table, stream, compression="zstd")
         self._fs.move(fresh, f"{self._runs}/{name}.parquet")
@@ -116,6 +118,15 @@ class Results:
         found = self._fs.get_file_info(pafs.FileSelector(self._runs, allow_not_found=True))
         names = (info.path for info in found if info.is_file and info.path.endswith(".parquet"))
         return sorted(path for path in names if not PurePosixPath(path).name.startswith("."))
+
+    def kept(self, run_id: str) -> tuple[str, int] | None:
+        """Return status and milliseconds of a run that was finished since the sweep started, or None."""
+        path = f"{self._runs}/{run_id}.parquet"
+        if not self._fs.get_file_info(path).is_file:
+            return None
+        with self._fs.open_input_file(path) as stream:
+            (row,) = pq.read_table(stream, columns=["status", "wall_ms"]).to_pylist()
+        return row["status"], row["wall_ms"]
 
     def finished(self) -> set[str]:
         """Return the ids of all runs that have a row."""
@@ -159,9 +170,16 @@ class Results:
 
 
 def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterable[tuple[str, str, int]]:
-    """Run `items` one after the other, keep each at once; yields (run id, status, milliseconds)."""
+    """Run `items` one after the other, keep each at once; yields (run id, status, milliseconds).
+
+    What a task's attempt before this one has finished is not run again.
+    """
     results = Results(location)
     for item in items:
+        known = results.kept(item.run_id)
+        if known is not None:
+            yield item.run_id, *known
+            continue
         row = execute(sweep, item)
         results.write([row], item.run_id)
         yield item.run_id, row["status"], row["wall_ms"]

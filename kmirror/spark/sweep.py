@@ -1,8 +1,8 @@
 """Thousands of runs on Spark: a DataFrame of runs, one simulation for each row, on whatever executors there are.
 
 Runs are dealt out to some dozens of tasks, because a task costs 20 ms by itself and a run should not wait for
-its neighbours' task to end. Each run is kept as soon as it is through, by the executor: a killed executor
-repeats what it had under way, a killed driver starts again with what is missing. Only DataFrames are used, so
+its neighbours' task to end. Each run is kept as soon as it is through, by the executor: of a killed executor the
+one run under way is repeated elsewhere, a killed driver starts again with what is missing. Only DataFrames are used, so
 local mode, a cluster and Spark Connect take the same way.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -141,10 +142,13 @@ def spark_class(*arguments: str) -> list[str]:
     ]  # fmt: skip
 
 
-def test_a_standalone_cluster_gets_the_package_and_gives_the_same_digests(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the URL of a master with two workers on loopback."""
+    folder = tmp_path_factory.mktemp("cluster")
     deploy = "org.apache.spark.deploy"
     master = spark_class(f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-    with running(master, tmp_path, "master", "Starting Spark master at") as line:
+    with running(master, folder, "master", "Starting Spark master at") as line:
         url = line.rpartition(" ")[2]
         worker = spark_class(
             f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "700m", url
@@ -152,15 +156,62 @@ def test_a_standalone_cluster_gets_the_package_and_gives_the_same_digests(tmp_pa
         # Workers must not find the package by themselves.
         alone = {"PYTHONPATH": "", "SPARK_SCALA_VERSION": "2.13", "SPARK_HOME": _spark_home()}
         ready = "Successfully registered with master"
-        with running(worker, tmp_path, "one", ready, **alone), running(worker, tmp_path, "two", ready, **alone):
-            command = sweep_command(
-                tmp_path, "--master", url, "--conf", "spark.driver.host=127.0.0.1", "--conf",
-                "spark.executor.memory=450m", "--conf", "spark.executorEnv.PYTHONPATH=", "--tasks", "2",
-            )  # fmt: skip
-            done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
+        with running(worker, folder, "one", ready, **alone), running(worker, folder, "two", ready, **alone):
+            yield url
+
+
+def cluster_command(tmp_path: Path, url: str, tasks: int) -> list[str]:
+    return sweep_command(
+        tmp_path, "--master", url, "--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.executor.memory=450m",
+        "--conf", "spark.executorEnv.PYTHONPATH=", "--tasks", str(tasks),
+    )  # fmt: skip
+
+
+def test_a_standalone_cluster_gets_the_package_and_gives_the_same_digests(cluster: str, tmp_path: Path) -> None:
+    command = cluster_command(tmp_path, cluster, 2)
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert digests(tmp_path) == wanted()
     assert packages(tmp_path) == {build_archive().name}, "executors run the archive, whatever they have themselves"
+
+
+def executors() -> list[int]:
+    """Return the executors that run on this machine."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and b"--worker-url" in words:
+            found.append(int(folder.name))
+    return found
+
+
+def test_a_killed_executor_loses_no_finished_run(cluster: str, tmp_path: Path) -> None:
+    command = cluster_command(tmp_path, cluster, 4)
+    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
+    before = executors()
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log)
+        wait_for_runs(tmp_path, process, 6)
+        victim = next(pid for pid in executors() if pid not in before)
+        kept = {row["run_id"]: row for row in Results(str(tmp_path / "out")).read().to_pylist()}
+        os.kill(victim, signal.SIGKILL)
+        assert process.wait(timeout=150) == 0, (tmp_path / "log").read_text("utf-8")
+    assert 6 <= len(kept) < 80, "it was killed in the middle"
+    rows = parquet.read_table(tmp_path / "out" / "runs").to_pylist()
+    assert len(rows) == len({row["run_id"] for row in rows}) == 80
+    assert {row["status"] for row in rows} == {"ok"}
+    assert [row for row in rows if kept.get(row["run_id"], row) != row] == [], "nothing that was finished ran again"
+    assert "80 run now (80 ok)" in (tmp_path / "log").read_text("utf-8")
+
+
+def wait_for_runs(tmp_path: Path, process: subprocess.Popen[bytes], count: int) -> None:
+    deadline = time.monotonic() + 90
+    while len(list((tmp_path / "out" / "runs").glob("*.parquet"))) < count:
+        assert process.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text("utf-8")
+        time.sleep(0.05)
 
 
 def _spark_home() -> str:
@@ -188,18 +239,11 @@ def test_spark_connect_gives_the_same_digests(tmp_path: Path) -> None:
 
 
 def test_a_killed_driver_loses_no_finished_run(tmp_path: Path) -> None:
-    (tmp_path / "more").mkdir()
-    file = tmp_path / "s.toml"
-    file.write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
     command = sweep_command(tmp_path, "--master", "local[2]")
-    file.write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
+    (tmp_path / "s.toml").write_text(FILE.replace("seeds = 2", "seeds = 40"), "utf-8")
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment(), stdout=log, stderr=log)
-        runs = tmp_path / "out" / "runs"
-        deadline = time.monotonic() + 90
-        while len(list(runs.glob("*.parquet"))) < 5:
-            assert process.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text("utf-8")
-            time.sleep(0.05)
+        wait_for_runs(tmp_path, process, 5)
         process.kill()
         process.wait(timeout=60)
     kept = Results(str(tmp_path / "out")).finished()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -94,6 +95,7 @@ def browse(page: Path, tmp_path: Path) -> tuple[str, list[str]]:
     """Return the page as the browser has it after its scripts ran, and what its console said."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
+        assert os.environ.get("KMIRROR_REQUIRE_BROWSER") != "1", f"none of {', '.join(BROWSERS)} is here"
         pytest.skip("no Chromium here: apt install chromium")
     done = subprocess.run(
         [
