@@ -79,10 +79,11 @@ class MemoryStore:
 
     def append(self, base_offset: int, *chunks: Chunk) -> None:
         segment = self._segments[base_offset]
-        total = sum(map(len, chunks))
-        if segment.frozen or segment.size + total > len(segment.buffer):
+        position = segment.size
+        total = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
+        if segment.frozen or position + total > len(segment.buffer):
             segment.reserve(total, self._allocate)
-        buffer, position = segment.buffer, segment.size
+        buffer = segment.buffer
         for chunk in chunks:
             end = position + len(chunk)
             buffer[position:end] = chunk

@@ -35,6 +35,7 @@ _BOUNDS = Struct(">qi4xb6xi")
 _LEGACY_BOUNDS = Struct(">qi4xb")
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
+_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.
 _INT32_MAX = 0x7FFF_FFFF
 
 
@@ -208,9 +209,12 @@ class Segment:
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
         """The last batch from `start` on that ends at or before `end_position`, at the least `start`."""
-        position = max(start.position, self.offsets.position_well_below(end_position))
-        view, found = self.view(), start
-        while position < end_position:
+        found, last = start, end_position - _BATCH_MIN
+        if start.end_position > last:
+            return start
+        position = max(start.end_position, self.offsets.position_well_below(end_position))
+        view = self.view()
+        while position <= last:
             place = place_at(view, position)
             if place.end_position > end_position:
                 break
