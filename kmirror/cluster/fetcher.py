@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.fetch_session import FetchSession
-from kmirror.cluster.truncation import cut_for_divergence
+from kmirror.cluster.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer
@@ -145,7 +145,7 @@ class ReplicaFetchers:
             partition=partition.tp.partition,
             current_leader_epoch=following.leader_epoch,
             fetch_offset=log.log_end_offset,
-            last_fetched_epoch=log.latest_epoch,
+            last_fetched_epoch=last_epoch(log),
             log_start_offset=log.log_start_offset,
             partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
             high_watermark=log.high_watermark,
@@ -286,3 +286,8 @@ class ReplicaFetchers:
         elif offset > log.log_end_offset:
             self._broker.effects.append(Note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})"))
             log.truncate_fully_and_start_at(offset)
+        else:  # In range, so what the leader does not know is our last epoch. It goes if it has no batch.
+            before = log.latest_epoch
+            log.truncate_to(log.log_end_offset)
+            if log.latest_epoch == before:
+                self._pause(now, fetcher, following)

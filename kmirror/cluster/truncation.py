@@ -2,12 +2,24 @@
 
 The leader answers a fetch that names an epoch it ends differently with (epoch, end_offset): the
 largest epoch it knows that is not above the one asked for, and where it ends there.
+
+Messages of formats 0 and 1 have no leader epoch, so of a log that begins with them, or has nothing else,
+the epoch cache knows only the end, or nothing. They count as epoch 0 (D28), and where the cache does not
+know, the batches are looked at. Kafka has such followers cut to their high watermark instead. That loses
+committed messages when two leaders die in a row (KIP-101), and finds nothing where a mirror's log was cut
+below the high watermark.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.partition_log import PartitionLog
+from kmirror.records import layout
+
+EPOCH_OF_LEGACY = 0
 
 
 class EpochHistory(Protocol):
@@ -36,8 +48,45 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     if leader_epoch < 0:
         return Cut(min(leader_end_offset, end), final=True)
     local_epoch, local_end = local.end_offset_for_epoch(leader_epoch)
-    if local_epoch == -1:
-        return Cut(min(leader_end_offset, end), final=True)
+    if local_epoch == -1:  # Our own cache did not know the epoch that was named, so each answer must cut something.
+        return Cut(max(0, min(leader_end_offset, end - 1)), final=True)
     if local_epoch != leader_epoch:
         return Cut(min(local_end, end), final=False)
     return Cut(min(local_end, leader_end_offset, end), final=True)
+
+
+def last_epoch(log: PartitionLog) -> int:
+    """Return the epoch that a fetch from the log end names, -1 for a log that holds nothing."""
+    latest, end = log.latest_epoch, log.log_end_offset
+    return latest if latest >= 0 or end <= log.log_start_offset else max(_epoch_below(log, end), EPOCH_OF_LEGACY)
+
+
+def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int, int]:
+    """Return where this leader's log ends what a fetch from `fetch_offset` has seen of `epoch`; -1 and -1 if unknown.
+
+    It is the epoch cache's answer, unless `epoch` is older than what the cache knows and the log goes on below.
+    """
+    first = log.epochs.first_after(-1)
+    end = log.log_end_offset if first is None else first.start_offset
+    if (first is not None and epoch >= first.epoch) or end <= log.log_start_offset:
+        return log.end_offset_for_epoch(epoch)
+    found = _epoch_below(log, min(fetch_offset, end))
+    if found == -1:
+        found = epoch
+    if fetch_offset > end or found == epoch:
+        return min(found, epoch), end
+    # The two part somewhere below: back to where the asker's later epochs begin, or one batch with each answer.
+    return (found, fetch_offset) if found < epoch else (epoch, fetch_offset - 1)
+
+
+def _epoch_below(log: PartitionLog, offset: int) -> int:
+    """Return the epoch of the batch that holds the offset before `offset`, -1 if the log does not have that offset."""
+    if offset <= log.log_start_offset:
+        return -1
+    try:
+        batch = next(log.any_batches(offset - 1), None)
+    except CorruptBatch:  # Whoever reads it will say so.
+        return -1
+    if batch is None or (batch.magic >= layout.MAGIC_V2 and batch.base_offset >= offset):
+        return -1
+    return max(batch.partition_leader_epoch, EPOCH_OF_LEGACY)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.coordinators.runtime import partition_for
 from kmirror.cluster.fetch_session import FetchSession
-from kmirror.cluster.truncation import cut_for_divergence
+from kmirror.cluster.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer
@@ -33,6 +33,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from kmirror.cluster.partition import Partition
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 
@@ -135,7 +136,7 @@ class MirrorFetchers:
                 partition=tp.partition,
                 current_leader_epoch=mp.source_epoch,
                 fetch_offset=partition.log.log_end_offset,
-                last_fetched_epoch=partition.log.latest_epoch,
+                last_fetched_epoch=_last_fetched_epoch(mp, partition),
                 log_start_offset=-1,
                 partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
             )
@@ -314,6 +315,23 @@ class MirrorFetchers:
         elif offset > end:
             self._component.note_cut(mp, offset, end, "the source's log start")
             self._broker.replicas.restart_at(now, partition, offset)
+        else:
+            self._unknown_epoch(now, fetcher, mp, partition)
+
+    def _unknown_epoch(
+        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, partition: Partition
+    ) -> None:
+        """The offset is in the source's range, so what it does not know is the epoch that we named."""
+        before = partition.log.latest_epoch
+        self._broker.replicas.cut(now, partition, partition.log.log_end_offset)  # Drops epochs without a batch.
+        if partition.log.latest_epoch == before:
+            # Before 3.0 a topic of an old format has no epochs at all; then there is nothing to compare by.
+            mp.source_without_epochs = before < 0
+            self._pause(now, fetcher, mp)
+
+
+def _last_fetched_epoch(mp: MirrorPartition, partition: Partition) -> int:
+    return partition.log.latest_epoch if mp.source_without_epochs else last_epoch(partition.log)
 
 
 def _offset_in(reply: Message | None) -> int:

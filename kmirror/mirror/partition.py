@@ -51,6 +51,8 @@ class MirrorPartition:
     source_log_start: int = -1
     paused_until: Instant = 0
     resolving: bool = False
+    source_without_epochs: bool = False
+    """The source did not know the epoch that messages of old formats count as: it is told no epoch for them (D28)."""
     bumping: bool = False
 
     def heir(self) -> MirrorPartition:
@@ -73,6 +75,7 @@ class MirrorPartition:
         self.retry_at = 0
         if state is not MirrorState.MIRRORING:
             self.resolving = False
+            self.source_without_epochs = False
             self.paused_until = 0
         if state in (MirrorState.STOPPING, MirrorState.STOPPED, MirrorState.FAILED, MirrorState.PREPARING):
             self.source_offset = -1

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.truncation import last_epoch
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
-from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType, mirror_pid_reset
+from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Stopping:
 
     def _settle(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the last epoch of the cut log, before anything of our own is in it."""
-        latest = partition.log.latest_epoch
+        latest = last_epoch(partition.log)
         epoch = NEVER_MIRRORED if latest < 0 else latest
         self._component.write_state(now, mp, MirrorState.STOPPING, epoch)
 
@@ -118,10 +119,10 @@ class Stopping:
         self._broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
 
 
-def last_batch(partition: Partition) -> Batch | None:
+def last_batch(partition: Partition) -> AnyBatch | None:
     """Return the last batch of the log, or None if it holds none."""
     log = partition.log
     found = None
-    for batch in log.batches(max(log.log_start_offset, log.log_end_offset - 1), None):
+    for batch in log.any_batches(max(log.log_start_offset, log.log_end_offset - 1)):
         found = batch
     return found

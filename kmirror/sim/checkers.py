@@ -8,13 +8,15 @@ from itertools import zip_longest
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.records.batch import Batch
+from kmirror.records.layout import MAGIC_V2
+from kmirror.records.legacy import AnyBatch, LegacyBatch
 from kmirror.sim.cluster import Cluster
 
 FIELDS = (
-    "base_offset", "batch_length", "partition_leader_epoch", "magic", "crc", "attributes", "last_offset_delta",
+    "base_offset", "batch_length", "partition_leader_epoch", "crc", "attributes", "last_offset_delta",
     "base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "record_count",
 )
+LEGACY_FIELDS = ("last_offset", "batch_length", "crc", "attributes", "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,26 +63,37 @@ def first_difference(
     return None
 
 
-def _below(log: PartitionLog, start: int, until: int) -> Iterable[Batch]:
-    for batch in log.batches(start, until):
+def _below(log: PartitionLog, start: int, until: int) -> Iterable[AnyBatch]:
+    for batch in log.any_batches(start):
         if batch.last_offset >= until:
             return
         yield batch
 
 
-def _missing(tp: TopicPartition, left: Batch | None, right: Batch | None) -> Difference:
+def _missing(tp: TopicPartition, left: AnyBatch | None, right: AnyBatch | None) -> Difference:
     if left is None:
         assert right is not None, "zip_longest ends when both do"
-        return Difference(tp, right.base_offset, "batch", "none", f"{right.base_offset}-{right.last_offset}")
-    return Difference(tp, left.base_offset, "batch", f"{left.base_offset}-{left.last_offset}", "none")
+        return Difference(tp, _offset(right), "batch", "none", _offsets(right))
+    return Difference(tp, _offset(left), "batch", _offsets(left), "none")
 
 
-def _where(tp: TopicPartition, left: Batch, right: Batch) -> Difference:
-    for field in FIELDS:
+def _offset(batch: AnyBatch) -> int:
+    """Return the offset in the header: the first, or the last of a message from before there were batches."""
+    return batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
+
+
+def _offsets(batch: AnyBatch) -> str:
+    first, last = _offset(batch), batch.last_offset
+    return f"{first}-{last}" if batch.magic >= MAGIC_V2 else str(last)
+
+
+def _where(tp: TopicPartition, left: AnyBatch, right: AnyBatch) -> Difference:
+    fields = ("magic",) if left.magic != right.magic else LEGACY_FIELDS if left.magic < MAGIC_V2 else FIELDS
+    for field in fields:
         if getattr(left, field) != getattr(right, field):
-            return Difference(tp, left.base_offset, field, getattr(left, field), getattr(right, field))
+            return Difference(tp, _offset(left), field, getattr(left, field), getattr(right, field))
     at = next(i for i, (a, b) in enumerate(zip(left.view, right.view, strict=True)) if a != b)
-    return Difference(tp, left.base_offset, f"byte {at} of the batch", left.view[at], right.view[at])
+    return Difference(tp, _offset(left), f"byte {at} of the batch", left.view[at], right.view[at])
 
 
 def replicas_agree(cluster: Cluster, partitions: Iterable[TopicPartition]) -> Difference | None:

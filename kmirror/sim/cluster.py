@@ -28,7 +28,7 @@ from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
-from kmirror.records.batch import iter_batches
+from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.spec.error_codes import ErrorCode
@@ -292,7 +292,7 @@ def last_epoch(files: PartitionFiles) -> int:
     if checkpoint:
         found = max((entry.epoch for entry in decode_checkpoint(checkpoint)), default=-1)
     for base_offset in sorted(files.segments, reverse=True):
-        for batch in iter_batches(files.segments[base_offset]):
+        for batch in iter_any_batches(files.segments[base_offset]):
             found = max(found, batch.partition_leader_epoch)
         if found >= 0:
             break
@@ -302,5 +302,5 @@ def last_epoch(files: PartitionFiles) -> int:
 def last_producer_id(files: PartitionFiles) -> int:
     """Return the largest producer id in a partition's batches, or -1."""
     return max(
-        (batch.producer_id for segment in files.segments.values() for batch in iter_batches(segment)), default=-1
+        (batch.producer_id for segment in files.segments.values() for batch in iter_any_batches(segment)), default=-1
     )

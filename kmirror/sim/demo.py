@@ -15,10 +15,10 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.partition import LogCut
-from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
+from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import Compared, Difference, mirror_agrees
 from kmirror.sim.cluster import Cluster, Logs
@@ -221,7 +221,7 @@ class Demo:
 
     def _fail_back(self) -> None:
         self.observer.stage("Failing back: a mirrors from b under the same mirror name")
-        before = {tp: list(self._leader(self.a, tp).batches()) for tp in self.partitions}
+        before = {tp: list(self._leader(self.a, tp).any_batches()) for tp in self.partitions}
         ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
         self.simulation.heal(self.a, self.b)
@@ -358,9 +358,9 @@ class Demo:
         leader = self.b.leader(tp)
         return leader is not None and leader.log.last_stable_offset == leader.log.log_end_offset
 
-    def _reset(self, tp: TopicPartition, log: PartitionLog) -> Batch:
+    def _reset(self, tp: TopicPartition, log: PartitionLog) -> AnyBatch:
         """Return the batch that reset the producers: the last one of a log that has just stopped."""
-        for batch in log.batches(max(log.log_start_offset, log.log_end_offset - 1)):
+        for batch in log.any_batches(max(log.log_start_offset, log.log_end_offset - 1)):
             record = batch.control() if batch.is_control else None
             if record is not None and record.type is ControlType.MIRROR_PID_RESET:
                 return batch
@@ -402,10 +402,10 @@ class FaultPlan:
         return victim
 
 
-def first_lost(before: Sequence[Batch], after: PartitionLog, end: int) -> int:
+def first_lost(before: Sequence[AnyBatch], after: PartitionLog, end: int) -> int:
     """Return the first offset of `before` that `after` does not hold as it was; `end` if nothing was lost."""
-    kept = {batch.base_offset: batch.view for batch in after.batches()}
+    kept = {batch.last_offset: batch.view for batch in after.any_batches()}
     for batch in before:
-        if kept.get(batch.base_offset) != batch.view:
+        if kept.get(batch.last_offset) != batch.view:
             return max(batch.base_offset, after.log_start_offset)
     return end

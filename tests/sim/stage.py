@@ -27,9 +27,10 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.uuid import Uuid
-from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType, end_txn_marker
+from kmirror.records.legacy import AnyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import mirror_agrees
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster, Logs
@@ -71,6 +72,12 @@ def plain(offset: int, epoch: int, *values: str) -> bytes:
         [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
         timestamp_ms=T0_MS + offset,
     )
+
+
+def legacy(offset: int, magic: int, *values: str, codec: Compression = Compression.NONE) -> bytes:
+    """Return messages of format 0 or 1 in a row, or with a codec one wrapper around them."""
+    rows = [RecordData(value=value.encode(), timestamp=T0_MS + offset + n) for n, value in enumerate(values)]
+    return build_message_set(rows, magic=magic, base_offset=offset, compression=codec)
 
 
 def transactional(
@@ -359,7 +366,7 @@ def values(log: PartitionLog) -> list[tuple[int, str]]:
     """Return (offset, value) of every data record."""
     return [
         (record.offset, (record.value or b"").decode())
-        for batch in log.batches()
+        for batch in log.any_batches()
         if not batch.is_control
         for record in batch.records()
         if record.offset >= log.log_start_offset
@@ -371,10 +378,10 @@ def epochs(log: PartitionLog) -> list[tuple[int, int]]:
     return [(entry.epoch, entry.start_offset) for entry in log.epochs.entries]
 
 
-def resets(log: PartitionLog) -> list[Batch]:
+def resets(log: PartitionLog) -> list[AnyBatch]:
     """Return the MIRROR_PID_RESET batches of a log."""
     found = []
-    for batch in log.batches():
+    for batch in log.any_batches():
         record = batch.control() if batch.is_control else None
         if record is not None and record.type is ControlType.MIRROR_PID_RESET:
             found.append(batch)

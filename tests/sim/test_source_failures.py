@@ -8,7 +8,8 @@ from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import mirror_configs
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
-from kmirror.records.batch import iter_batches
+from kmirror.records.codecs import Compression
+from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
@@ -26,6 +27,7 @@ from tests.sim.stage import (
     elect,
     hold,
     leader,
+    legacy,
     log_of,
     mirrored,
     pair,
@@ -139,21 +141,31 @@ def test_a_source_log_that_was_cut_below_ours_is_followed_down_and_up_again() ->
 
 
 def corrupt(cluster: Cluster, tp: TopicPartition, offset: int) -> None:
-    """Flip a byte in the payload of the batch at `offset`, in the leader's store."""
+    """Flip a byte in the payload of the batch that ends at `offset`, in the leader's store."""
     log = log_of(cluster, tp)
     store, base = log.store, log.segment_base_offsets[-1]
     size = store.size(base)
     data = bytearray(store.view(base, 0, size))
-    for batch in iter_batches(bytes(data)):
-        if batch.base_offset == offset:
+    for batch in iter_any_batches(bytes(data)):
+        if batch.last_offset == offset:
             data[batch.position + batch.size_in_bytes - 1] ^= 0xFF
     store.truncate(base, 0)
     store.append(base, bytes(data))
 
 
+FORMATS = {
+    "batches": [plain(0, 0, "r0"), plain(1, 0, "r1")],
+    "format 1": [legacy(0, 1, "r0", "r1")],
+    "format 0": [legacy(0, 0, "r0", "r1")],
+    "wrappers": [legacy(0, 1, "r0", codec=Compression.GZIP), legacy(1, 1, "r1", codec=Compression.GZIP)],
+    "mixed": [plain(0, 0, "r0"), legacy(1, 1, "r1")],
+}
+
+
+@pytest.mark.parametrize("written", FORMATS.values(), ids=FORMATS)
 @pytest.mark.decision("D21")
-def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_added_again() -> None:
-    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0"), plain(1, 0, "r1")], "other": [plain(0, 0, "o")]}))
+def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_added_again(written: list[bytes]) -> None:
+    p = pair(logs=WrittenLogs({TOPIC: written, "other": [plain(0, 0, "o")]}))
     corrupt(p.a, TP, 1)
     p.there.create()
     p.there.add_topics([TOPIC, "other"])

@@ -98,7 +98,9 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return NOWHERE
     best = NOWHERE
-    for batch in log.batches(log.log_start_offset, bound):
+    for batch in log.any_batches():
+        if batch.last_offset >= bound:
+            break
         if timestamp == MAX_TIMESTAMP:
             if batch.max_timestamp <= best[0]:
                 continue

@@ -129,6 +129,15 @@ def test_damage_is_named_with_its_file_and_cut_off_on_repair() -> None:
     assert (again.log_end_offset, again.size_in_bytes) == (3, size)
 
 
+def test_epochs_that_old_messages_ended_stay_forgotten() -> None:
+    """A topic may have gone back to an old format for a while: the batches before have epochs, the cache has not."""
+    log = open_log()
+    follow(log, batch(2, offset=0, epoch=3), messages(2, offset=2, magic=1))
+    assert log.epochs.entries == open_log(log.store).epochs.entries == []
+    follow(log, batch(2, offset=4, epoch=5))
+    assert log.epochs.entries == open_log(log.store).epochs.entries == [(5, 4)]
+
+
 def test_timestamps_are_found_in_format_1() -> None:
     log = open_log(index_interval_bytes=0)
     follow(log, messages(3, offset=0, magic=0))

@@ -6,8 +6,9 @@ import pytest
 
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.records.codecs import Compression
 from kmirror.sim.checkers import Compared, first_difference
-from tests.sim.stage import TP, plain
+from tests.sim.stage import TP, legacy, plain
 
 BATCHES = [plain(0, 0, "r0", "r1"), plain(2, 1, "r2"), plain(5, 1, "r5")]
 
@@ -50,3 +51,38 @@ def test_another_log_start_is_a_difference() -> None:
     other.advance_log_start(2)
     difference = first_difference(TP, log(*BATCHES), other, 6)
     assert difference is not None and difference.field == "log_start_offset"
+
+
+GZIP = Compression.GZIP
+OLD = [legacy(0, 0, "r0", "r1"), legacy(2, 1, "r2", "r3", codec=GZIP), plain(5, 1, "r5")]
+
+
+def test_messages_of_old_formats_count_as_a_batch_each() -> None:
+    compared = Compared()
+    assert first_difference(TP, log(*OLD), log(*OLD), 6, compared) is None
+    assert (compared.partitions, compared.batches, compared.bytes) == (1, 4, sum(map(len, OLD)))
+
+
+@pytest.mark.parametrize(
+    ("other", "offset", "field"),
+    [
+        ([legacy(0, 0, "r0", "x1"), *OLD[1:]], 1, "crc"),
+        ([legacy(0, 1, "r0", "r1"), *OLD[1:]], 0, "magic"),
+        ([OLD[0], legacy(3, 1, "r2", "r3", codec=GZIP), OLD[2]], 3, "last_offset"),
+        ([OLD[0], legacy(2, 1, "r2", "r3"), OLD[2]], 3, "last_offset"),
+        ([OLD[0], legacy(2, 1, "r2", "xyz", codec=GZIP), OLD[2]], 3, "batch_length"),
+        ([OLD[0], plain(3, 0, "r3"), OLD[2]], 3, "magic"),
+        ([OLD[0], OLD[2]], 3, "magic"),
+        ([OLD[0], OLD[1]], 5, "batch"),
+    ],
+)
+def test_a_difference_between_messages_of_old_formats_is_named(other: list[bytes], offset: int, field: str) -> None:
+    difference = first_difference(TP, log(*OLD), log(*other), 6)
+    assert difference is not None
+    assert (difference.offset, difference.field) == (offset, field)
+
+
+def test_a_message_that_is_missing_is_named_by_its_offset() -> None:
+    difference = first_difference(TP, log(*OLD[:2]), log(OLD[0]), 4)
+    assert str(difference) == f"{TP} offset 3 field batch: expected 3, found none"
+    assert first_difference(TP, log(*OLD[:2]), log(OLD[0]), 2) is None

@@ -1,0 +1,139 @@
+"""Fetches from logs that begin with messages without epochs: they count as epoch 0, and batches decide (D28)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.cluster.truncation import end_of_epoch, last_epoch
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.legacy import build_message_set
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.cluster.legacy_logs import TP, Run, contents, converge, fetch, log
+
+pytestmark = pytest.mark.decision("D28")
+@pytest.mark.parametrize(
+    ("runs", "epoch"),
+    [
+        ([], -1),
+        ([(None, 4)], 0),
+        ([(None, 4), (3, 6)], 3),
+        ([(3, 4), (None, 6)], 0),  # The topic went back to an old format: the epochs before are forgotten.
+    ],
+)
+def test_messages_without_epoch_count_as_epoch_0(runs: list[Run], epoch: int) -> None:
+    assert last_epoch(log(*runs)) == epoch
+
+
+def test_the_last_batch_tells_the_epoch_that_the_cache_forgot() -> None:
+    made = log((3, 4), (None, 8))
+    made.truncate_to(4)
+    assert made.epochs.entries == []
+    assert last_epoch(made) == 3
+    made = log((None, 8), codec=Compression.GZIP)
+    made.truncate_to(5)  # Inside a wrapper: it goes as a whole, the log end stays where it was asked for.
+    assert (made.log_end_offset, last_epoch(made)) == (5, 0)
+    made.truncate_to(0)
+    assert last_epoch(made) == -1
+
+
+def test_an_emptied_log_names_no_epoch() -> None:
+    made = log((None, 8))
+    made.update_high_watermark(8)
+    made.advance_log_start(8)
+    assert last_epoch(made) == -1
+
+
+@pytest.mark.parametrize(
+    ("runs", "epoch", "offset", "answer"),
+    [
+        ([(None, 8)], 0, 6, (0, 8)),  # Nothing but old messages: the asker is behind, or as far.
+        ([(None, 8)], 0, 8, (0, 8)),
+        ([(None, 8)], 0, 12, (0, 8)),  # The asker has more of them.
+        ([(None, 8)], 5, 12, (0, 8)),  # The asker has batches above: to the end of its old messages.
+        ([(None, 8)], 5, 6, (0, 6)),  # The asker has batches where messages are here.
+        ([(None, 8), (4, 12)], 0, 6, (0, 8)),
+        ([(None, 8), (4, 12)], 0, 12, (0, 8)),
+        ([(None, 8), (4, 12)], 2, 6, (0, 6)),
+        ([(None, 8), (4, 12)], 2, 12, (0, 8)),
+        ([(None, 8), (4, 12)], 4, 10, (4, 12)),  # The cache knows.
+        ([(None, 8), (4, 12)], 5, 10, (-1, -1)),
+        ([(3, 4), (None, 8), (5, 12)], 3, 2, (3, 8)),  # Forgotten by the cache, and the same batch.
+        ([(3, 4), (None, 8), (5, 12)], 2, 2, (2, 1)),
+        ([(3, 4), (None, 8), (5, 12)], 4, 2, (3, 2)),
+        ([(3, 4), (None, 8), (5, 12)], 0, 2, (0, 1)),
+        ([(4, 12)], 2, 0, (2, 0)),  # Without old messages the answer is the cache's.
+        ([], 0, 0, (-1, -1)),
+    ],
+)
+def test_where_an_epoch_ends(runs: list[Run], epoch: int, offset: int, answer: tuple[int, int]) -> None:
+    assert end_of_epoch(log(*runs), epoch, offset) == answer
+
+
+def test_a_gap_at_the_beginning_is_no_old_message() -> None:
+    made = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
+    made.append_as_follower(build_batch([RecordData(value=b"v")], base_offset=6, partition_leader_epoch=4), max_epoch=9)
+    assert made.epochs.entries == [(4, 6)]
+    for offset in (2, 6):
+        assert end_of_epoch(made, 2, offset) == tuple(made.end_offset_for_epoch(2)) == (2, 6)
+
+
+def test_a_batch_that_cannot_be_read_does_not_stop_the_answer() -> None:
+    store = MemoryStore()
+    made = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
+    made.append_as_follower(build_message_set([RecordData(value=b"v")] * 4, magic=1), max_epoch=9)
+    data = bytearray(store.view(0))
+    data[16::36] = b"\7" * len(data[16::36])  # A format that does not exist.
+    store.truncate(0, 0)
+    store.append(0, bytes(data))
+    assert last_epoch(made) == 0
+    assert end_of_epoch(made, 0, 2) == (0, 4)
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_a_follower_with_the_same_messages_is_served(foreign: bool) -> None:
+    leader = log((None, 8))
+    if not foreign:
+        leader.assign_epoch_start(20)
+    data = fetch(leader, 4, 0, foreign=foreign)
+    assert data.error_code == ErrorCode.NONE and data.diverging_epoch.epoch == -1
+    assert bytes(data.records or b"") == b"".join(contents(leader, 4))
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize(
+    ("leader_runs", "follower_runs", "common"),
+    [
+        ([(None, 8)], [(None, 14)], 8),
+        ([(None, 8), (4, 20)], [(None, 14)], 8),
+        ([(None, 8), (4, 20)], [(None, 14), (3, 18)], 8),
+        ([(None, 14), (4, 20)], [(None, 8), (3, 18)], 8),
+        ([(None, 14)], [(None, 8), (3, 18)], 8),
+        ([(None, 14)], [(None, 8), (3, 12)], 8),
+        ([(None, 8), (4, 20)], [(None, 8), (4, 10), (6, 30)], 10),
+        ([(3, 4), (None, 8), (5, 12)], [(3, 2)], 2),
+        ([(3, 4), (None, 8), (5, 12)], [(3, 4), (None, 6)], 6),
+        ([(3, 4), (None, 8)], [(3, 4), (None, 8), (5, 12)], 8),
+    ],
+)
+def test_logs_converge_to_where_they_part(
+    leader_runs: list[Run], follower_runs: list[Run], common: int, foreign: bool, codec: Compression
+) -> None:
+    leader, follower = log(*leader_runs, codec=codec), log(*follower_runs, codec=codec)
+    before = follower.log_end_offset
+    if not foreign:
+        leader.assign_epoch_start(20)
+    assert [before, *converge(leader, follower, foreign=foreign)][-1] == common
+    assert contents(follower) == contents(leader)
+
+
+def test_an_epoch_without_a_batch_costs_no_message() -> None:
+    """Whoever led and wrote nothing has an epoch that begins at the log end; the mirror's leader does not know it."""
+    leader, follower = log((None, 8)), log((None, 8))
+    follower.assign_epoch_start(7)
+    assert converge(leader, follower, foreign=True) == [8]
+    assert (follower.log_end_offset, follower.epochs.entries) == (8, [])
