@@ -28,7 +28,6 @@ from kmirror.net.log_checkpoints import (
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.net.log_segments import (
     Expected,
-    LegacyFormat,
     SegmentFile,
     check_segments,
     is_segment_name,
@@ -158,9 +157,7 @@ def read_log_dirs(
     if not found:
         raise UsageError(_holds_no_log(folder, names, skipped))
     _refuse_too_large(folder, found, memory_limit)
-    partitions = _read_partitions(found, facts, skipped, progress)
-    if not partitions:
-        raise UsageError(_holds_no_log(folder, names, skipped))
+    partitions = _read_partitions(found, facts, progress)
     _check_topic_ids(folder, partitions)
     return LogDirs(folder, facts.cluster_id, partitions, skipped)
 
@@ -247,12 +244,11 @@ def _refuse_too_large(folder: Path, found: list[_PartitionFolder], memory_limit:
 
 
 def _read_partitions(
-    found: list[_PartitionFolder], facts: FolderFacts, skipped: list[Skipped], progress: Progress | None
+    found: list[_PartitionFolder], facts: FolderFacts, progress: Progress | None
 ) -> dict[TopicPartition, PartitionFiles]:
-    """Return every partition, checked; a topic with old message formats goes to `skipped` as a whole."""
+    """Return every partition, checked."""
     total, done = sum(item.size for item in found), 0
     partitions: dict[TopicPartition, PartitionFiles] = {}
-    legacy: dict[str, str] = {}
 
     def advance(count: int) -> None:
         nonlocal done
@@ -262,14 +258,9 @@ def _read_partitions(
 
     for item in sorted(found, key=lambda item: item.tp):
         before = done
-        if item.tp.topic not in legacy:
-            try:
-                partitions[item.tp] = _read_partition(item, facts, advance)
-            except LegacyFormat as error:
-                legacy[item.tp.topic] = str(error)
+        partitions[item.tp] = _read_partition(item, facts, advance)
         advance(item.size - (done - before))
-    skipped.extend(Skipped(topic, reason) for topic, reason in legacy.items())
-    return {tp: files for tp, files in partitions.items() if tp.topic not in legacy}
+    return partitions
 
 
 def _read_partition(

@@ -2,7 +2,8 @@
 
 Rule 1: the choice of files is the one a broker makes when it starts, without its deletes and renames.
 Rule 2: every batch is looked at: its checksum, and for what lies outside the checksum (base offset, leader
-epoch) its order among its neighbours and its agreement with the checkpoints.
+epoch) its order among its neighbours and its agreement with the checkpoints. A message of format 0 or 1 has
+its last offset outside the checksum; the offsets inside a wrapper bear witness to it.
 
 An interrupted compaction leaves `.cleaned` files, which count for nothing, or `.swap` files, which take the
 place of all segments from the lowest base offset to the highest end offset among them. A split of a segment
@@ -12,16 +13,18 @@ leaves both, and then the `.swap` files at or above the lowest `.cleaned` one co
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.records import layout
-from kmirror.records.batch import Batch, UnsupportedMagic, iter_batches
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import Compression
+from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
 
 LOG_SUFFIX = ".log"
 TIME_INDEX_SUFFIX = ".timeindex"
@@ -30,17 +33,6 @@ CLEANED_SUFFIX = ".cleaned"
 _OFFSET_DIGITS = 20
 _OFFSET_MAX = 2**63 - 1
 _TIME_INDEX_ENTRY = 12  # Timestamp int64, offset relative to the base int32.
-_LEGACY_CRC_AT = 12  # Message formats 0 and 1: the checksum follows the length and covers all after itself.
-_LEGACY_MAGIC_AT = 16
-
-
-class LegacyFormat(Exception):
-    """A segment holds a message of format `magic` that is sound; kmirror does not mirror it yet."""
-
-    def __init__(self, magic: int, path: Path) -> None:
-        self.magic = magic
-        self.path = path
-        super().__init__(f"not mirrored yet: message format v{magic} in {path.parent.name}/{path.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +95,7 @@ def check_segments(
 ) -> tuple[dict[int, bytes], Scan]:
     """Return the bytes of the segments by base offset, and where the log ends.
 
-    `on_read` is told the size of each segment when it is done. Raises `CorruptLog` at the first fault,
-    `LegacyFormat` at the first sound message older than batches.
+    `on_read` is told the size of each segment when it is done. Raises `CorruptLog` at the first fault.
     """
     if not files:
         # A broker begins an empty segment at the log start offset.
@@ -158,7 +149,7 @@ def _end_offset(file: SegmentFile) -> int:
     data = _read(file)
     end = file.base_offset
     try:
-        for batch in iter_batches(data):
+        for batch in iter_any_batches(data):
             end = batch.next_offset
     except CorruptBatch as error:
         raise _corrupt(file.path, data, error, end) from None
@@ -170,28 +161,57 @@ def _check_segment(
 ) -> None:
     """Walk the batches of one segment; `end` is the base offset of the next segment."""
     try:
-        for batch in iter_batches(data, check_crc=True):
-            reason = _out_of_order(batch, file.base_offset, scan, end) or _wrong_epoch(batch, scan, epochs)
+        for batch in iter_any_batches(data, check_crc=True):
+            if isinstance(batch, LegacyBatch):
+                first = batch.last_offset  # What stands in the header.
+                reason = _wrong_message(batch, file.base_offset, scan, end, epochs)
+            else:
+                first = batch.base_offset
+                reason = _out_of_order(batch, file.base_offset, scan, end) or _wrong_epoch(batch, scan, epochs)
+                scan.leader_epoch = batch.partition_leader_epoch
             if reason:
-                raise CorruptLog(reason, path=file.path, position=batch.position, offset=batch.base_offset)
+                raise CorruptLog(reason, path=file.path, position=batch.position, offset=first)
             scan.next_offset = batch.next_offset
-            scan.leader_epoch = batch.partition_leader_epoch
             scan.batches += 1
-    except UnsupportedMagic as error:
-        if error.position is not None and _is_sound_legacy(data, error.position):
-            raise LegacyFormat(error.magic, file.path) from None
-        raise _corrupt(file.path, data, error, scan.next_offset) from None
     except CorruptBatch as error:
         raise _corrupt(file.path, data, error, scan.next_offset) from None
+
+
+def _wrong_message(
+    message: LegacyBatch, base_offset: int, scan: Scan, end: int | None, epochs: LeaderEpochCache | None
+) -> str | None:
+    """Say why this message of format 0 or 1, which may wrap others, cannot stand here.
+
+    The offset of a wrapper's first message may lie below the segment's base offset and the log start: a
+    replica that began inside it has the whole of it.
+    """
+    offsets = [message.last_offset]
+    if message.compression is not Compression.NONE:
+        offsets = [inner.offset for inner in message.messages()]
+        if offsets[-1] != message.last_offset:
+            return f"the wrapper has offset {message.last_offset}, and its last message {offsets[-1]}"
+        if any(after <= before for before, after in pairwise(offsets)):
+            return f"the offsets inside the wrapper do not ascend: {offsets}"
+    first = offsets[0] if scan.batches else message.last_offset
+    reason = _out_of_place(first, message, base_offset, scan, end)
+    known = layout.NO_LEADER_EPOCH if epochs is None else epochs.epoch_for_offset(message.last_offset)
+    if reason is None and known != layout.NO_LEADER_EPOCH:
+        return f"a message of format {message.magic} has no epoch, and the leader-epoch-checkpoint says {known}"
+    return reason
 
 
 def _out_of_order(batch: Batch, base_offset: int, scan: Scan, end: int | None) -> str | None:
     """Say why this batch cannot stand here, by its offsets."""
     if batch.last_offset_delta < 0:
         return f"the last offset delta is {batch.last_offset_delta}"
-    if batch.base_offset < base_offset:
+    return _out_of_place(batch.base_offset, batch, base_offset, scan, end)
+
+
+def _out_of_place(first: int, batch: AnyBatch, base_offset: int, scan: Scan, end: int | None) -> str | None:
+    """Say why a batch whose first offset is `first` cannot stand behind what was scanned, or before `end`."""
+    if first < base_offset:
         return f"the batch lies below the base offset {base_offset} of its segment"
-    if batch.base_offset < scan.next_offset:
+    if first < scan.next_offset:
         return f"offsets go backwards: the batch before it ends at offset {scan.next_offset}"
     if batch.last_offset > _OFFSET_MAX - 1:
         return "the batch ends beyond the greatest offset there can be"
@@ -252,16 +272,6 @@ def _check_end(file: SegmentFile, scan: Scan, expected: Expected, size: int) -> 
     if scan.next_offset > flushed and expected.clean_shutdown:
         reason = f"the log ends here, and the broker had closed it at offset {flushed}"
         raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
-
-
-def _is_sound_legacy(data: bytes, position: int) -> bool:
-    """Is there a message of format 0 or 1 whose checksum holds? A flipped bit in a batch's magic has none."""
-    length = int.from_bytes(data[position + layout.BATCH_LENGTH_AT : position + layout.LOG_OVERHEAD], "big")
-    end = position + layout.LOG_OVERHEAD + length
-    if end > len(data):
-        return False
-    stored = int.from_bytes(data[position + _LEGACY_CRC_AT : position + _LEGACY_MAGIC_AT], "big")
-    return zlib.crc32(data[position + _LEGACY_MAGIC_AT : end]) == stored
 
 
 def _corrupt(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from kmirror.net.log_dirs import read_sample
+from kmirror.records.codecs import Compression
 from kmirror.sim.demo import Demo
-from tests.sim.stage import TOPIC, WrittenLogs, marker, plain, transactional
+from tests.sim.stage import TOPIC, WrittenLogs, legacy, marker, plain, transactional
 
 SEEDS_FILE = Path(__file__).with_name("seeds.txt")
 
@@ -36,12 +37,29 @@ SMALL_LOGS = {
     "empty": [],
 }
 
+OLD_LOGS = {
+    "both": [legacy(0, 0, "m0", "m1"), legacy(2, 1, "m2", "m3", codec=Compression.GZIP), plain(4, 2, "r4")],
+    "long": [legacy(n, 1, "m" * 3000) for n in range(60)],
+    "old": [legacy(0, 0, "m0"), legacy(1, 0, "m1", "m2", codec=Compression.SNAPPY)],
+    "there-and-back": [plain(0, 1, "r0"), legacy(1, 1, "m1"), plain(2, 3, "r2")],
+}
+
 
 @pytest.mark.parametrize("seed", swept(20))
 def test_small_logs_with_faults(seed: int) -> None:
     report = Demo(WrittenLogs(SMALL_LOGS), seed=seed, faults=True).run()
     assert [row.tp.topic for row in report.failover] == ["empty", "ledger", TOPIC]
     assert report.final.partitions == 3
+
+
+@pytest.mark.decision("D28")
+@pytest.mark.parametrize("seed", swept(10))
+def test_small_logs_of_old_formats_with_faults(seed: int) -> None:
+    report = Demo(WrittenLogs(OLD_LOGS), seed=seed, faults=True).run()
+    assert report.final.partitions == 4
+    ends = {"both": 5, "long": 60, "old": 3, "there-and-back": 3}
+    for row in report.failback:
+        assert row.cut_offset >= ends[row.tp.topic], "what B had was not cut"
 
 
 @pytest.mark.parametrize("seed", swept(4))

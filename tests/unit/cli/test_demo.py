@@ -16,6 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.demo import Failback
 from kmirror.sim.mirror import MirrorRow
 
+OLD_LOGS = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"
 FAILOVER_KEYS = {"topic", "partition", "log_end_offset", "cut_offset", "last_mirrored_epoch", "leader_epoch"}
 FAILBACK_KEYS = {"topic", "partition", "cut_offset", "lost_first_offset", "lost_end_offset"}
 
@@ -138,3 +139,35 @@ def test_partitions_that_live_on_other_brokers_are_not_counted(folder: Path) -> 
     report = json.loads(result.stdout)
     assert report["mirrored"]["partitions"] == 2
     assert [row["partition"] for row in report["failover"]] == [1, 3]
+
+
+@pytest.fixture
+def old_folder(tmp_path: Path) -> Path:
+    """A writable copy of logs that Kafka 2.1.1 wrote, in all three message formats."""
+    shutil.copytree(OLD_LOGS, tmp_path / "old")
+    return tmp_path / "old"
+
+
+@pytest.mark.decision("D21")
+def test_old_message_formats_are_mirrored_there_and_back(old_folder: Path) -> None:
+    result = demo("--data", str(old_folder), "--faults", "-o", "json")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    report = json.loads(result.stdout)
+    assert (report["mirrored"]["topics"], report["mirrored"]["partitions"]) == (3, 3)
+    assert report["equal_after_mirror"] is True and report["equal_after_failback"] is True
+    ends = {"mixed-012": 73, "v0": 60, "v1": 67}
+    for row in report["failback"]:
+        assert row["cut_offset"] >= ends[row["topic"]], "the old messages stay where they are"
+
+
+@pytest.mark.decision("D21")
+def test_a_damaged_message_of_an_old_format_ends_with_its_place(old_folder: Path) -> None:
+    segment = old_folder / "v1-1" / "00000000000000000000.log"
+    data = bytearray(segment.read_bytes())
+    data[30] ^= 1
+    segment.write_bytes(data)
+    result = demo("--data", str(old_folder))
+    assert result.returncode == 1
+    assert f"{segment}, position 0, offset 0: " in result.stderr and "checksum" in result.stderr
+    assert "Traceback" not in result.stderr

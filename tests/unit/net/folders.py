@@ -9,6 +9,8 @@ from importlib import resources
 from pathlib import Path
 
 from kmirror.records import RecordData, build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.legacy import build_message_set
 
 SAMPLE = Path(str(resources.files("kmirror.data") / "sample"))
 
@@ -33,6 +35,14 @@ def batch(base_offset: int, count: int = 1, *, epoch: int = 0) -> bytes:
     records = [RecordData(key=b"k", value=b"%d" % n, timestamp=1000) for n in range(count)]
     data = build_batch(records, partition_leader_epoch=epoch)
     return base_offset.to_bytes(8, "big", signed=True) + data[8:]  # Also offsets that no builder would write.
+
+
+def messages(
+    base_offset: int, count: int = 1, *, magic: int = 1, codec: Compression = Compression.NONE
+) -> bytes:
+    """Return messages of an old format in a row, or one wrapper around them."""
+    records = [RecordData(b"k%d" % n, b"v" * 20, (), 1000 + n) for n in range(count)]
+    return build_message_set(records, magic=magic, base_offset=base_offset, compression=codec)
 
 
 def partition(

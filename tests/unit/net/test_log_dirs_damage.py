@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -335,21 +334,3 @@ def test_what_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     for closed in (tmp_path, place, segment, tmp_path / "meta.properties"):
         with pytest.raises(UsageError, match=re.escape(f"{closed}: cannot be read: Permission denied")):
             read_log_dirs(tmp_path)
-
-
-def test_old_message_formats_are_left_out_as_whole_topics(tmp_path: Path) -> None:
-    old = bytes.fromhex("0000000000000000 0000000e 72670f0f 0000 ffffffff ffffffff")
-    partition(tmp_path, "mixed-0", {0: batch(0)})
-    partition(tmp_path, "mixed-1", {0: batch(0), 1: sound(old)})
-    partition(tmp_path, "new-0", {0: batch(0)})
-    found = read_log_dirs(tmp_path)
-    assert found.topics == {"new": [0]}
-    assert found.skipped == [("mixed", f"not mirrored yet: message format v0 in mixed-1/{1:020d}.log")]
-    with pytest.raises(UsageError, match="not mirrored yet: message format v0"):
-        read_log_dirs(tmp_path, topics=["mixed"])
-
-
-def sound(message: bytes) -> bytes:
-    """Return a message of an old format with a right checksum."""
-    body = message[layout.MAGIC_AT :]
-    return message[:12] + zlib.crc32(body).to_bytes(4, "big") + body
