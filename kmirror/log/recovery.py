@@ -22,14 +22,15 @@ from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint
 from kmirror.log.producer_files import Expired, delete_strays, feed, rebuild, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates
-from kmirror.log.scan import LEGACY_EPOCH, scan_batches
-from kmirror.log.segment import Segment, delete_segment
+from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
+from kmirror.log.segment import Segment, delete_segment, place_at
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
 from kmirror.records.batch import UnsupportedMagic
 
 CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
 """The recovery point of a log that was closed: no segment needs to be read."""
+_INT32_MAX = 0x7FFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,8 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
     scan = scan_batches(view, segment, latest_epoch=loaded.epochs.latest_epoch())
+    if scan.last_offset - base_offset > _INT32_MAX:
+        scan = _scan_in_range(view, segment, loaded.epochs.latest_epoch())
     floor = max(base_offset, loaded.log_end_offset)
     if scan.batches and scan.first_offset < floor:
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
@@ -159,6 +162,21 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
         reason = f"the segment ends after {len(view)} bytes, inside a batch"
         return _place(CorruptBatch(reason, position=scan.valid_bytes), segment)
     return None
+
+
+def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
+    """The same scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
+
+    The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
+    """
+    position, place = 0, place_at(view, 0)
+    while place.last_offset - segment.base_offset <= _INT32_MAX:
+        position = place.end_position
+        place = place_at(view, position)
+    scan = scan_batches(view[:position], segment, latest_epoch=latest_epoch)
+    reason = f"offset {place.last_offset} is too far above the segment's base offset {segment.base_offset}"
+    scan.fault = CorruptBatch(reason, position=position, offset=place.last_offset)
+    return scan
 
 
 def _find_early_epochs(loaded: Loaded) -> None:

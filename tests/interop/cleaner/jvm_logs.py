@@ -1,0 +1,115 @@
+"""Partition folders that the JVM's own log classes open, clean and close, and what they leave."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.state_files import LOG_SUFFIX, file_name
+from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
+
+PROGRAM = Path(__file__).with_name("KafkaLogs.java")
+NOT_IN_THE_FOLDER = {CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
+Files = dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One partition to open, as after a clean shutdown or another one, and perhaps to clean."""
+
+    tp: TopicPartition
+    store: MemoryStore
+    config: LogConfig
+    now_ms: int
+    log_start: int = 0
+    clean_shutdown: bool = False
+    compacts: bool = False
+
+    def fork(self, **changes: object) -> Job:
+        return replace(self, **({"store": self.store.fork()} | changes))  # type: ignore[arg-type]
+
+
+def files_of(store: MemoryStore) -> Files:
+    """Return the files of the folder; an empty transaction index or epoch checkpoint is as good as none."""
+    found = {name: store.read_file(name) or b"" for name in store.files() if name not in NOT_IN_THE_FOLDER}
+    found |= {file_name(base, LOG_SUFFIX): bytes(store.view(base)) for base in store.segments()}
+    return _without_empty(found)
+
+
+def _without_empty(files: Files) -> Files:
+    may_be_empty = (".txnindex", "leader-epoch-checkpoint")
+    is_empty = (b"", b"0\n0\n")
+    return {name: data for name, data in files.items() if data not in is_empty or not name.endswith(may_be_empty)}
+
+
+def by_us(job: Job) -> tuple[str, Files]:
+    """Do the job; return log start, log end and where the cleaner stopped, and the files that are left."""
+    job.store.write_file(LOG_START_OFFSET, b"%d" % job.log_start)
+    log = PartitionLog.open(
+        job.tp,
+        job.store,
+        job.config,
+        now_ms=job.now_ms,
+        repair=not job.clean_shutdown,
+        recovery_point=CLEAN_SHUTDOWN if job.clean_shutdown else 0,
+    )
+    end = -1
+    if job.compacts:
+        log.update_high_watermark(log.log_end_offset)
+        done = log.compact(job.now_ms)
+        end = 0 if done is None else done.end_offset
+    answer = f"{log.log_start_offset} {log.log_end_offset} {end}"
+    log.close()
+    return answer, files_of(job.store)
+
+
+def by_jvm(jobs: Sequence[Job], folder: Path, class_path: str) -> Iterator[tuple[str, Files]]:
+    """Do the jobs; yield the same for each, or an exception in place of the answer."""
+    lines = [_line(job, folder / str(number)) for number, job in enumerate(jobs)]
+    folder.mkdir(exist_ok=True)
+    quiet = folder / "log4j2.xml"
+    quiet.write_text('<Configuration><Loggers><Root level="OFF"/></Loggers></Configuration>')
+    command = ["java", "-Xmx512m", f"-Dlog4j2.configurationFile={quiet}", "-cp", class_path, str(PROGRAM)]
+    done = subprocess.run(command, input="\n".join(lines) + "\n", capture_output=True, text=True, check=False)
+    answers = [line[2:] for line in done.stdout.splitlines() if line.startswith("A\t")]
+    assert len(answers) == len(jobs), done.stderr[-2000:]
+    for number, (job, answer) in enumerate(zip(jobs, answers, strict=True)):
+        place = folder / str(number) / str(job.tp)
+        left = {path.name: path.read_bytes() for path in place.iterdir() if path.suffix != ".deleted"}
+        yield answer.replace("\t", " "), _without_empty(left)
+
+
+def _line(job: Job, folder: Path) -> str:
+    place = folder / str(job.tp)
+    place.mkdir(parents=True)
+    for name, data in files_of(job.store).items():
+        (place / name).write_bytes(data)
+    config = job.config
+    configs = {
+        "internal.segment.bytes": config.segment_bytes,
+        "segment.index.bytes": config.segment_index_bytes,
+        "index.interval.bytes": config.index_interval_bytes,
+        "delete.retention.ms": config.delete_retention_ms,
+        "min.compaction.lag.ms": config.min_compaction_lag_ms,
+        "cleanup.policy": "compact" if config.compact else "delete",
+        "producer.id.expiration.ms": config.producer_id_expiration_ms,
+    }
+    # The cleaner begins at the log start where no run was before.
+    cleaner = (job.store.read_file(CLEANER_OFFSET) or b"").decode() if job.compacts else "-"
+    shutdown = "clean" if job.clean_shutdown else "unclean"
+    pairs = ";".join(f"{key}={value}" for key, value in configs.items())
+    return "\t".join([str(place), str(job.now_ms), "0", str(job.log_start), shutdown, pairs, cleaner])
+
+
+def segments_alone(store: MemoryStore) -> MemoryStore:
+    return MemoryStore.from_files({base: bytes(store.view(base)) for base in store.segments()}, {})
+
+
+def differing(ours: Files, theirs: Files) -> list[str]:
+    return [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
