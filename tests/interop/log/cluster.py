@@ -46,7 +46,7 @@ class Topic:
 
     topic_id: Uuid
     configs: Mapping[str, str]
-    epochs: Mapping[int, int]
+    epochs: dict[int, int]
 
 
 def finish(folder: LogFolder, topics: Mapping[str, Topic], *, now_ms: int) -> None:

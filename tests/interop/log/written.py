@@ -11,19 +11,22 @@ from typing import Any
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
-from kmirror.log.store import PARTITION_METADATA
+from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
 from kmirror.net.file_store import LogFolder
 from kmirror.net.log_dirs import read_sample
 from kmirror.protocol.uuid import Uuid
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.batch import iter_batches
-from kmirror.records.control import end_txn_marker
+from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.records.layout import TimestampType
 from kmirror.records.legacy import build_message_set
 from tests.interop.log.cluster import Topic, finish
 from tests.sim.stage import ONE_BROKER, log_of, pair, write
 
 HOUR_MS = 3_600_000
+# Topics that were mirrored, and after a failover written to: in their logs is a producer reset.
+FAILED_OVER = "failed-over-"
+RESET = f"{FAILED_OVER}now"
 # The most that Kafka takes, 24 days.
 PRODUCER_EXPIRATION_MS = 0x7FFF_FFFF
 CONFIG = LogConfig(
@@ -63,7 +66,7 @@ class Writer:
         """Write a batch of a producer with the sequence that comes next."""
         sequence = self.sequences.get((pid, producer_epoch), 0)
         self.sequences[pid, producer_epoch] = sequence + count
-        ids = {"producer_id": pid, "producer_epoch": producer_epoch, "base_sequence": sequence}
+        ids: dict[str, Any] = {"producer_id": pid, "producer_epoch": producer_epoch, "base_sequence": sequence}
         self.lead(count, is_transactional=txn, **ids, **fields)
 
     def end(self, pid: int, *, commit: bool, producer_epoch: int = 0) -> None:
@@ -254,6 +257,18 @@ class Case:
         return replace(CONFIG, **self.fields)
 
 
+def write_reset(w: Writer) -> None:
+    """What a failover leaves of producers: nothing. Kafka does not know such a control record."""
+    for _ in range(8):
+        w.produce(1, 3)
+        w.produce(2, 2, producer_epoch=5, txn=True)
+        w.end(2, commit=True, producer_epoch=5)
+    w.elect(3)
+    data = mirror_pid_reset(base_offset=0, leader_epoch=3, timestamp_ms=w.now_ms, source_cluster_id="source")
+    w.log.append_as_leader(data, leader_epoch=3, now_ms=w.now_ms, origin=AppendOrigin.COORDINATOR)
+    w.lead(2)
+
+
 STAMPED = {"message_timestamp_type": TimestampType.LOG_APPEND_TIME}
 CASES: dict[str, Case] = {
     "codecs": Case(write_codecs),
@@ -265,6 +280,7 @@ CASES: dict[str, Case] = {
     "deleted-to-the-end": Case(write_deleted_to_the_end),
     "emptied": Case(write_emptied),
     "epochs": Case(write_epochs),
+    RESET: Case(write_reset),
     "followed": Case(write_as_follower),
     "format-0": Case(write_format_0),
     "format-1": Case(write_format_1),
@@ -295,10 +311,9 @@ class Written:
 
     def open(self, tp: TopicPartition, folder: LogFolder, *, is_clean: bool) -> PartitionLog:
         """The partition as kmirror opens it after a clean shutdown, or after a crash; all in it is replicated."""
-        point = CLEAN_SHUTDOWN if is_clean else 0
         store, config = folder.open(tp), self.configs[tp]
+        point = CLEAN_SHUTDOWN if is_clean else int(store.read_file(RECOVERY_POINT) or 0)
         log = PartitionLog.open(tp, store, config, now_ms=self.now_ms, recovery_point=point, repair=not is_clean)
-        assert log.repair is None, tp
         log.update_high_watermark(log.log_end_offset)
         return log
 
@@ -331,7 +346,7 @@ def _copy_failed_over(folder: LogFolder, topics: dict[str, Topic], configs: dict
     p.fail_over(topics=names)
     for tp in p.b.partitions(names):
         write(p.b, "written after the failover", tp=tp)
-        log, copy = log_of(p.b, tp), TopicPartition(f"failed-over-{tp.topic}", tp.partition)
+        log, copy = log_of(p.b, tp), TopicPartition(f"{FAILED_OVER}{tp.topic}", tp.partition)
         log.close()
         store = folder.open(copy)
         for base in log.store.segments():
