@@ -20,7 +20,7 @@ def command(results: Path, output: str) -> int:
     try:
         from kmirror.report.results import load
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: pip install 'kmirror[report]' brings it") from None
+        raise _lacking(error) from None
     found = load(results)
     if output in ("json", "csv"):
         click.echo(found.to_json() if output == "json" else found.to_csv(), nl=output == "json")
@@ -31,7 +31,7 @@ def command(results: Path, output: str) -> int:
     try:
         from kmirror.report.sweep_page import sweep_page
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: pip install 'kmirror[report]' brings it") from None
+        raise _lacking(error) from None
     text, drawn = sweep_page(found)
     folder = file.with_suffix(".plots")
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,3 +40,8 @@ def command(results: Path, output: str) -> int:
     file.write_text(text, "utf-8")
     click.echo(f"{file}: {len(found.rows)} runs, {len(drawn)} plots (also in {folder})")
     return 0
+
+
+def _lacking(error: ModuleNotFoundError) -> UsageError:
+    name = (error.name or "").partition(".")[0]
+    return UsageError(f"{name} is not installed: pip install 'kmirror[report]' brings it")

@@ -31,11 +31,12 @@ def command(
     replica of the destination is compared. The exit code is 1 if there is a difference.
     """
     from kmirror.spark.sessions import session
-    from kmirror.spark.verification import verify
 
     configs = parse_confs(confs)
     spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs)
     try:
+        from kmirror.spark.verification import verify  # What it needs comes with Spark.
+
         found = verify(spark, source, destination, topics=topics or None, internal=internal)
     finally:
         spark.stop()

@@ -82,7 +82,7 @@ def command(
 
 
 def _without_spark(sweep: Sweep, only: str | None) -> int:
-    from kmirror.spark.result import OK, execute
+    from kmirror.spark.one_run import OK, execute
 
     if only is None:
         for item in sweep.runs:

@@ -8,83 +8,113 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from kmirror.report.results import FIGURES, SweepResults
+from kmirror.report.results import AXES, FIGURES, SweepResults, Told
 from kmirror.sim.statistics import percentile
 
-SIZE = (7.2, 4.0)
+WIDE = (11.5, 6.8)
 DPI = 110
 COLORS = ("#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#6a4c93", "#00798c", "#8d5524", "#444444")
+STATE_COLORS = {
+    "PREPARING": "#c98a1b", "MIRRORING": "#1b6ca8", "STOPPING": "#d1495b", "STOPPED": "#3a7d44", "PAUSING": "#9d8ec7",
+    "PAUSED": "#6a4c93", "FAILED": "#000000", "UNKNOWN": "#999999",
+}  # fmt: skip
 DRAWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms", "lag_max")
 LINES_MAX = 8
-STATES = ("PREPARING", "MIRRORING", "STOPPING", "STOPPED", "PAUSED", "FAILED", "UNKNOWN")
+TICKS_MAX = 9
+POINTS_MAX = 30
+TITLE, LABEL, SMALL = 10, 9, 8
+LOAD = "virtual time since the load began (ms)"
 
 
 def plots(results: SweepResults) -> dict[str, bytes]:
     """Return every plot that these results can give."""
     made: dict[str, bytes] = {}
-    for axis in results.numeric_axes:
+    if not results.good:
+        return made
+    for axis in results.axes:
         others = [other for other in results.axes if other != axis]
         hue = min(others, key=lambda name: len({row[name] for row in results.rows}), default=None)
         for other in others if len(results.axes) <= 3 else [hue]:
             made[f"by-{axis}-and-{other}"] = _against(results, axis, other)
         if not others:
             made[f"by-{axis}"] = _against(results, axis, None)
-    if results.good:
-        made["distribution"] = _distribution(results)
-        made["lag"] = _lag(results)
-        made["states"] = _states(results)
+    made["distribution"] = _distribution(results)
+    made["lag"] = _lag(results)
+    made["states"] = _states(results)
     return made
 
 
 def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     """Draw six figures over one axis, a line for each value of another: mean and 95 % interval."""
-    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    figure = Figure(figsize=WIDE, layout="constrained")
     panels = figure.subplots(2, 3).flatten()
-    values = sorted({row[hue] for row in results.good}) if hue else [None]
-    many = len({row[axis] for row in results.good}) > 30
+    points = sorted({row[axis] for row in results.good})
+    lines = sorted({row[hue] for row in results.good}) if hue else [None]
+    # Names stand side by side; numbers stand where they are.
+    places = {point: point if isinstance(point, int) else index for index, point in enumerate(points)}
+    span = max(places.values()) - min(places.values()) or 1
     for panel, name in zip(panels, DRAWN, strict=True):
-        for number, value in enumerate(values[:LINES_MAX]):
+        for number, value in enumerate(lines[:LINES_MAX]):
             rows = [row for row in results.good if hue is None or row[hue] == value]
-            part = SweepResults(rows, results.location)
             color = COLORS[number % len(COLORS)]
-            label = None if hue is None else f"{hue}={value}"
-            if many:
+            label = None if hue is None else str(value)
+            if len(points) > POINTS_MAX:
                 panel.plot([r[axis] for r in rows], [r[name] for r in rows], ".", ms=3, color=color, label=label)
                 continue
-            groups = part.groups([axis])
+            groups = SweepResults(rows, results.location).groups([axis])
             told = [group.estimate(name) for group in groups]
+            # Bars of neighbouring lines would hide each other.
+            aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * span * 0.008
             panel.errorbar(
-                [group.point[0] for group in groups], [t.mean for t in told], [t.half or 0 for t in told],
-                color=color, label=label, marker="o", ms=3, lw=1.4, capsize=3,
+                [places[group.point[0]] + aside for group in groups], [t.mean for t in told],
+                [t.half or 0 for t in told], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
             )  # fmt: skip
-        panel.set_title(FIGURES[name], fontsize=8.5)
-        panel.set_xlabel(axis, fontsize=8)
-        panel.tick_params(labelsize=7.5)
-        panel.set_ylim(0, panel.get_ylim()[1] * 1.05)
-        panel.grid(alpha=0.25)
+        _dress(panel, FIGURES[name], AXES[axis])
+        if len(points) <= TICKS_MAX:
+            panel.set_xticks(list(places.values()), [str(point) for point in points])
+    title = f"Mean and 95 % confidence interval over {AXES[axis]}"
     if hue is not None:
-        panels[0].legend(fontsize=7.5)
+        title += f"; lines: {AXES[hue]}"
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, title=AXES[hue], loc="outside lower center", ncols=len(labels), fontsize=LABEL)
+    figure.suptitle(title, fontsize=TITLE + 1)
     return _png(figure)
+
+
+def _dress(panel: Any, told: Told, axis: str) -> None:
+    """Give a panel its title and names to its axes."""
+    panel.set_title(told.short, fontsize=TITLE)
+    panel.set_xlabel(axis, fontsize=LABEL)
+    panel.set_ylabel(told.unit, fontsize=LABEL)
+    panel.tick_params(labelsize=SMALL)
+    panel.set_ylim(0, max(panel.get_ylim()[1] * 1.05, 1))
+    panel.grid(alpha=0.25)
 
 
 def _distribution(results: SweepResults) -> bytes:
     """Draw which share of runs stays below a figure."""
-    figure = Figure(figsize=(11, 3.2), layout="constrained")
+    figure = Figure(figsize=(WIDE[0], 3.6), layout="constrained")
     names = ("rpo_records", "rto_ms", "failback_cut_records")
     for panel, name in zip(figure.subplots(1, 3), names, strict=True):
         values = sorted(row[name] for row in results.good)
-        shares = [(index + 1) / len(values) for index in range(len(values))]
-        panel.step([0, *values], [0, *shares], where="post", color=COLORS[0], lw=1.5)
-        panel.set_title(f"share of runs up to: {FIGURES[name]}", fontsize=8.5)
-        panel.tick_params(labelsize=7.5)
-        panel.set_ylim(0, 1.02)
+        shares = [100 * (index + 1) / len(values) for index in range(len(values))]
+        panel.step([values[0], *values], [0, *shares], where="post", color=COLORS[0], lw=1.6)
+        panel.set_title(FIGURES[name].short, fontsize=TITLE)
+        panel.set_xlabel(FIGURES[name].unit, fontsize=LABEL)
+        panel.tick_params(labelsize=SMALL)
+        panel.set_ylim(0, 102)
+        room = max((values[-1] - values[0]) * 0.05, 1)
+        panel.set_xlim(values[0] - room, values[-1] + room)
+        panel.ticklabel_format(axis="x", useOffset=False)
         panel.grid(alpha=0.25)
+    figure.supylabel("% of runs at or below", fontsize=LABEL)
+    figure.suptitle("How the runs are distributed", fontsize=TITLE + 1)
     return _png(figure)
 
 
 def _lag(results: SweepResults) -> bytes:
     """Draw the lag over the time before the failure: the middle run, and where nine of ten are."""
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = Figure(figsize=(WIDE[0], 4.2), layout="constrained")
     panel = figure.subplots()
     times: Sequence[int] = sorted({row["failure_ms"] for row in results.good})
     for number, failure_ms in enumerate(times[-3:]):
@@ -95,36 +125,35 @@ def _lag(results: SweepResults) -> bytes:
                     at.setdefault(sample["ms"], []).append(sample["records"])
         moments = sorted(at)
         color = COLORS[number]
-        panel.plot(moments, [percentile(at[m], 0.5) for m in moments], color=color, label=f"failure_ms={failure_ms}")
+        panel.plot(moments, [percentile(at[m], 0.5) for m in moments], color=color, label=f"{failure_ms} ms")
         low, high = ([percentile(at[m], share) for m in moments] for share in (0.05, 0.95))
         panel.fill_between(moments, low, high, color=color, alpha=0.15, lw=0)
-    panel.set_title("lag over time: median, and 5th to 95th percentile", fontsize=9)
-    panel.set_xlabel("ms since the load began", fontsize=8)
-    panel.set_ylabel("records", fontsize=8)
-    panel.legend(fontsize=7.5)
-    panel.grid(alpha=0.25)
+    _dress(panel, Told("Lag until the failure: median run, and from the 5th to the 95th percentile", "records"), LOAD)
+    panel.legend(title=AXES["failure_ms"], fontsize=LABEL, title_fontsize=LABEL, loc="upper left")
     return _png(figure)
 
 
 def _states(results: SweepResults) -> bytes:
     """Draw how long a partition spent in each state, on average over runs."""
-    figure = Figure(figsize=SIZE, layout="constrained")
-    panel = figure.subplots()
     axis = results.axes[0] if results.axes else "seed"
     groups = results.groups([axis])[:20]
+    figure = Figure(figsize=(WIDE[0], 1.8 + 0.42 * len(groups)), layout="constrained")
+    panel = figure.subplots()
     left = [0.0] * len(groups)
-    for number, state in enumerate(STATES):
+    for state, color in STATE_COLORS.items():
         width = [
             sum(dict(row["state_ms"]).get(state, 0) / row["partitions"] for row in group.rows) / len(group.rows)
             for group in groups
         ]
         if any(width):
-            names = [f"{axis}={group.point[0]}" for group in groups]
-            panel.barh(names, width, left=left, color=COLORS[number], label=state)
+            panel.barh([str(group.point[0]) for group in groups], width, left=left, color=color, label=state)
             left = [a + b for a, b in zip(left, width, strict=True)]
-    panel.set_title("time in each state, of one partition, both mirrors together (ms)", fontsize=9)
-    panel.tick_params(labelsize=7.5)
-    panel.legend(fontsize=7.5)
+    panel.set_title("Time that a partition spends in each state, both mirrors together, mean", fontsize=TITLE)
+    panel.set_xlabel("virtual time (ms)", fontsize=LABEL)
+    panel.set_ylabel(AXES[axis], fontsize=LABEL)
+    panel.invert_yaxis()
+    panel.tick_params(labelsize=SMALL)
+    figure.legend(loc="outside lower center", ncols=8, fontsize=LABEL)
     return _png(figure)
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 
@@ -17,15 +17,47 @@ from kmirror.sim.experiment import OPTION_NAMES, Figures
 from kmirror.sim.statistics import Estimate, estimate
 
 FAILED = "failed"
-FIGURES: Mapping[str, str] = {
-    "rpo_records": "records lost at failover (RPO)",
-    "rpo_ms": "age of the oldest lost record at the failure, ms (RPO)",
-    "rto_ms": "from the failure to writes on b, ms (RTO)",
-    "failback_cut_records": "records cut from a at failback",
-    "failback_ms": "failback, ms",
-    "lag_max": "greatest lag before the failure, records",
-    "wire_bytes": "bytes on the wire",
-    "refused_produces": "produce requests refused during failover",
+
+
+class Told(NamedTuple):
+    """A figure's short name, its unit, and what it counts."""
+
+    short: str
+    unit: str
+    long: str = ""
+
+
+FIGURES: Mapping[str, Told] = {
+    "rpo_records": Told("RPO", "records", "records that a had acknowledged and b did not have at the failure"),
+    "rpo_ms": Told("RPO, age of the oldest lost record", "ms", "age at the failure of the oldest of these"),
+    "rto_ms": Told("RTO", "ms", "from the failure to the first write on b, slowest partition"),
+    "failback_cut_records": Told("Cut from a at failback", "records", "records that the failback cut from a"),
+    "failback_ms": Told("Failback", "ms", "from the order to fail back until a has all that b has"),
+    "lag_max": Told("Greatest lag before the failure", "records", "most that a had decided and b did not have"),
+    "mirrored_bytes": Told("Mirrored", "bytes", "record batches on b that came from a"),
+    "wire_bytes": Told("On the wire", "bytes", "sent between the clusters, both ways"),
+    "refused_produces": Told("Refused produces", "requests", "that b answered with an error during the failover"),
+}
+AXES: Mapping[str, str] = {
+    "seed": "seed",
+    "brokers": "brokers in each cluster",
+    "partitions": "partitions",
+    "latency_ms": "one-way latency (ms)",
+    "jitter_ms": "jitter (ms)",
+    "bandwidth_kbps": "bandwidth (kbit/s, 0: no limit)",
+    "loss_ppm": "packets lost (per million)",
+    "reorder_ppm": "packets reordered (per million)",
+    "batch_records": "records in a batch",
+    "record_bytes": "bytes in a record",
+    "records_per_second": "records a second",
+    "codec": "codec",
+    "fetchers": "fetchers",
+    "refresh_ms": "metadata refresh interval (ms)",
+    "failure": "kind of failure",
+    "failure_ms": "failure after (ms)",
+    "detect_ms": "from failure to failover order (ms)",
+    "after_ms": "load on b before the failback (ms)",
+    "fault": "broker killed during the load",
 }
 NUMBERS = tuple(f.name for f in fields(Figures) if f.name not in ("lag", "state_ms"))
 GROUPS_MAX = 120
@@ -57,10 +89,6 @@ class SweepResults:
     @property
     def name(self) -> str:
         return ", ".join(sorted({row["sweep"] for row in self.rows}))
-
-    @property
-    def numeric_axes(self) -> tuple[str, ...]:
-        return tuple(axis for axis in self.axes if isinstance(self.rows[0][axis], int))
 
     def groups(self, axes: Sequence[str]) -> list[Group]:
         """Return the runs by their values on `axes`, in order of the values."""

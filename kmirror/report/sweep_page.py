@@ -8,13 +8,14 @@ from html import escape
 from kmirror.report.page import page, table
 from kmirror.report.plots import plots
 from kmirror.report.results import FIGURES, GROUPS_MAX, SweepResults
+from kmirror.sim.statistics import percentile
 
 
 def fragment(results: SweepResults) -> tuple[str, dict[str, bytes]]:
     """Return the report's content, and its plots by name."""
     drawn = plots(results)
     parts = [f"<h1>Sweep {escape(results.name)}</h1>", _summary(results), _bad(results)]
-    parts.append("<h2>Plots</h2>")
+    parts += [_overview(results), "<h2>Plots</h2>"]
     for name, png in drawn.items():
         data = base64.b64encode(png).decode()
         parts.append(f'<img alt="{escape(name)}" id="plot-{escape(name)}" src="data:image/png;base64,{data}">')
@@ -45,6 +46,22 @@ def _summary(results: SweepResults) -> str:
         "back and mirrors from b. Times are virtual. ± is half a 95 % confidence interval of the mean. A run is named "
         "by its options: <code>kmirror sweep FILE.toml --only RUN</code> gives the same digest again.</p>"
     )
+
+
+def _overview(results: SweepResults) -> str:
+    """Each figure over all runs."""
+    if not results.good:
+        return ""
+    (group,) = results.groups(())
+    rows = []
+    for name, told in FIGURES.items():
+        found = group.estimate(name)
+        median = percentile([row[name] for row in group.rows], 0.5)
+        rows.append(
+            (told.short, told.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", told.long)
+        )
+    head = ("figure", "unit", "mean", "median", "95 % of runs", "most", "which is")
+    return f"<h2>In short</h2>{table(head, rows, text=(0, 1, 6))}"
 
 
 def _bad(results: SweepResults) -> str:

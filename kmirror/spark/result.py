@@ -11,13 +11,9 @@ be a path or a URI that every executor can write to. No Spark in here.
 from __future__ import annotations
 
 import hashlib
-import json
-import platform
-import time
-import traceback
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
-from pathlib import Path, PurePosixPath
+from dataclasses import fields
+from pathlib import PurePosixPath
 from typing import Any, get_type_hints
 from uuid import uuid4
 
@@ -26,14 +22,12 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from kmirror import __version__
-from kmirror.sim.experiment import ExperimentOptions, Figures, run
+from kmirror.sim.experiment import ExperimentOptions, Figures
+from kmirror.spark.one_run import execute
 from kmirror.spark.sweep_file import Run
 
-OK, BROKEN, FAILED = "ok", "broken", "failed"
 RUNS = "runs"
 SCHEMA_VERSION = 1
-# The archive that kmirror was imported from, whose name tells its content; empty where it is installed.
-PACKAGE = next((part for part in Path(__file__).parts if part.endswith(".zip")), "")
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
 _STATES = pa.map_(pa.string(), pa.int64())
 _ARROW: dict[str, Any] = {"lag": _LAG, "state_ms": _STATES}
@@ -63,33 +57,6 @@ SCHEMA = pa.schema(
     ],
     metadata={"kmirror.schema": str(SCHEMA_VERSION), "kmirror.version": __version__},
 )
-
-
-def execute(sweep: str, item: Run) -> dict[str, Any]:
-    """Run one simulation and return its row; what it raises becomes part of the row."""
-    began = time.perf_counter()
-    row: dict[str, Any] = {
-        "run_id": item.run_id,
-        "sweep": sweep,
-        **asdict(item.options),
-        "kmirror_version": __version__,
-        "python_version": platform.python_version(),
-        "package": PACKAGE,
-        "options_json": json.dumps(asdict(item.options), sort_keys=True),
-    }
-    try:
-        outcome = run(item.options)
-    except Exception as error:
-        lines = traceback.format_exception(error)
-        row |= {"status": FAILED, "error": "".join(lines), "broken": [f"{type(error).__name__}: {error}"]}
-    else:
-        figures = asdict(outcome.figures)
-        figures["lag"] = [{"ms": ms, "records": records} for ms, records in outcome.figures.lag]
-        figures["state_ms"] = sorted(outcome.figures.state_ms.items())
-        status = BROKEN if outcome.broken else OK
-        row |= figures | {"status": status, "broken": outcome.broken, "digest": outcome.digest}
-    row["wall_ms"] = round((time.perf_counter() - began) * 1000)
-    return row
 
 
 class Results:

