@@ -205,6 +205,21 @@ def write_stamped(w: Writer) -> None:
         w.lead(6, compression=codec)
 
 
+def write_large(w: Writer) -> None:
+    """Batches from one record to a tenth of a segment, so that some index rows lie far apart."""
+    for _ in range(60):
+        sizes = [w.draw.choice([0, 10, 3000, 5000]) for _ in range(w.draw.choice([1, 2, 9, 20]))]
+        w.now_ms += w.draw.randrange(5000)
+        data = build_batch([RecordData(None, w.draw.randbytes(size), (), w.now_ms) for size in sizes])
+        w.log.append_as_leader(data, leader_epoch=w.epoch, now_ms=w.now_ms)
+    w.log.update_high_watermark(w.log.log_end_offset)
+
+
+def write_a_little(w: Writer) -> None:
+    for _ in range(60):
+        w.lead(1)
+
+
 def write_nothing(w: Writer) -> None:
     """A partition that was created, and that is all."""
 
@@ -285,9 +300,12 @@ CASES: dict[str, Case] = {
     "format-0": Case(write_format_0),
     "format-1": Case(write_format_1),
     "format-1-stamped": Case(write_format_1_stamped, STAMPED),
+    "large": Case(write_large, {"segment_bytes": 400_000, "index_interval_bytes": 4096}),
     "mirrored": Case(write_as_mirror, {"segment_bytes": 2000}),
     "nothing": Case(write_nothing),
     "producers": Case(write_producers),
+    "rolled-by-index": Case(write_a_little, {"segment_index_bytes": 120, "index_interval_bytes": 200}),
+    "rolled-by-time": Case(write_a_little, {"segment_ms": 10_000}),
     "stamped": Case(write_stamped, STAMPED),
     "transactions": Case(write_transactions),
 }
@@ -368,6 +386,8 @@ def topic_configs(config: LogConfig) -> dict[str, str]:
     stamped = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
     return {
         "internal.segment.bytes": str(config.segment_bytes),
+        "segment.ms": str(config.segment_ms),
+        "segment.index.bytes": str(config.segment_index_bytes),
         "index.interval.bytes": str(config.index_interval_bytes),
         "message.timestamp.type": "LogAppendTime" if stamped else "CreateTime",
         "cleanup.policy": "compact" if config.compact else "delete",
