@@ -217,8 +217,7 @@ class PartitionCheck:
                     greatest = timestamp
                 next_offset = base + delta + 1
                 if position >= due_position or next_offset > due_offset:
-                    self._indexes(position, next_offset - 1, timestamp, greatest)
-                    due_position, due_offset = self._due()
+                    due_position, due_offset = self._indexes(position, next_offset - 1, timestamp, greatest)
                 count += 1
                 position = end
         finally:
@@ -237,12 +236,19 @@ class PartitionCheck:
         rows, times = self._offset_rows, self._time_rows
         return (NEVER if rows is None else rows.next_position, NEVER if times is None else times.next_offset)
 
-    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
+    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> tuple[int, int]:
+        """Hold the rows that are due against a batch; return from which position and offset on the next ones are."""
         rows, times = self._offset_rows, self._time_rows
-        if rows is not None and position >= rows.next_position:
-            rows.on_batch(position, last_offset)
-        if times is not None and last_offset >= times.next_offset:
-            times.on_batch(last_offset, timestamp, greatest)
+        due_position = due_offset = NEVER
+        if rows is not None:
+            if position >= rows.next_position:
+                rows.on_batch(position, last_offset)
+            due_position = rows.next_position
+        if times is not None:
+            if last_offset >= times.next_offset:
+                times.on_batch(last_offset, timestamp, greatest)
+            due_offset = times.next_offset
+        return due_position, due_offset
 
     def _message(self, file: Mapped, position: int) -> int:
         """Look at a message of format 0 or 1, or raise what is wrong with the bytes; return where the next begins."""

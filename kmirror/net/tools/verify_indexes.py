@@ -17,8 +17,10 @@ from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import Mapped, mapped
 
 NEVER: Final = 1 << 64
-_OFFSET_ROW: Final = Struct(">ii")
-_TIME_ROW: Final = Struct(">qi")
+_OFFSET_ROW_SIZE: Final = 8
+_TIME_ROW_SIZE: Final = 12
+_offset_row: Final = Struct(">ii").unpack_from
+_time_row: Final = Struct(">qi").unpack_from
 
 
 def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
@@ -46,59 +48,66 @@ class OffsetRows:
         self._offset = -1
         self._is_open = False  # The row's batch has been seen, its offset not yet.
         with mapped(path) as file:
-            count = _rows_in(file, _OFFSET_ROW.size, is_last, tally)
-            self._data = bytes(file.view[: count * _OFFSET_ROW.size])
+            count = _rows_in(file, _OFFSET_ROW_SIZE, is_last, tally)
+            self._data = bytes(file.view[: count * _OFFSET_ROW_SIZE])
+        self._size = len(self._data)
         self._tally.index_entries += count
         self.next_position = -1
         self._advance()
 
     def _advance(self) -> None:
-        before = (self._offset, self.next_position)
-        self._number += 1
-        at = self._number * _OFFSET_ROW.size
-        if at >= len(self._data):
-            self.next_position = NEVER
-            return
-        relative, self.next_position = _OFFSET_ROW.unpack_from(self._data, at)
-        self._offset = self._base + relative
-        if relative < 0 or self.next_position < 0:
+        """Go to the next row that can be one."""
+        offset, position, data, size = self._offset, self.next_position, self._data, self._size
+        while True:
+            self._number = number = self._number + 1
+            at = number * _OFFSET_ROW_SIZE
+            if at >= size:
+                self.next_position = NEVER
+                return
+            relative, self.next_position = _offset_row(data, at)
+            self._offset = self._base + relative
+            if relative >= 0 <= self.next_position:
+                break
             self._wrong(f"the row is offset {self._base} + {relative} at position {self.next_position}")
-            self._advance()
-        elif self._number and (self._offset <= before[0] or self.next_position <= before[1]):
+            offset, position = self._offset, self.next_position
+        if number and (self._offset <= offset or self.next_position <= position):
             self._wrong(
                 f"the row is offset {self._offset} at position {self.next_position}, expected more than "
-                f"{before[0]} at {before[1]} of the row before"
+                f"{offset} at {position} of the row before"
             )
 
     def _wrong(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number * _OFFSET_ROW.size)
+        self._tally.fault(self._path, reason, self._number * _OFFSET_ROW_SIZE)
 
     def on_batch(self, position: int, last_offset: int) -> None:
         """Look at a batch that begins at or after `next_position`."""
-        while position > self.next_position and not self._is_open:
-            self._wrong(f"the row of offset {self._offset} points to {self.next_position}, where no batch begins")
-            self._advance()
-        if position == self.next_position:
-            self._is_open = True
-        if self._is_open:
-            self._look(position, last_offset)
-
-    def _look(self, position: int, last_offset: int) -> None:
-        if last_offset == self._offset:
-            self._is_open = False
-            self._advance()
-        elif last_offset > self._offset or position >= self._following_position():
+        if position == self.next_position and last_offset == self._offset and not self._is_open:
+            self._advance()  # Most rows.
+            return
+        while True:
+            while position > self.next_position and not self._is_open:
+                self._wrong(f"the row of offset {self._offset} points to {self.next_position}, where no batch begins")
+                self._advance()
+            if position == self.next_position:
+                self._is_open = True
+            if not self._is_open:
+                return
+            if last_offset == self._offset:
+                self._is_open = False
+                self._advance()
+                return
+            if last_offset < self._offset and position < self._following_position():
+                return
             self._wrong(
                 f"the row says that the batch at {self.next_position} ends at offset {self._offset}, "
                 f"and it is {last_offset}"
             )
             self._is_open = False
             self._advance()
-            self.on_batch(position, last_offset)
 
     def _following_position(self) -> int:
-        at = (self._number + 1) * _OFFSET_ROW.size
-        return int(_OFFSET_ROW.unpack_from(self._data, at)[1]) if at < len(self._data) else NEVER
+        at = (self._number + 1) * _OFFSET_ROW_SIZE
+        return int(_offset_row(self._data, at)[1]) if at < self._size else NEVER
 
     def on_end(self, position: int) -> None:
         """Look at what is left when the segment ends at `position`."""
@@ -115,32 +124,36 @@ class TimeRows:
         self._number = -1
         self._timestamp = -1
         with mapped(path) as file:
-            count = _rows_in(file, _TIME_ROW.size, is_last, tally)
-            self._data = bytes(file.view[: count * _TIME_ROW.size])
+            count = _rows_in(file, _TIME_ROW_SIZE, is_last, tally)
+            self._data = bytes(file.view[: count * _TIME_ROW_SIZE])
+        self._size = len(self._data)
         self._tally.index_entries += count
         self.next_offset = -1
         self._advance()
 
     def _advance(self) -> None:
-        before = (self._timestamp, self.next_offset)
-        self._number += 1
-        at = self._number * _TIME_ROW.size
-        if at >= len(self._data):
-            self.next_offset = NEVER
-            return
-        self._timestamp, relative = _TIME_ROW.unpack_from(self._data, at)
-        self.next_offset = self._base + relative
-        if relative < 0:
+        """Go to the next row that can be one."""
+        timestamp, offset, data, size = self._timestamp, self.next_offset, self._data, self._size
+        while True:
+            self._number = number = self._number + 1
+            at = number * _TIME_ROW_SIZE
+            if at >= size:
+                self.next_offset = NEVER
+                return
+            self._timestamp, relative = _time_row(data, at)
+            self.next_offset = self._base + relative
+            if relative >= 0:
+                break
             self._wrong(f"the row is timestamp {self._timestamp} at offset {self._base} + {relative}")
-            self._advance()
-        elif self._number and (self._timestamp <= before[0] or self.next_offset < before[1]):
+            timestamp, offset = self._timestamp, self.next_offset
+        if number and (self._timestamp <= timestamp or self.next_offset < offset):
             self._wrong(
                 f"the row is timestamp {self._timestamp} at offset {self.next_offset}, expected more than "
-                f"{before[0]} at {before[1]} of the row before"
+                f"{timestamp} at {offset} of the row before"
             )
 
     def _wrong(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number * _TIME_ROW.size)
+        self._tally.fault(self._path, reason, self._number * _TIME_ROW_SIZE)
 
     def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> None:
         """Look at a batch that ends at or above `next_offset`; `greatest` is the greatest timestamp up to it."""
@@ -169,4 +182,4 @@ class TimeRows:
             self._advance()
         if greatest is not None and greatest > last:
             reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
-            self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW.size))
+            self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW_SIZE))

@@ -229,3 +229,19 @@ def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
     loaded = set(told.stdout.split())
     assert "kmirror.net.tools.verify" in loaded
     assert not {"rich", "asyncio", "numpy", "importlib.metadata"} & loaded
+
+
+@pytest.mark.parametrize("row", [b"\xff" * 8, Struct(">ii").pack(1, 0)], ids=["negative", "the same again"])
+def test_an_index_may_be_wrong_from_end_to_end(tmp_path: Path, row: bytes) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    for base in (0, 4):
+        data = build_batch([RecordData(None, b"v", (), 1)] * 4, base_offset=base, partition_leader_epoch=0)
+        (folder / f"{base:020d}.log").write_bytes(data)
+    (folder / f"{0:020d}.index").write_bytes(row * 3000)
+    (folder / f"{0:020d}.timeindex").write_bytes(b"\xff" * 12 * 3000)
+    code, faults, summary = verify(folder)
+    assert code == 1
+    assert summary["index_entries"] == 6000
+    of_the_index = [fault for fault in faults if fault["path"].endswith(".index")]
+    assert {fault["position"] for fault in of_the_index} == set(range(0, 24_000, 8))
