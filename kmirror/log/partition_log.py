@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery
 from kmirror.log.cleaner import Cleaned, clean, cleanable
@@ -367,7 +368,8 @@ class PartitionLog:
                 log_end_offset=self.log_end_offset,
             )
         if offset < end_offset:
-            for segment in self.segments[self._segment_number(offset) :]:
+            for number in range(self._segment_number(offset), len(self.segments)):
+                segment = self.segments[number]
                 first = segment.find(offset)
                 if first is not None:
                     return self._read_segment(segment, first, offset, max_bytes, end_offset, min_one)
@@ -412,23 +414,30 @@ class PartitionLog:
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
-        for view in self._views(start):
-            for batch in iter_batches(view):
-                if end is not None and batch.base_offset >= end:
-                    return
-                yield batch
+        for segment, position in self._places(start):
+            try:
+                for batch in iter_batches(segment.view(), position=position):
+                    if end is not None and batch.base_offset >= end:
+                        return
+                    yield batch
+            except CorruptBatch as error:
+                raise recovery.placed(error, segment) from None
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
         """The batches and legacy messages from the one that holds `start` on."""
-        for view in self._views(start):
-            yield from iter_any_batches(view)
+        for segment, position in self._places(start):
+            try:
+                yield from iter_any_batches(segment.view(), position=position)
+            except CorruptBatch as error:
+                raise recovery.placed(error, segment) from None
 
-    def _views(self, start: int | None) -> Iterator[memoryview]:
+    def _places(self, start: int | None) -> Iterator[tuple[Segment, int]]:
+        """The segments from the one that holds `start` on, and where to begin in each."""
         start = self.log_start_offset if start is None else start
         for segment in self.segments[self._segment_number(start) :]:
             place = segment.find(start)
             if place is not None:
-                yield segment.view(place.position)
+                yield segment, place.position
 
     # Moving the marks
 

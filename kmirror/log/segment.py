@@ -115,9 +115,9 @@ class Segment:
         waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
-        rows_max = config.segment_index_bytes // 8
-        time_rows_max = config.segment_index_bytes // 12
-        if len(self.offsets) >= rows_max or len(self.times) >= time_rows_max - 1:
+        rows = config.segment_index_bytes // 8
+        time_rows = config.segment_index_bytes // 12
+        if len(self.offsets.offsets) >= rows or len(self.times.timestamps) >= time_rows - 1:
             return self.size > 0
         return last_offset - self.base_offset > _INT32_MAX
 
@@ -164,6 +164,8 @@ class Segment:
         self.times = TimeIndex.decode(base_offset, times)
         self.aborted = decode_aborted(aborted or b"", base_offset=base_offset)
         self.size = store.size(base_offset)
+        if self.offsets.last_position > self.size:
+            raise CorruptBatch(f"{file_name(base_offset, INDEX_SUFFIX)} leads past the log's end")
         self.max_timestamp, self.max_timestamp_offset = self.times.last_entry()
         if self.size == 0:
             return -1
@@ -201,11 +203,19 @@ class Segment:
         position = self.offsets.position_for(offset)
         view, size = self.view(), self.size
         while position < size:
-            place = place_at(view, position)
+            place = self._batch_at(view, position)
             if place.last_offset >= offset:
                 return place
             position = place.end_position
         return None
+
+    def _batch_at(self, view: memoryview, position: int) -> BatchPlace:
+        """Where the batch at `position` lies; raises CorruptBatch where an index row led to where none is."""
+        if len(view) - position >= layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
+            place = place_at(view, position)
+            if position < place.end_position <= len(view):
+                return place
+        raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
         """The last batch from `start` on that ends at or before `end_position`, at the least `start`."""
@@ -216,7 +226,7 @@ class Segment:
         view = self.view()
         while position <= last:
             place = place_at(view, position)
-            if place.end_position > end_position:
+            if not position < place.end_position <= end_position:
                 break
             found, position = place, place.end_position
         return found
@@ -246,7 +256,7 @@ class Segment:
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()
         while position < self.size:
-            place, timestamp = place_at(view, position), timestamp_at(view, position)
+            place, timestamp = self._batch_at(view, position), timestamp_at(view, position)
             if timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = timestamp, place.last_offset
             position = place.end_position
