@@ -87,7 +87,8 @@ class OffsetIndex:
         for number, (relative, position) in enumerate(_OFFSET_ROW.iter_unpack(data)):
             if relative == 0 and position == 0:
                 break
-            if relative < 0 or position < 0 or (number and base_offset + relative <= index.last_offset):
+            is_above = not number or (base_offset + relative > index.last_offset and position > index.last_position)
+            if relative < 0 or position < 0 or not is_above:
                 raise CorruptBatch(
                     f"row {number} of an offset index is ({relative}, {position}), expected ascending rows",
                     position=number * _OFFSET_ROW.size,

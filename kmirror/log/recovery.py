@@ -142,7 +142,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
     floor = max(base_offset, loaded.log_end_offset)
     if scan.batches and scan.first_offset < floor:
         reason = f"the first batch has offset {scan.first_offset}, expected {floor} or more"
-        return _place(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
+        return placed(CorruptBatch(reason, position=0, offset=scan.first_offset), segment)
     _catch_up(loaded, base_offset, expired)
     loaded.log_end_offset = max(floor, scan.last_offset + 1)
     for epoch, start_offset in scan.epochs:
@@ -157,10 +157,10 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
         segment.since_row = 0  # And it counts from zero again after a restart.
     if scan.fault is not None:
-        return _place(scan.fault, segment)
+        return placed(scan.fault, segment)
     if scan.valid_bytes < len(view):
         reason = f"the segment ends after {len(view)} bytes, inside a batch"
-        return _place(CorruptBatch(reason, position=scan.valid_bytes), segment)
+        return placed(CorruptBatch(reason, position=scan.valid_bytes), segment)
     return None
 
 
@@ -255,7 +255,7 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *
     loaded.producers.on_high_watermark(loaded.high_watermark)
 
 
-def _place(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
+def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
     """The same fault with the file it is in."""
     reason = f"{file_name(segment.base_offset, LOG_SUFFIX)}: {fault.reason}"
     if isinstance(fault, UnsupportedMagic):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmirror.errors import UsageError
+from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
@@ -49,8 +49,12 @@ class LogFolder:
         self._dirty: set[str] | None = None  # Names to write at the end of a batch of changes.
 
     def _read_shared(self, name: str) -> dict[TopicPartition, int]:
-        data = _read(self.path / SHARED_FILES[name])
-        return {} if data is None else decode_offsets(data)
+        path = self.path / SHARED_FILES[name]
+        data = _read(path)
+        try:
+            return {} if data is None else decode_offsets(data)
+        except CorruptBatch as error:
+            raise CorruptBatch(f"{path}: {error.reason}") from None
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions that have a folder, sorted; folders that are being deleted or moved are not among them."""

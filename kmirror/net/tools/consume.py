@@ -57,10 +57,13 @@ def read_transactions(folder: PartitionFolder, *, end: int | None) -> Transactio
     """Return what the transactions below offset `end` came to; raises `FileFault`."""
     walk = _Walk(_open_at_start(folder))
     next_offset = folder.log_start_offset
-    for _, batch in iter_batches(folder.segments, end=end):
+    for file, batch in iter_batches(folder.segments, end=end):
         next_offset = batch.next_offset
         if isinstance(batch, Batch):
-            walk.add(batch)
+            try:
+                walk.add(batch)
+            except CorruptBatch as error:
+                raise fault_of(error, file.path) from None
     stable = min(walk.open.values(), default=next_offset)
     return Transactions(max(stable, folder.log_start_offset), sorted(walk.aborted))
 

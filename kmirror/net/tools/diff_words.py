@@ -92,9 +92,12 @@ def _of_content(left: AnyFileBatch, right: AnyFileBatch, offset: int) -> BatchDi
 def _of_records(left: AnyFileBatch, right: AnyFileBatch) -> BatchDifference | None:
     """Return the first difference between the records, None where there is none or they cannot be read."""
     try:
-        pairs: list[tuple[AnyRecord, AnyRecord]] = list(zip(left.records(), right.records(), strict=False))
+        return _of_pairs(list(zip(left.records(), right.records(), strict=False)))
     except CorruptBatch:
         return None
+
+
+def _of_pairs(pairs: list[tuple[AnyRecord, AnyRecord]]) -> BatchDifference | None:
     for one, other in pairs:
         if one.offset != other.offset:
             return _of(min(one.offset, other.offset), "record offset", one.offset, other.offset)
