@@ -48,8 +48,8 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     if leader_epoch < 0:
         return Cut(min(leader_end_offset, end), final=True)
     local_epoch, local_end = local.end_offset_for_epoch(leader_epoch)
-    if local_epoch == -1:  # Our own cache did not know the epoch that was named, so each answer must cut something.
-        return Cut(max(0, min(leader_end_offset, end - 1)), final=True)
+    if local_epoch == -1:  # Our cache is empty: we may end where the leader says, or else have nothing in common.
+        return Cut(leader_end_offset if leader_end_offset < end else 0, final=True)
     if local_epoch != leader_epoch:
         return Cut(min(local_end, end), final=False)
     return Cut(min(local_end, leader_end_offset, end), final=True)
@@ -75,8 +75,8 @@ def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int,
         found = epoch
     if fetch_offset > end or found == epoch:
         return min(found, epoch), end
-    # The two part somewhere below: back to where the asker's later epochs begin, or one batch with each answer.
-    return (found, fetch_offset) if found < epoch else (epoch, fetch_offset - 1)
+    # The two part somewhere below: where the asker's later epochs begin, which it knows; else nothing is in common.
+    return (found, fetch_offset) if found < epoch else (epoch, log.log_start_offset)
 
 
 def _epoch_below(log: PartitionLog, offset: int) -> int:

@@ -144,8 +144,6 @@ class Preparing:
             if end > 0:
                 self._component.note_cut(mp, log.log_start_offset, end, "no LME")
                 self._broker.replicas.restart_at(now, partition, 0)
-            else:  # A leader that wrote nothing has left its epoch all the same, and the source may not know it.
-                self._broker.replicas.cut(now, partition, 0)
         else:
             entry = log.epochs.first_after(epoch)
             offset = end if entry is None else min(entry.start_offset, end)

@@ -43,6 +43,7 @@ from tests.sim.stage import (
     run_until,
     settle,
     stopped,
+    transactional,
     values,
     write,
 )
@@ -143,9 +144,10 @@ def test_consumers_of_both_clusters_get_the_bytes_as_they_are() -> None:
         assert fetch(cluster, 3) == b"".join([*OLD[1:], plain(8, 0, "new")]), "from the wrapper that holds it"
 
 
-def offset_at(cluster: Cluster, timestamp: int) -> tuple[int, int]:
+def offset_at(cluster: Cluster, timestamp: int, *, isolation_level: int = 0) -> tuple[int, int]:
     asked = ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=timestamp)
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[asked])])
+    topics = [ListOffsetsTopic(name=TOPIC, partitions=[asked])]
+    request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level, topics=topics)
     reply = cluster.client.call(cluster.endpoint(leader(cluster).broker_id), request, 9)
     assert isinstance(reply, ListOffsetsResponse)
     row = reply.topics[0].partitions[0]
@@ -163,6 +165,14 @@ def test_offsets_are_found_by_the_timestamps_of_format_1() -> None:
         assert offset_at(cluster, T0_MS + 8) == (-1, -1)
         assert offset_at(cluster, -3) == (T0_MS + 7, 7)
     assert offset_at(pair(logs=WrittenLogs({TOPIC: OLD[:2]})).a, -3) == (-1, -1)
+
+
+def test_timestamps_above_what_a_reader_may_see_are_not_found() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [*OLD, transactional(8, 0, 9, "open"), plain(9, 0, "above")]}))
+    assert offset_at(p.a, T0_MS + 9) == (T0_MS + 9, 9)
+    assert offset_at(p.a, T0_MS + 9, isolation_level=1) == (-1, -1)
+    assert offset_at(p.a, T0_MS + 7, isolation_level=1) == (T0_MS + 7, 7)
+    assert (offset_at(p.a, -3), offset_at(p.a, -3, isolation_level=1)) == ((T0_MS + 9, 9), (T0_MS + 7, 7))
 
 
 # -- there and back ---------------------------------------------------------------------------
@@ -243,6 +253,20 @@ def test_an_empty_log_fails_back_whatever_epochs_led_it_meanwhile() -> None:
     p.fail_back()
     assert_equal(p.back)
     assert len(resets(log_of(p.a))) == 1
+
+
+@pytest.mark.decision("D11")
+def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> None:
+    """Whoever has led, and wrote nothing, has an epoch that the leader of the mirrored log does not know."""
+    p = pair(logs=WrittenLogs({TOPIC: []}), b_logs=WrittenLogs({TOPIC: []}))
+    p.fail_back()
+    for replica in p.a.replicas(TP).values():
+        replica.log.assign_epoch_start(leader(p.a).leader_epoch)
+    p.a.restart(elect(p.a))
+    settle(p.a)
+    assert all(replica.log.epochs.entries == [] for replica in p.a.replicas(TP).values())
+    write(p.b, "first")
+    assert_equal(p.back)
 
 
 # -- who dies, and what is lost ---------------------------------------------------------------

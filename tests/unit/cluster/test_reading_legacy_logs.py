@@ -62,9 +62,9 @@ def test_an_emptied_log_names_no_epoch() -> None:
         ([(None, 8), (4, 12)], 4, 10, (4, 12)),  # The cache knows.
         ([(None, 8), (4, 12)], 5, 10, (-1, -1)),
         ([(3, 4), (None, 8), (5, 12)], 3, 2, (3, 8)),  # Forgotten by the cache, and the same batch.
-        ([(3, 4), (None, 8), (5, 12)], 2, 2, (2, 1)),
+        ([(3, 4), (None, 8), (5, 12)], 2, 2, (2, 0)),
         ([(3, 4), (None, 8), (5, 12)], 4, 2, (3, 2)),
-        ([(3, 4), (None, 8), (5, 12)], 0, 2, (0, 1)),
+        ([(3, 4), (None, 8), (5, 12)], 0, 2, (0, 0)),  # Nothing in common: cut everything.
         ([(4, 12)], 2, 0, (2, 0)),  # Without old messages the answer is the cache's.
         ([], 0, 0, (-1, -1)),
     ],
@@ -128,6 +128,17 @@ def test_logs_converge_to_where_they_part(
     if not foreign:
         leader.assign_epoch_start(20)
     assert [before, *converge(leader, follower, foreign=foreign)][-1] == common
+    assert contents(follower) == contents(leader)
+
+
+@pytest.mark.parametrize("leader_runs", [[(None, 8)], [(5, 4), (None, 8)], [(5, 4), (None, 8), (6, 12)], [(2, 10)]])
+@pytest.mark.parametrize("end", [2, 4])
+def test_logs_without_anything_in_common_are_copied_anew(leader_runs: list[Run], end: int) -> None:
+    """The follower's cache is empty, and so cannot say where its last epoch begins."""
+    leader, follower = log(*leader_runs), log((3, 4), (None, 8))
+    follower.truncate_to(end)
+    assert (follower.epochs.entries, last_epoch(follower)) == ([], 3)
+    assert converge(leader, follower, foreign=True)[0] == 0
     assert contents(follower) == contents(leader)
 
 
