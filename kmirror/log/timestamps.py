@@ -6,11 +6,15 @@ timestamps need not ascend with offsets, so later records may well be older. The
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from kmirror.errors import CorruptBatch
+from kmirror.log.recovery import placed
 from kmirror.log.segment import Segment
 from kmirror.records.layout import NO_TIMESTAMP
 from kmirror.records.legacy import AnyBatch, iter_any_batches
+from kmirror.records.record import Record
 
 if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
@@ -58,11 +62,11 @@ def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
     """The first record with the greatest timestamp of the log, which may lie below the log start."""
     segment = max(log.segments, key=lambda candidate: candidate.max_timestamp)
     position = segment.offsets.position_for(segment.max_timestamp_offset)
-    for batch in iter_any_batches(segment.view(position)):
+    for batch in _batches_from(segment, position):
         if batch.max_timestamp == segment.max_timestamp:
             if batch.magic == 0:
                 return None  # Format 0 has no timestamps, so it has no greatest one.
-            for record in batch.records():
+            for record in _records(batch, segment):
                 if record.timestamp == batch.max_timestamp:
                     return _answer(batch, record.timestamp, record.offset)
             return None
@@ -72,12 +76,26 @@ def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
 def _first_in_segment(segment: Segment, timestamp: int, start_offset: int) -> OffsetAndTimestamp | None:
     row = segment.times.lookup(timestamp)
     position = segment.offsets.position_for(max(row.offset, start_offset))
-    for batch in iter_any_batches(segment.view(position)):
+    for batch in _batches_from(segment, position):
         if batch.max_timestamp >= timestamp:
-            for record in batch.records():
+            for record in _records(batch, segment):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
                     return _answer(batch, record.timestamp, record.offset)
     return None
+
+
+def _batches_from(segment: Segment, position: int) -> Iterator[AnyBatch]:
+    try:
+        yield from iter_any_batches(segment.view(), position=position)
+    except CorruptBatch as error:
+        raise placed(error, segment) from None
+
+
+def _records(batch: AnyBatch, segment: Segment) -> Iterator[Record]:
+    try:
+        yield from batch.records()
+    except CorruptBatch as error:
+        raise placed(error, segment) from None
 
 
 def _answer(batch: AnyBatch, timestamp: int, offset: int) -> OffsetAndTimestamp:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from kmirror.errors import ProtocolError, UsageError
@@ -26,7 +26,7 @@ from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAs
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
 from kmirror.protocol.json_form import to_json
-from kmirror.protocol.message import Message
+from kmirror.protocol.message import Message, Struct
 from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
 from kmirror.protocol.registry import by_name
 
@@ -241,9 +241,18 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
         message, end = cls.decode_prefix(data, min(version, cls.MAX_VERSION), at)
     except ProtocolError:
         raise ProtocolError(f"Failed to deserialize record with type {record_type}") from None
+    if version > cls.MAX_VERSION and _holds_structs(message):
+        # But each of the structs within it asks whether it has such a version.
+        raise ProtocolError(f"Failed to deserialize record with type {record_type}")
     if end < len(data):
         raise ProtocolError(f"Found {len(data) - end} byte(s) of garbage after {record_type}")
     return message, version
+
+
+def _holds_structs(message: Message) -> bool:
+    names: Iterable[str] = message.__slots__
+    values = (getattr(message, name) for name in names)
+    return any(isinstance(value[0] if isinstance(value, list) and value else value, Struct) for value in values)
 
 
 def _wrong_frame(version: int) -> str:

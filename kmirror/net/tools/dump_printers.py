@@ -28,7 +28,7 @@ from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
 from kmirror.protocol.gen.snapshot_header_record import SnapshotHeaderRecord
 from kmirror.protocol.gen.voters_record import VotersRecord
 from kmirror.protocol.message import Message
-from kmirror.records.control import ControlType, parse_control
+from kmirror.records.control import ControlRecord, ControlType, parse_control
 from kmirror.records.layout import TimestampType
 
 Write = Callable[[str], object]
@@ -71,7 +71,11 @@ class Control:
         try:
             self.parsed = parse_control(record.key, record.value)
         except CorruptBatch as error:
-            raise batch.corrupt(error.reason) from None
+            type_id = int.from_bytes((record.key or b"")[2:4], "big")
+            if type_id != ControlType.MIRROR_PID_RESET:
+                raise batch.corrupt(error.reason) from None
+            # To Kafka's tool the type is unknown, whatever the value.
+            self.parsed = ControlRecord(None, type_id, 0, record.value)
         self._batch = batch
 
     def data(self) -> dict[str, Any]:
