@@ -188,3 +188,25 @@ def test_list_offsets_answers_what_the_broker_answered(folder: Folder, recovery_
         assert (found.timestamp, found.offset) == (told["timestamp"], told["offset"]), name
         if told["leader_epoch"] is not None and folder.tp.topic != "spread":  # Led by another broker.
             assert found.leader_epoch == told["leader_epoch"], name
+
+
+GREW_ON = [folder for folder in FOLDERS if folder.told is not None and folder.tp.topic in INTERNAL]
+
+
+@pytest.mark.parametrize("folder", GREW_ON, ids=map(name_of, GREW_ON))
+def test_the_brokers_own_topics_when_they_ended_where_the_broker_told(folder: Folder) -> None:
+    assert folder.told is not None
+    told = folder.told
+    log = folder.open()
+    log.truncate_to(told["latest"]["offset"])
+    log.update_high_watermark(log.log_end_offset)
+    ends = log.log_start_offset, log.log_end_offset, log.last_stable_offset
+    assert ends == (told["earliest"]["offset"], told["latest"]["offset"], told["lso"])
+    if isinstance(told.get("producers"), list):
+        assert producers(log) == sorted(told["producers"], key=lambda row: row["producer_id"])
+    for name, timestamp in (NAMES | TIMES).items():
+        answer = told.get(name)
+        if isinstance(answer, dict):
+            found = log.offset_for_timestamp(timestamp)
+            expected = None if answer["offset"] < 0 else (answer["timestamp"], answer["offset"])
+            assert (None if found is None else (found.timestamp, found.offset)) == expected, name
