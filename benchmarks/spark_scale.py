@@ -92,9 +92,8 @@ def main() -> None:
         frame.write.format("noop").mode("overwrite").save()
         tell("Spark, all columns", began, WORKERS)
         began = time.perf_counter()
-        narrow = session.read.format("kafka-log").option("columns", "topic").load(str(top / "a"))
-        assert narrow.count() == records
-        tell("Spark, count by headers, CRC checked", began, WORKERS)
+        assert frame.count() == records
+        tell("Spark, count: by headers, CRC checked", began, WORKERS)
         shutil.copytree(top / "a", top / "b")
         began = time.perf_counter()
         equal = verify(session, str(top / "a"), str(top / "b"))

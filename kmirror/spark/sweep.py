@@ -1,7 +1,7 @@
 """Thousands of runs on Spark: a DataFrame of runs, one simulation for each row, on whatever executors there are.
 
-Runs are dealt out to some dozens of tasks, because a task costs 20 ms by itself and a run should not wait for
-its neighbours' task to end. Each run is kept as soon as it is through, by the executor: of a killed executor the
+Runs are dealt out to some dozens of tasks, because a task costs 20 ms by itself; the last ones are small, so that
+no core waits long for another. Each run is kept as soon as it is through, by the executor: of a killed executor the
 one run under way is repeated elsewhere, a killed driver starts again with what is missing. Only DataFrames are used, so
 local mode, a cluster and Spark Connect take the same way.
 """
@@ -85,27 +85,41 @@ def _cores(spark: SparkSession) -> int:
 
 def _start(spark: SparkSession, sweep: Sweep, missing: list[Run], location: str, tasks: int) -> list[Any]:
     """Run the job and return a row for each run."""
-    # Slow runs are neighbours in a grid: dealing them out keeps tasks alike.
+    # Slow runs are neighbours in a grid: shuffled, tasks of one size are alike.
     Rng(len(missing)).shuffle(missing)
-    rows = [
-        (index % tasks, item.run_id, json.dumps(asdict(item.options), sort_keys=True))
-        for index, item in enumerate(missing)
-    ]
-    frame = spark.createDataFrame(rows, "task int, run_id string, options string")
+    dealt: list[tuple[int, str]] = []
+    start = 0
+    for task, size in enumerate(deal(len(missing), tasks)):
+        part = {item.run_id: asdict(item.options) for item in missing[start : start + size]}
+        dealt.append((task, json.dumps(part)))
+        start += size
+    frame = spark.createDataFrame(dealt, "task int, runs string")
     name = sweep.name
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            items = [
-                Run(row["run_id"], ExperimentOptions(**json.loads(row["options"]))) for row in batch.to_pylist()
-            ]
+            parts = [json.loads(text) for text in batch.column("runs").to_pylist()]
+            items = [Run(run_id, ExperimentOptions(**options)) for part in parts for run_id, options in part.items()]
             for run_id, status, wall_ms in run_all(location, name, items):
                 yield pa.RecordBatch.from_pydict({"run_id": [run_id], "status": [status], "wall_ms": [wall_ms]})
 
     from pyspark.sql.functions import col
 
-    dealt = frame.repartitionByRange(tasks, col("task")).select("run_id", "options")
-    return list(dealt.mapInArrow(work, RETURNS).collect())
+    spread = frame.repartitionByRange(len(dealt), col("task"))
+    return list(spread.mapInArrow(work, RETURNS).collect())
+
+
+def deal(runs: int, tasks: int) -> list[int]:
+    """Return how many runs each task gets: ever fewer, so that at the end no core waits long for another."""
+    tasks = min(tasks, runs)
+    sizes, given = [], 0
+    for left in range(tasks - 1, -1, -1):
+        # Up to here this share of all is given, were sizes to fall in a straight line to zero.
+        due = round(runs * (1 - (left / tasks) ** 2))
+        size = min(max(due - given, 1), runs - given - left)
+        sizes.append(size)
+        given += size
+    return sizes
 
 
 @contextmanager

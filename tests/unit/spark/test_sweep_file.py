@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.spark.sweep import deal
 from kmirror.spark.sweep_file import parse_sweep, read_sweep
 
 
@@ -80,3 +81,12 @@ def test_the_sweeps_of_the_documents_are_what_they_say(root: Path) -> None:
     assert len(wan.runs) == 1080
     named = re.findall(r"--only ([0-9a-f]{16})", (root / "docs/failover-over-a-wan.md").read_text("utf-8"))
     assert set(named) <= {run.run_id for run in wan.runs}
+
+
+@pytest.mark.parametrize(("runs", "tasks"), [(1, 1), (1, 9), (80, 24), (200, 32), (7, 7), (1000, 3), (5000, 1600)])
+def test_runs_are_dealt_out_to_tasks_that_get_smaller(runs: int, tasks: int) -> None:
+    sizes = deal(runs, tasks)
+    assert sum(sizes) == runs and len(sizes) == min(runs, tasks)
+    assert min(sizes) >= 1
+    assert max(sizes) <= -(-2 * runs // tasks)
+    assert sizes[-1] <= max(1, runs // tasks)
