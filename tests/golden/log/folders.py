@@ -17,7 +17,7 @@ from kmirror.log.store import LOG_START_OFFSET
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "log"
 FIXTURES = Path("/work/shared/fixtures")
 
-# index.interval.bytes of the topics whose config says so; the brokers' own topics had 200 at first.
+# index.interval.bytes of the topics whose config says so.
 INTERVALS = {
     "clients": 100,
     "codecs": 256,
@@ -34,6 +34,9 @@ INTERVALS = {
     "v0": 200,
     "v1": 200,
 }
+# log.index.interval.bytes of these brokers; their own topics had it when their segments were written.
+BROKER_INTERVAL = {"kraft-4.3": 256, "crash-4.3": 256}
+ALTERED = ("__consumer_offsets-0", "__consumer_offsets-1")  # But these rolled after the topic's config was altered.
 # The brokers of these runs were started again a while after the records were written, so they forgot producers.
 RESTARTED_MS = 1_795_248_000_000
 
@@ -55,7 +58,9 @@ class Folder:
         return TopicPartition(topic, int(partition))
 
     def config(self, **fields: Any) -> LogConfig:
-        interval = INTERVALS.get(self.tp.topic, 4096) if self.interval is None else self.interval
+        own = self.tp.topic.startswith("__") and self.name not in ALTERED
+        default = 4096 if self.tp.topic == "__cluster_metadata" else BROKER_INTERVAL.get(self.run.split("/")[0], 4096)
+        interval = INTERVALS.get(self.tp.topic, default) if self.interval is None or own else self.interval
         return LogConfig(index_interval_bytes=interval, producer_id_expiration_ms=DAY_MS, **fields)
 
     @property
