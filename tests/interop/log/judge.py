@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import time
@@ -17,7 +18,7 @@ from tests.interop.log.cluster import NODE_ID
 
 HERE = Path(__file__).parent
 JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-ANSWER_SECONDS = 90
+ANSWER_SECONDS = 150  # Above the 120 in which a client of Kafka gives up and says why.
 # Each line of the broker's own log bears its level and who said it; what is below WARN is not written.
 LOGGING = """\
 rootLogger.level = WARN
@@ -63,13 +64,23 @@ class Judge:
         line = bytearray()
         while not line.endswith(b"\n"):
             ready, _, _ = select.select([stdout], [], [], max(0, deadline - time.monotonic()))
-            assert ready, f"no answer to {what} in {ANSWER_SECONDS} s: {self._last_words()}"
+            assert ready, f"no answer to {what} in {ANSWER_SECONDS} s: {self._end()}"
             data = os.read(stdout.fileno(), 1 << 20)
             assert data, f"the JVM died of {what}: {self._last_words()}"
             line += data
         answer = json.loads(line)
         assert "error" not in answer, f"{what}: {answer['error']}: {self._last_words()}"
         return answer["answer"]
+
+    def _end(self) -> str:
+        """End the JVM, else a later question would get this answer; returns what its threads were doing."""
+        assert self._process.stdout is not None
+        self._process.send_signal(signal.SIGQUIT)  # Has it print all stacks.
+        stacks = b""
+        while select.select([self._process.stdout], [], [], 3)[0] and len(stacks) < 1 << 20:
+            stacks += os.read(self._process.stdout.fileno(), 1 << 16)
+        self._process.kill()
+        return f"{self._last_words()}\n{stacks.decode(errors='replace')}"
 
     def _last_words(self) -> str:
         texts = (path.read_text("utf-8", "replace") for path in (self._log, Path(self._errors.name)) if path.exists())
