@@ -211,9 +211,10 @@ class Segment:
 
     def _batch_at(self, view: memoryview, position: int) -> BatchPlace:
         """Where the batch at `position` lies; raises CorruptBatch where an index row led to where none is."""
-        if len(view) - position >= layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
+        least_end = position + layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN
+        if least_end <= len(view):
             place = place_at(view, position)
-            if position < place.end_position <= len(view):
+            if least_end <= place.end_position <= len(view):
                 return place
         raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from kmirror.errors import CorruptBatch
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import LOG_START_OFFSET, RECOVERY_POINT
@@ -143,8 +144,14 @@ def check(left: MemoryStore, before: list[bytes], after: list[bytes], safe: list
         assert is_run_of(found, before) or is_run_of(found, after), "nothing that was never in the log"
         assert kept(safe, found) == safe, "nothing that was flushed is lost"
         check_epochs(log)
-        check_producers(log)
+        check_producers(log, repair=True)
         check_goes_on(log)
+        try:
+            whole = open_log(left.fork(), recovery_point=recovery_point, **CONFIG)
+        except CorruptBatch:
+            continue  # Its tail is torn.
+        check_epochs(whole)
+        check_producers(whole, repair=False)
 
 
 def check_epochs(log: PartitionLog) -> None:
@@ -152,11 +159,11 @@ def check_epochs(log: PartitionLog) -> None:
         assert log.epochs.epoch_for_offset(batch.base_offset) == batch.partition_leader_epoch
 
 
-def check_producers(log: PartitionLog) -> None:
+def check_producers(log: PartitionLog, *, repair: bool) -> None:
     """The table, and the aborted transactions, are those that the log's batches alone give."""
     bare = MemoryStore.from_files({base: bytes(log.store.view(base)) for base in log.store.segments()}, {})
     bare.write_file(LOG_START_OFFSET, b"%d" % log.log_start_offset)
-    bare_log = open_log(bare, repair=True, **CONFIG)
+    bare_log = open_log(bare, repair=repair, **CONFIG)
     told, end = bare_log.producers, log.log_end_offset
     assert log.aborted_transactions(log.log_start_offset, end) == bare_log.aborted_transactions(
         log.log_start_offset, end

@@ -1,0 +1,131 @@
+"""What a log makes of its files after an unclean end, and what it believes of them after a clean one."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.producers import ProducerEntry
+from kmirror.log.state_files import INDEX_SUFFIX, SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name
+from kmirror.records.build import set_base_offset_and_epoch
+from tests.unit.log.partitions import batch, content, follow, idempotent, lead, marker, open_log
+
+CONFIG = {"segment_bytes": 400, "index_interval_bytes": 0}
+INDEXES = ("index", ".timeindex", ".txnindex")
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    """Several segments of two producers, one of them in transactions, closed."""
+    log = open_log(**CONFIG)
+    for number in range(6):
+        lead(log, idempotent(number, txn=True))
+        lead(log, idempotent(number, pid=2))
+        lead(log, marker(commit=number % 2 == 0), coordinator=True)
+    log.close()
+    assert isinstance(log.store, MemoryStore)
+    assert len(log.store.segments()) > 3
+    return log.store
+
+
+def segments_alone(store: MemoryStore) -> MemoryStore:
+    return MemoryStore.from_files({base: bytes(store.view(base)) for base in store.segments()}, {})
+
+
+def indexes(store: MemoryStore) -> dict[str, bytes | None]:
+    return {name: store.read_file(name) for name in store.files() if name.endswith(INDEXES)}
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_missing_index_files_are_written_anew(store: MemoryStore, repair: bool) -> None:
+    bare = segments_alone(store)
+    open_log(bare, repair=repair, **CONFIG).close()
+    assert indexes(bare) == indexes(store)
+
+
+def test_after_an_unclean_end_there_is_a_snapshot_at_every_segment(store: MemoryStore) -> None:
+    bare = segments_alone(store)
+    log = open_log(bare, repair=True, **CONFIG)
+    log.close()
+    for base in [*bare.segments()[1:], log.log_end_offset]:
+        name = file_name(base, SNAPSHOT_SUFFIX)
+        assert bare.read_file(name) == store.read_file(name)
+
+
+def with_a_lie(store: MemoryStore) -> int:
+    """Put a producer that never was into the snapshot at the second segment's start; return that offset."""
+    at = store.segments()[1]
+    name = file_name(at, SNAPSHOT_SUFFIX)
+    entries = decode_snapshot(store.read_file(name) or b"")
+    store.write_file(name, encode_snapshot([*entries, ProducerEntry(99, 0, -1, 1 << 50, -1)]))
+    for offset in [*store.segments()[2:], open_log(store.fork(), **CONFIG).log_end_offset]:
+        store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
+    return at
+
+
+@pytest.mark.parametrize("believes", [False, True], ids=["above", "below"])
+def test_snapshots_are_believed_up_to_the_recovery_point(store: MemoryStore, believes: bool) -> None:
+    at = with_a_lie(store)
+    log = open_log(store, repair=True, recovery_point=at if believes else 0, **CONFIG)
+    assert (99 in log.producers.entries) is believes
+    again = open_log(segments_alone(store), **CONFIG)
+    assert log.producers.entries.keys() - {99} == again.producers.entries.keys()
+
+
+def test_a_table_that_shrank_keeps_the_order_of_its_rows(store: MemoryStore) -> None:
+    log = open_log(store, producer_id_expiration_ms=1000, **CONFIG)
+    for pid in range(100, 140):
+        lead(log, idempotent(0, pid=pid, timestamp=1))
+    log.remove_expired_producers(2000)
+    lead(log, idempotent(0, pid=17))
+    lead(log, idempotent(0, pid=3))
+    lead(log, idempotent(0, pid=35))
+    log.close()
+    rows = decode_snapshot(store.read_file(file_name(log.log_end_offset, SNAPSHOT_SUFFIX)) or b"")
+    # In a map of 16 buckets 17 would come before 3, and 35 too.
+    assert [entry.producer_id for entry in rows] == [1, 2, 3, 17, 35]
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_an_offset_that_no_index_row_can_hold_is_a_fault(repair: bool) -> None:
+    log = open_log(**CONFIG)
+    follow(log, batch(), batch(offset=1))
+    kept = content(log)
+    base = log.store.segments()[0]
+    far = bytearray(batch())
+    set_base_offset_and_epoch(far, 1 << 40, 0)
+    log.store.append(base, far)
+    if repair:
+        opened = open_log(log.store, repair=True, **CONFIG)
+        assert (content(opened), opened.log_end_offset) == (kept, 2)
+        assert opened.repair is not None and opened.repair.position == len(kept)
+        return
+    with pytest.raises(CorruptBatch, match="too far above") as caught:
+        open_log(log.store, **CONFIG)
+    assert (caught.value.position, caught.value.offset) == (len(kept), 1 << 40)
+
+
+def with_row(store: MemoryStore, number: int, position: int) -> PartitionLog:
+    """Open the log by its files, after one index row of the first segment was changed."""
+    name = file_name(0, INDEX_SUFFIX)
+    rows = bytearray(store.read_file(name) or b"")
+    rows[8 * number + 4 : 8 * number + 8] = position.to_bytes(4, "big")
+    store.write_file(name, bytes(rows))
+    return open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
+
+
+def test_an_index_row_that_leads_to_no_batch_is_refused(store: MemoryStore) -> None:
+    log = with_row(store, 0, 5)
+    with pytest.raises(CorruptBatch, match=r"0\.index leads to no batch"):
+        log.read(1, max_bytes=1000, end_offset=log.log_end_offset)
+
+
+@pytest.mark.parametrize("position", [0, 1 << 20], ids=["not above the last", "beyond the log"])
+def test_an_index_that_cannot_be_of_this_segment_is_made_anew(store: MemoryStore, position: int) -> None:
+    told = content(open_log(store.fork(), **CONFIG))
+    rows = len(store.read_file(file_name(0, INDEX_SUFFIX)) or b"") // 8
+    log = with_row(store, rows - 1, position)
+    assert content(log) == told
+    assert indexes(store) == indexes(log.store)  # type: ignore[arg-type]
