@@ -187,7 +187,9 @@ class PartitionCheck:
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
         unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._producers.places
         next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
-        watch, due_position, due_offset = self._watch(), *self._due()
+        watch, rows, times = self._watch(), self._offset_rows, self._time_rows
+        due_position, due_end = (NEVER, NEVER) if rows is None else rows.due
+        due_offset = NEVER if times is None else times.next_offset
         try:
             while position < stop:
                 head = unpack(view, position)
@@ -216,8 +218,13 @@ class PartitionCheck:
                 if timestamp > greatest:
                     greatest = timestamp
                 next_offset = base + delta + 1
-                if position >= due_position or next_offset > due_offset:
-                    due_position, due_offset = self._indexes(position, next_offset - 1, timestamp, greatest)
+                if position >= due_position and rows is not None:
+                    if position == due_position and next_offset == due_end:
+                        due_position, due_end = rows.advance()
+                    else:
+                        due_position, due_end = rows.on_batch(position, next_offset - 1)
+                if next_offset > due_offset and times is not None:
+                    due_offset = times.on_batch(next_offset - 1, timestamp, greatest)
                 count += 1
                 position = end
         finally:
@@ -231,24 +238,12 @@ class PartitionCheck:
             return -1
         return min(self._epoch_change, self._producers.next_snapshot)
 
-    def _due(self) -> tuple[int, int]:
-        """Return from which position and from which offset on an index row is due."""
+    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
         rows, times = self._offset_rows, self._time_rows
-        return (NEVER if rows is None else rows.next_position, NEVER if times is None else times.next_offset)
-
-    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> tuple[int, int]:
-        """Hold the rows that are due against a batch; return from which position and offset on the next ones are."""
-        rows, times = self._offset_rows, self._time_rows
-        due_position = due_offset = NEVER
-        if rows is not None:
-            if position >= rows.next_position:
-                rows.on_batch(position, last_offset)
-            due_position = rows.next_position
-        if times is not None:
-            if last_offset >= times.next_offset:
-                times.on_batch(last_offset, timestamp, greatest)
-            due_offset = times.next_offset
-        return due_position, due_offset
+        if rows is not None and position >= rows.next_position:
+            rows.on_batch(position, last_offset)
+        if times is not None and last_offset >= times.next_offset:
+            times.on_batch(last_offset, timestamp, greatest)
 
     def _message(self, file: Mapped, position: int) -> int:
         """Look at a message of format 0 or 1, or raise what is wrong with the bytes; return where the next begins."""

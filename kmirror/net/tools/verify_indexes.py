@@ -9,6 +9,7 @@ A broker makes the index of the segment it writes to as large as it may become; 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from struct import Struct
 from typing import Final
@@ -17,10 +18,8 @@ from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import Mapped, mapped
 
 NEVER: Final = 1 << 64
-_OFFSET_ROW_SIZE: Final = 8
-_TIME_ROW_SIZE: Final = 12
-_offset_row: Final = Struct(">ii").unpack_from
-_time_row: Final = Struct(">qi").unpack_from
+_OFFSET_ROW: Final = Struct(">ii")
+_TIME_ROW: Final = Struct(">qi")
 
 
 def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
@@ -48,72 +47,74 @@ class OffsetRows:
         self._offset = -1
         self._is_open = False  # The row's batch has been seen, its offset not yet.
         with mapped(path) as file:
-            count = _rows_in(file, _OFFSET_ROW_SIZE, is_last, tally)
-            self._data = bytes(file.view[: count * _OFFSET_ROW_SIZE])
-        self._size = len(self._data)
+            count = _rows_in(file, _OFFSET_ROW.size, is_last, tally)
+            self._data = bytes(file.view[: count * _OFFSET_ROW.size])
         self._tally.index_entries += count
         self.next_position = -1
-        self._advance()
+        self.advance: Final = self._walk().__next__
+        self.advance()
 
-    def _advance(self) -> None:
-        """Go to the next row that can be one."""
-        offset, position, data, size = self._offset, self.next_position, self._data, self._size
+    def _walk(self) -> Iterator[tuple[int, int]]:
+        """Go to the next row that can be one; yield where its batch begins, and one above the offset it ends with."""
+        offset = position = -1
+        for number, (relative, at) in enumerate(_OFFSET_ROW.iter_unpack(self._data)):
+            before, position_before, offset, position = offset, position, self._base + relative, at
+            self._number, self._offset, self.next_position = number, offset, position
+            if relative < 0 or position < 0:
+                self._wrong(f"the row is offset {self._base} + {relative} at position {position}")
+                continue
+            if number and (offset <= before or position <= position_before):
+                self._wrong(
+                    f"the row is offset {offset} at position {position}, expected more than "
+                    f"{before} at {position_before} of the row before"
+                )
+            yield position, offset + 1
+        self._number += 1
+        self.next_position = NEVER
         while True:
-            self._number = number = self._number + 1
-            at = number * _OFFSET_ROW_SIZE
-            if at >= size:
-                self.next_position = NEVER
-                return
-            relative, self.next_position = _offset_row(data, at)
-            self._offset = self._base + relative
-            if relative >= 0 <= self.next_position:
-                break
-            self._wrong(f"the row is offset {self._base} + {relative} at position {self.next_position}")
-            offset, position = self._offset, self.next_position
-        if number and (self._offset <= offset or self.next_position <= position):
-            self._wrong(
-                f"the row is offset {self._offset} at position {self.next_position}, expected more than "
-                f"{offset} at {position} of the row before"
-            )
+            yield NEVER, NEVER
 
     def _wrong(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number * _OFFSET_ROW_SIZE)
+        self._tally.fault(self._path, reason, self._number * _OFFSET_ROW.size)
 
-    def on_batch(self, position: int, last_offset: int) -> None:
-        """Look at a batch that begins at or after `next_position`."""
-        if position == self.next_position and last_offset == self._offset and not self._is_open:
-            self._advance()  # Most rows.
-            return
+    def on_batch(self, position: int, last_offset: int) -> tuple[int, int]:
+        """Look at a batch that begins at or after `next_position`; return what is due now."""
         while True:
             while position > self.next_position and not self._is_open:
                 self._wrong(f"the row of offset {self._offset} points to {self.next_position}, where no batch begins")
-                self._advance()
+                self.advance()
             if position == self.next_position:
                 self._is_open = True
             if not self._is_open:
-                return
+                break
             if last_offset == self._offset:
                 self._is_open = False
-                self._advance()
-                return
+                self.advance()
+                break
             if last_offset < self._offset and position < self._following_position():
-                return
+                break
             self._wrong(
                 f"the row says that the batch at {self.next_position} ends at offset {self._offset}, "
                 f"and it is {last_offset}"
             )
             self._is_open = False
-            self._advance()
+            self.advance()
+        return self.due
+
+    @property
+    def due(self) -> tuple[int, int]:
+        """Where the batch of the row that is due begins, and one above the offset with which the row says it ends."""
+        return self.next_position, self._offset + 1
 
     def _following_position(self) -> int:
-        at = (self._number + 1) * _OFFSET_ROW_SIZE
-        return int(_offset_row(self._data, at)[1]) if at < self._size else NEVER
+        at = (self._number + 1) * _OFFSET_ROW.size
+        return int(_OFFSET_ROW.unpack_from(self._data, at)[1]) if at < len(self._data) else NEVER
 
     def on_end(self, position: int) -> None:
         """Look at what is left when the segment ends at `position`."""
         while self.next_position < NEVER:
             self._wrong(f"the row of offset {self._offset} points to {self.next_position}, the log ends at {position}")
-            self._advance()
+            self.advance()
 
 
 class TimeRows:
@@ -124,39 +125,41 @@ class TimeRows:
         self._number = -1
         self._timestamp = -1
         with mapped(path) as file:
-            count = _rows_in(file, _TIME_ROW_SIZE, is_last, tally)
-            self._data = bytes(file.view[: count * _TIME_ROW_SIZE])
-        self._size = len(self._data)
+            count = _rows_in(file, _TIME_ROW.size, is_last, tally)
+            self._data = bytes(file.view[: count * _TIME_ROW.size])
         self._tally.index_entries += count
         self.next_offset = -1
+        self._advance: Final = self._walk().__next__
         self._advance()
 
-    def _advance(self) -> None:
+    def _walk(self) -> Iterator[None]:
         """Go to the next row that can be one."""
-        timestamp, offset, data, size = self._timestamp, self.next_offset, self._data, self._size
+        timestamp = offset = -1
+        for number, (stamp, relative) in enumerate(_TIME_ROW.iter_unpack(self._data)):
+            before, offset_before, timestamp, offset = timestamp, offset, stamp, self._base + relative
+            self._number, self._timestamp, self.next_offset = number, timestamp, offset
+            if relative < 0:
+                self._wrong(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
+                continue
+            if number and (timestamp <= before or offset < offset_before):
+                self._wrong(
+                    f"the row is timestamp {timestamp} at offset {offset}, expected more than "
+                    f"{before} at {offset_before} of the row before"
+                )
+            yield
+        self._number += 1
+        self.next_offset = NEVER
         while True:
-            self._number = number = self._number + 1
-            at = number * _TIME_ROW_SIZE
-            if at >= size:
-                self.next_offset = NEVER
-                return
-            self._timestamp, relative = _time_row(data, at)
-            self.next_offset = self._base + relative
-            if relative >= 0:
-                break
-            self._wrong(f"the row is timestamp {self._timestamp} at offset {self._base} + {relative}")
-            timestamp, offset = self._timestamp, self.next_offset
-        if number and (self._timestamp <= timestamp or self.next_offset < offset):
-            self._wrong(
-                f"the row is timestamp {self._timestamp} at offset {self.next_offset}, expected more than "
-                f"{timestamp} at {offset} of the row before"
-            )
+            yield
 
     def _wrong(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number * _TIME_ROW_SIZE)
+        self._tally.fault(self._path, reason, self._number * _TIME_ROW.size)
 
-    def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> None:
-        """Look at a batch that ends at or above `next_offset`; `greatest` is the greatest timestamp up to it."""
+    def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> int:
+        """Look at a batch that ends at or above `next_offset`; `greatest` is the greatest timestamp up to it.
+
+        Returns what `next_offset` is now.
+        """
         while self.next_offset <= last_offset:
             if timestamp != self._timestamp:
                 self._wrong(
@@ -169,6 +172,7 @@ class TimeRows:
                     f"and it is {greatest}"
                 )
             self._advance()
+        return self.next_offset
 
     def on_end(self, next_offset: int, greatest: int | None) -> None:
         """Look at what is left when the segment ends before `next_offset`.
@@ -182,4 +186,4 @@ class TimeRows:
             self._advance()
         if greatest is not None and greatest > last:
             reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
-            self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW_SIZE))
+            self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW.size))
