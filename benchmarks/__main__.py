@@ -1,60 +1,92 @@
-"""`python -m benchmarks [GROUP...] [-o json] [--quick]`: exit code 1 if a ratio is below its floor."""
+"""`python -m benchmarks [GROUP...]`: exit code 1 if a ratio is below its floor, or has fallen since it was recorded.
+
+python -m benchmarks log -o json                     a line of JSON for each row
+python -m benchmarks log --compare FILE              what has become of the rows in FILE
+python -m benchmarks --from NOW --compare THEN       the same of two recorded files; nothing is measured
+python -m benchmarks protocol records log tools --record   keep the rows, and renew the tables in docs/benchmarks.md
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from benchmarks import log, protocol, records, spark
-from benchmarks.harness import FULL, QUICK, Case, Row, is_installed, run
+from benchmarks import log, pass_through, protocol, records, report, spark, tools
+from benchmarks.harness import FULL, QUICK, Case, Effort, Row, run
 
 GROUPS: dict[str, Callable[[], list[Case]]] = {
     "protocol": protocol.cases,
     "records": records.cases,
-    "log": log.cases,
+    "log": lambda: log.cases() + pass_through.cases(),
+    "tools": tools.cases,
     "spark": spark.cases,
 }
 
-COLUMNS = "{:<4} {:<56} {:<13} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"
 
-
-def line(row: Row) -> str:
-    floor = "-" if row.floor is None else f"{row.floor:g}"
-    reach = "-" if row.reach is None else f"{row.reach:g}"
-    verdict = ""
-    if row.is_below_floor:
-        verdict = "BELOW THE FLOOR"
-    elif row.reach is not None and row.ratio >= row.reach:
-        verdict = "reached"
-    return COLUMNS.format(
-        row.id, row.case, row.peer, f"{row.ratio:.2f}", f"{row.low:.2f}", f"{row.high:.2f}", floor, reach, verdict
-    ).rstrip()
-
-
-def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all if none is named")
-    parser.add_argument("-o", dest="output", choices=["table", "json"], default="table", help="json: a line per row")
-    parser.add_argument("--quick", action="store_true", help="shorter slices: a rough answer in a minute")
-    parser.add_argument("--only", default="", help="only cases whose name holds this text")
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all if none is named")
+    add("-o", dest="output", choices=["table", "json", "markdown"], default="table", help="json: a line per row")
+    add("--quick", action="store_true", help="shorter slices: a rough answer in a minute")
+    add("--only", default="", help="only cases whose name holds this text")
+    add("--from", dest="given", nargs="+", type=Path, metavar="FILE", help="take these rows instead of measuring")
+    add("--compare", nargs="+", type=Path, metavar="FILE", help="tell what has become of the rows recorded there")
+    add("--record", action="store_true", help="keep the rows in benchmarks/recorded, and their table in the docs")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.groups if name not in GROUPS]
     if unknown:
         parser.error(f"no group is named {unknown[0]!r}")
-    chosen = [case for name in options.groups or GROUPS for case in GROUPS[name]()]
-    chosen = [case for case in chosen if options.only in f"{case.id} {case.case} {case.peer}"]
-    missing = sorted({c.peer for c in chosen if c.peer not in ("asyncio", "kmirror") and not is_installed(c.peer)})
+    if options.record and (options.quick or options.only or options.given):
+        parser.error("--record is for whole groups, measured in full")
+    if options.groups and options.given:
+        parser.error("--from takes all rows of its files, and no GROUP")
+    return options
+
+
+def chosen(group: str, only: str) -> list[Case]:
+    """Return the cases of a group that can be measured here, and say which cannot."""
+    found = [case for case in GROUPS[group]() if only in f"{case.id} {case.case} {case.peer}"]
+    missing = sorted({case.peer for case in found if not case.is_possible})
     if missing:
         print(f"not installed, left out: {', '.join(missing)} (pip install kmirror[bench])", file=sys.stderr)
-        chosen = [case for case in chosen if case.peer not in missing]
-    if options.output == "table":
-        print(COLUMNS.format("id", "case", "peer", "ratio", "low", "high", "floor", "reach", "").rstrip())
-    is_below = False
-    for row in run(chosen, QUICK if options.quick else FULL):
-        print(row.to_json() if options.output == "json" else line(row), flush=True)
-        is_below |= row.is_below_floor
-    return 1 if is_below else 0
+    return [case for case in found if case.is_possible]
+
+
+def measured(options: argparse.Namespace, effort: Effort) -> Iterator[Row]:
+    for group in options.groups or GROUPS:
+        rows = []
+        for row in run(chosen(group, options.only), effort):
+            rows.append(row)
+            yield row
+        if options.record and rows:
+            report.record(group, rows)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = parse(arguments)
+    then = report.read_rows(options.compare or [])
+    source = report.read_rows(options.given) if options.given else measured(options, QUICK if options.quick else FULL)
+    is_told = options.compare is None or not options.given  # Rows that are measured are told as they come.
+    if options.output == "table" and is_told:
+        print(report.header(), flush=True)
+    rows = []
+    for row in source:
+        rows.append(row)
+        if is_told and options.output != "markdown":
+            print(row.to_json() if options.output == "json" else report.line(row), flush=True)
+    if options.output == "markdown":
+        print(report.markdown(rows), end="")
+    fallen = 0
+    if options.compare is not None:
+        lines, fallen = report.comparison(then, rows)
+        # Standard output is for rows where a program reads it.
+        print("\n".join(lines), file=sys.stdout if options.output == "table" else sys.stderr)
+    return int(fallen > 0 or (is_told and any(row.is_below_floor for row in rows)))
 
 
 if __name__ == "__main__":

@@ -8,18 +8,26 @@ little on this one.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
+import os
 import platform
+import shutil
+import signal
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 Run = Callable[[], object]
+OURS = ("kmirror", "asyncio")  # Peers that are always there: a limit, or what comes with Python.
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,11 @@ class Case:
     reach: float | None = None
     # Gives the ratios itself, where time in this process is not what is compared.
     measure: Callable[[int], list[float]] | None = None
+    version: str | None = None  # The peer's, where it is no installed package.
+
+    @property
+    def is_possible(self) -> bool:
+        return self.version is not None or self.peer in OURS or is_installed(self.peer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +137,7 @@ def run(cases: Sequence[Case], effort: Effort) -> Iterator[Row]:
     """One row for each case whose peer is installed."""
     commit, machine = current_commit(), current_machine()
     for case in cases:
-        peer_version = installed(case.peer)
+        peer_version = installed(case.peer) if case.version is None else case.version
         if case.measure is not None:
             ratios = case.measure(effort.pairs)
         else:
@@ -134,6 +147,15 @@ def run(cases: Sequence[Case], effort: Effort) -> Iterator[Row]:
             case.id, case.case, case.peer, peer_version, round(statistics.median(ratios), 3), round(low, 3),
             round(high, 3), case.floor, case.reach, commit, machine,
         )  # fmt: skip
+
+
+@cache
+def scratch() -> Path:
+    """Return the folder for what a run needs on disk; it goes when the process ends, also by `kill` or `timeout`."""
+    path = Path(tempfile.mkdtemp(prefix="kmirror-benchmark-"))
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    return path
 
 
 def installed(package: str) -> str:
@@ -170,4 +192,5 @@ def current_machine() -> str:
                 break
     except OSError:
         pass
-    return f"{model}, {platform.system()}, {platform.python_implementation()} {platform.python_version()}"
+    system = f"{platform.system()}, {platform.python_implementation()} {platform.python_version()}"
+    return f"{os.cpu_count()} x {model}, {system}"

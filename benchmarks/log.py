@@ -1,4 +1,4 @@
-"""The log's append beside the limit and beside the peers: the gates P1 to P4.
+"""The log's append beside the limit and beside the peers: the gates P1 to P4. P5 to P8 are in `pass_through`.
 
 The limit is one CRC-32C over the whole run of bytes and one copy of it, into memory or into a file. A ratio of
 0.9 says that the append, with all it judges and indexes, takes a ninth more than that. Memory and file
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Case, Run
+from benchmarks.harness import Case, Run, scratch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory import MemoryStore
@@ -112,7 +110,7 @@ def against_peer(peer: str, size: int) -> Callable[[], tuple[Run, Run]]:
 def file_pair(size: int) -> Callable[[], tuple[Run, Run]]:
     def prepare() -> tuple[Run, Run]:
         view, _ = batches(size)
-        folder = Path(tempfile.mkdtemp(prefix="kmirror-benchmark-"))
+        folder = scratch() / f"append-{size}"
         store = LogFolder(folder).open(TP)
         log = PartitionLog.open(TP, store, LogConfig(), now_ms=0)
         limit = os.open(folder / "limit", os.O_RDWR | os.O_CREAT)

@@ -1,0 +1,90 @@
+"""Partition folders of any size, as a broker leaves them: log, indexes, epoch checkpoint.
+
+Batches are of an idempotent producer and hold records of 1000 bytes, words of which a codec saves half. One batch is
+built and laid down again and again, each time with offset, sequence and timestamps of its own.
+"""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+from pathlib import Path
+from struct import Struct
+from typing import NamedTuple
+
+from benchmarks.harness import scratch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.partition_log import PartitionLog
+from kmirror.net.file_store import LogFolder
+from kmirror.records import Compression, RecordData, build_batch, layout, set_base_offset_and_epoch
+from kmirror.records.crc32c import crc32c
+
+RECORD_BYTES = 1000
+APPEND_BYTES = 1 << 20
+START_MS = 1_700_000_000_000
+# A segment of Kafka's default size may take one more batch.
+SEGMENT_BYTES = 1 << 30
+
+_TIMESTAMPS = Struct(">qq")
+_INT32, _UINT32 = Struct(">i"), Struct(">I")
+
+
+class Shape(NamedTuple):
+    """What a log is made of; `batch` is the size of a batch as it is stored."""
+
+    name: str
+    batch: int
+    codec: Compression = Compression.NONE
+
+
+@cache
+def partition(shape: Shape, size: int) -> Path:
+    """The folder of a partition with about `size` bytes, at least one batch; it is deleted when the process ends."""
+    tp = TopicPartition(f"{shape.name.replace(' ', '-')}-{size}", 0)
+    top = scratch() / "logs" / tp.topic
+    around = LogFolder(top)
+    log = PartitionLog.open(tp, around.open(tp), LogConfig(segment_bytes=SEGMENT_BYTES), now_ms=0)
+    one, count = _batch(shape)
+    written = offset = 0
+    while written == 0 or written + len(one) <= size:
+        run = bytearray()
+        while not run or (len(run) < APPEND_BYTES and written + len(run) + len(one) <= size):
+            _place(one, offset, count)
+            run += one
+            offset += count
+        log.append_as_mirror(bytes(run), source_epoch=1)
+        written += len(run)
+    log.close()
+    around.close()
+    return top / str(tp)
+
+
+def _place(batch: bytearray, offset: int, count: int) -> None:
+    _TIMESTAMPS.pack_into(batch, layout.BASE_TIMESTAMP_AT, START_MS + offset, START_MS + offset + count - 1)
+    _INT32.pack_into(batch, layout.BASE_SEQUENCE_AT, offset)
+    _UINT32.pack_into(batch, layout.CRC_AT, crc32c(memoryview(batch)[layout.ATTRIBUTES_AT :]))
+    set_base_offset_and_epoch(batch, offset, 1)
+
+
+def _batch(shape: Shape) -> tuple[bytearray, int]:
+    """A batch of about the size asked for, and how many records it has."""
+    count = max(1, shape.batch // RECORD_BYTES)
+    if shape.codec:
+        sample = len(_build(64, shape.codec))
+        count = max(1, 64 * shape.batch // sample)
+    return _build(count, shape.codec), count
+
+
+def _build(count: int, codec: Compression) -> bytearray:
+    draw = random.Random(5)
+    words = [draw.randbytes(6).hex().encode() for _ in range(2000)]
+    records = []
+    for number in range(count):
+        value = b" ".join(draw.choices(words, k=RECORD_BYTES // 13 + 1))[: RECORD_BYTES - 20]
+        records.append(RecordData(b"key-%08d" % number, value, (), START_MS + number))
+    return bytearray(build_batch(records, compression=codec, producer_id=1000, producer_epoch=0, base_sequence=0))
+
+
+def segments(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.log"))

@@ -1,0 +1,296 @@
+"""What a mirror saves by not opening batches (P5, P6), what its whole way costs (P7), and whether two are twice as fast
+as one (P8).
+
+P5's peer does what a mirror of records does, with aiokafka's compiled reader and writer and the levels that it ships
+(gzip 9, LZ4-HC): check, inflate and decode each batch, build it anew. P6's peer does only the part of that which no
+code of ours could shorten: inflate and compress at Kafka's default levels, by the fastest library that is installed.
+On our side the compressed batches are appended as they are, with all checks.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+
+from benchmarks.harness import Case, Run, no_runs
+from benchmarks.log import KIB, MIB, RUN_BYTES, batches, empty, memory_append, memory_limit, warm
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.headers import decode_response, encode_response
+from kmirror.protocol.uuid import Uuid
+from kmirror.records import Compression, RecordData, build_batch, iter_batches, set_base_offset_and_epoch
+from kmirror.records.codecs import compress
+
+RAW_MAX = MIB  # Of records, before they are compressed, in what is appended in one call.
+TOPIC_ID = Uuid.from_ints(1, 2)
+FETCH_VERSION = 17
+
+
+def text(draw: random.Random, size: int) -> bytes:
+    """Words that repeat, as they do in events and log lines: gzip makes a third to a quarter of it."""
+    words = [draw.randbytes(draw.randint(2, 7)).hex() for _ in range(600)]
+    return " ".join(draw.choices(words, k=size // 4))[:size].encode()
+
+
+def compressed_batch(codec: Compression, raw: int, size: int) -> bytes:
+    """A batch with `raw` bytes of records of `size`, keys included."""
+    draw = random.Random(7)
+    value = text(draw, raw)
+    records = [
+        RecordData(b"key-%08d" % number, value[number * size : (number + 1) * size - 20], (), 1_000 + number)
+        for number in range(raw // size)
+    ]
+    return build_batch(records, compression=codec)
+
+
+def repeated(batch: bytes, count: int) -> bytes:
+    run = bytearray()
+    one, span = bytearray(batch), next(iter_batches(batch)).next_offset
+    for number in range(count):
+        set_base_offset_and_epoch(one, number * span, 1)
+        run += one
+    return bytes(run)
+
+
+# -- P5 -----------------------------------------------------------------------------------------
+
+
+def against_reencoding(codec: Compression, raw: int, size: int) -> Callable[[], tuple[Run, Run]]:
+    def prepare() -> tuple[Run, Run]:
+        data = repeated(compressed_batch(codec, raw, size), RAW_MAX // raw)
+        return memory_append(memoryview(data)), _reencode(data, codec)
+
+    return prepare
+
+
+def _reencode(data: bytes, codec: Compression) -> Run:
+    memory_records: Any = import_module("aiokafka.record.memory_records").MemoryRecords
+    builder: Any = import_module("aiokafka.record.default_records").DefaultRecordBatchBuilder
+    buffer = memoryview(warm(4 * len(data)))
+    kind = int(codec)
+
+    def run() -> None:
+        rest = memory_records(data)
+        position = 0
+        while (batch := rest.next_batch()) is not None:
+            assert batch.validate_crc()
+            built = builder(
+                magic=2,
+                compression_type=kind,
+                is_transactional=False,
+                producer_id=-1,
+                producer_epoch=-1,
+                base_sequence=-1,
+                batch_size=MIB,
+            )
+            for number, record in enumerate(batch):
+                built.append(number, record.timestamp, record.key, record.value, record.headers)
+            made = built.build()
+            buffer[position : position + len(made)] = made
+            position += len(made)
+
+    return run
+
+
+# -- P6 -----------------------------------------------------------------------------------------
+
+
+def against_codec(codec: Compression, raw: int) -> Callable[[], tuple[Run, Run]]:
+    def prepare() -> tuple[Run, Run]:
+        batch = compressed_batch(codec, raw, KIB)
+        count = RAW_MAX // raw
+        plain = compressed_batch(Compression.NONE, raw, KIB)[61:]
+        both = _codec(codec, plain)
+
+        def theirs() -> None:
+            for _ in range(count):
+                both()
+
+        return memory_append(memoryview(repeated(batch, count))), theirs
+
+    return prepare
+
+
+def _codec(codec: Compression, plain: bytes) -> Run:
+    """Inflate and compress the records of one batch."""
+    packed = compress(codec, plain)
+    if codec is Compression.GZIP:
+        return lambda: zlib.compress(zlib.decompress(packed, wbits=31), 6, wbits=31)
+    if codec is Compression.SNAPPY:
+        snappy: Any = import_module("cramjam").snappy
+        packed = bytes(snappy.compress_raw(plain))
+        return lambda: snappy.compress_raw(snappy.decompress_raw(packed))
+    if codec is Compression.LZ4:
+        lz4: Any = import_module("lz4.frame")
+        settings = {"block_size": lz4.BLOCKSIZE_MAX64KB, "block_linked": False, "store_size": False}
+        return lambda: lz4.compress(lz4.decompress(packed), **settings)
+    zstandard: Any = import_module("zstandard")
+    compressor, decompressor = zstandard.ZstdCompressor(level=3), zstandard.ZstdDecompressor()
+    return lambda: compressor.compress(decompressor.decompressobj().decompress(packed))
+
+
+# -- P7 -----------------------------------------------------------------------------------------
+
+
+def cycle(size: int, partitions: int) -> Callable[[], tuple[Run, Run]]:
+    """Read, encode, decode and append `size` bytes of each partition, a fetch at a time until all are copied."""
+
+    def prepare() -> tuple[Run, Run]:
+        view, count = batches(size, RUN_BYTES // partitions)
+        pairs = [_logs(view, number) for number in range(partitions)]
+
+        def ours() -> None:
+            for _, destination in pairs:
+                empty(destination)
+                destination.store._segments[0].size = 0  # type: ignore[attr-defined]  # a MemoryStore
+            for offset in range(count):
+                _fetch(pairs, offset, size)
+
+        ours()
+        assert all(
+            destination.log_end_offset == count and bytes(destination.store.view(0, 0, len(view))) == view
+            for _, destination in pairs
+        )
+        # As many bytes from as many pages: what fits a cache fits it on both sides.
+        return ours, memory_limit(memoryview(bytes(view) * partitions))
+
+    return prepare
+
+
+def _logs(view: memoryview, number: int) -> tuple[PartitionLog, PartitionLog]:
+    tp = TopicPartition("benchmark", number)
+    source = PartitionLog.open(tp, MemoryStore(), LogConfig(), now_ms=0)
+    source.append_as_mirror(view, source_epoch=1)
+    source.update_high_watermark(source.log_end_offset)
+    buffer = warm(len(view) + KIB)
+    destination = PartitionLog.open(tp, MemoryStore(allocate=lambda _: buffer), LogConfig(), now_ms=0)
+    return source, destination
+
+
+def _fetch(pairs: list[tuple[PartitionLog, PartitionLog]], offset: int, size: int) -> None:
+    """One fetch of all partitions: what the source's broker does, the bytes, what the mirror does."""
+    answers = []
+    for index, (source, _) in enumerate(pairs):
+        found = source.read(offset, max_bytes=size, end_offset=source.high_watermark)
+        watermark = source.high_watermark
+        answers.append(PartitionData(index, 0, watermark, watermark, source.log_start_offset, records=found.records))
+    topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=answers)
+    frame = encode_response(FetchResponse(responses=[topic]), FETCH_VERSION, correlation_id=offset)
+    reply = decode_response(frame, 1, FETCH_VERSION).body
+    assert isinstance(reply, FetchResponse)
+    for data in reply.responses[0].partitions:
+        records = data.records
+        assert records is not None
+        pairs[data.partition_index][1].append_as_mirror(records, source_epoch=1)
+
+
+# -- P8 -----------------------------------------------------------------------------------------
+
+
+def _worker(orders: Connection, size: int) -> None:
+    """Append as often as each order says, and answer when it is done; ends at an order of 0."""
+    view, _ = batches(size)
+    run = memory_append(view)
+    while count := orders.recv():
+        for _ in range(count):
+            run()
+        orders.send(count)
+
+
+@contextmanager
+def _workers(size: int) -> Iterator[list[Connection]]:
+    context = get_context("spawn")
+    ends, started = [], []
+    for _ in range(2):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_worker, args=(theirs, size), daemon=True)
+        process.start()
+        ends.append(ours)
+        started.append(process)
+    try:
+        yield ends
+    finally:
+        for end, process in zip(ends, started, strict=True):
+            end.send(0)
+            process.join()
+
+
+def two_processes(size: int) -> Callable[[int], list[float]]:
+    def measure(pairs: int) -> list[float]:
+        ratios = []
+        with _workers(size) as (one, other):
+            _together([one, other], 4)
+            calls = max(4, int(4 * 0.1 / _together([one], 4)))
+            for _ in range(pairs):
+                # Alone in turns, so that neither core's neighbours count for one side only.
+                alone = (_together([one], calls) + _together([other], calls)) / 2
+                ratios.append(2 * alone / _together([one, other], calls))
+        return ratios
+
+    return measure
+
+
+def _together(workers: list[Connection], calls: int) -> float:
+    start = time.perf_counter()
+    for worker in workers:
+        worker.send(calls)
+    for worker in workers:
+        worker.recv()
+    return time.perf_counter() - start
+
+
+def cases() -> list[Case]:
+    kind = Compression
+    none, snappy, lz4, zstd, gzip = kind.NONE, kind.SNAPPY, kind.LZ4, kind.ZSTD, kind.GZIP
+    gates = {none: (25, 35), snappy: (50, 70), lz4: (90, 130), zstd: (100, 140), gzip: (300, 420)}
+    found = [
+        # The gates are for small records, of which the other groups too have their own; large ones are told without.
+        Case(
+            "P5",
+            f"append / re-encode, 16 kB raw, {name} records, {codec.name.lower()}",
+            "aiokafka",
+            against_reencoding(codec, 16 * KIB, size),
+            *(gate if size == 100 else (None, None)),
+        )
+        for name, size in [("100 B", 100), ("1 KiB", KIB)]
+        for codec, gate in gates.items()
+    ]
+    found += [
+        Case(
+            "P6",
+            f"append / inflate and compress, 130 kB raw, {codec.name.lower()}",
+            library,
+            against_codec(codec, 128 * KIB),
+            floor,
+            reach,
+            version=version,
+        )
+        for codec, library, floor, reach, version in [
+            (lz4, "lz4", 18, 25, None),
+            (snappy, "cramjam", 28, 37, None),
+            (zstd, "zstandard", 75, 100, None),
+            (gzip, "zlib", 500, 900, zlib.ZLIB_RUNTIME_VERSION),
+        ]
+    ]
+    found += [
+        Case("P7", f"read, encode, decode, append / limit, {name} a partition", "kmirror", cycle(size, count), *gates)
+        for name, size, count, gates in [
+            ("16 KiB", 16 * KIB, 50, (0.14, 0.25)),
+            ("128 KiB", 128 * KIB, 8, (0.50, 0.75)),
+        ]
+    ]
+    found += [
+        Case("P8", f"two worker processes / one, {name}", "kmirror", no_runs, 1.8, 1.95, two_processes(size))
+        for name, size in [("batches of 16 KiB", 16 * KIB), ("batches of 1 MiB", MIB)]
+    ]
+    return found

@@ -1,0 +1,149 @@
+"""What becomes of measured rows: a table for people, a table in docs/benchmarks.md, a comparison with another time.
+
+Rows are kept in `benchmarks/recorded`, a file for each group and a line of JSON for each row. The tables of the docs
+stand between two marks, and are made of these files alone, so that neither can say what the other does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+from benchmarks.harness import Row
+
+HERE = Path(__file__).resolve().parent
+RECORDED = HERE / "recorded"
+DOCS = HERE.parent / "docs" / "benchmarks.md"
+
+# What the same commit differs by from one run to the next, whatever its quarters say.
+NOISE = 0.05
+COLUMNS = "{:<4} {:<64} {:<14} {:>8} {:>8} {:>8} {:>7} {:>7}  {}"
+_MARKED = re.compile(r"(<!-- rows: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Key = tuple[str, str, str]
+
+
+def key(row: Row) -> Key:
+    return row.id, row.case, row.peer
+
+
+# -- Lines --------------------------------------------------------------------------------------
+
+
+def header() -> str:
+    return COLUMNS.format("id", "case", "peer", "ratio", "low", "high", "floor", "reach", "").rstrip()
+
+
+def verdict(row: Row) -> str:
+    if row.is_below_floor:
+        return "BELOW THE FLOOR"
+    return "reached" if row.reach is not None and row.ratio >= row.reach else ""
+
+
+def line(row: Row) -> str:
+    gates = ("-" if gate is None else f"{gate:g}" for gate in (row.floor, row.reach))
+    numbers = (f"{number:.2f}" for number in (row.ratio, row.low, row.high))
+    return COLUMNS.format(row.id, row.case, row.peer, *numbers, *gates, verdict(row)).rstrip()
+
+
+def read_rows(paths: Iterable[Path]) -> list[Row]:
+    """Return the rows of recorded files; raises `ValueError` for a line that is none."""
+    found = []
+    names = {field.name for field in fields(Row)}
+    for path in paths:
+        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            try:
+                values = json.loads(text)
+            except ValueError:
+                values = None
+            if not isinstance(values, dict) or set(values) != names:
+                raise ValueError(f"{path}, line {number}: not a row as `-o json` prints it")
+            found.append(Row(**values))
+    return found
+
+
+# -- Markdown -----------------------------------------------------------------------------------
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Return where and with what the rows were measured, and a table of them."""
+    if not rows:
+        return "Not measured yet.\n"
+    lines = []
+    for commit, machine in dict.fromkeys((row.commit, row.machine) for row in rows):
+        peers = {
+            row.peer: row.peer_version
+            for row in rows
+            if (row.commit, row.machine) == (commit, machine) and row.peer_version != "-"
+        }
+        told = ", ".join(f"{peer} {version}" for peer, version in sorted(peers.items()))
+        lines.append(f"Commit {commit}; {machine}{'; ' if told else ''}{told}.")
+    lines += [
+        "",
+        "| id | case | beside | ratio | low | high | floor | reach | |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        gates = ["" if gate is None else f"{gate:.3g}" for gate in (row.floor, row.reach)]
+        numbers = [_three_digits(number) for number in (row.ratio, row.low, row.high)]
+        said = verdict(row).lower()
+        lines.append(f"| {' | '.join([row.id, row.case, row.peer, *numbers, *gates, said])} |")
+    return "\n".join(lines) + "\n"
+
+
+def _three_digits(number: float) -> str:
+    return f"{number:.0f}" if number >= 100 else f"{number:.1f}" if number >= 10 else f"{number:.2f}"
+
+
+def with_tables(text: str) -> str:
+    """Return the docs with the tables of what is recorded now."""
+
+    def table(match: re.Match[str]) -> str:
+        path = RECORDED / f"{match[2]}.jsonl"
+        return match[1] + markdown(read_rows([path]) if path.exists() else []) + match[3]
+
+    return _MARKED.sub(table, text)
+
+
+def record(group: str, rows: Sequence[Row]) -> None:
+    """Keep the rows of a whole group, and renew its table."""
+    RECORDED.mkdir(exist_ok=True)
+    text = "".join(row.to_json() + "\n" for row in rows)
+    (RECORDED / f"{group}.jsonl").write_text(text, encoding="utf-8")
+    DOCS.write_text(with_tables(DOCS.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+# -- Then and now -------------------------------------------------------------------------------
+
+
+def has_fallen(then: Row, now: Row) -> bool:
+    """Whether three quarters of what is measured now are below three quarters of what was, by more than the noise."""
+    return now.high < then.low and now.ratio < then.ratio * (1 - NOISE)
+
+
+def comparison(then: Iterable[Row], now: Iterable[Row]) -> tuple[list[str], int]:
+    """Return a line for each row that is in both, what only one has, and how many rows have fallen."""
+    before = {key(row): row for row in then}
+    lines = ["{:<4} {:<64} {:<14} {:>8} {:>8} {:>8}".format("id", "case", "peer", "then", "now", "change")]
+    fallen = seen = new = 0
+    for row in now:
+        old = before.get(key(row))
+        if old is None:
+            new += 1
+            continue
+        seen += 1
+        change = (row.ratio / old.ratio - 1) * 100
+        text = f"{row.id:<4} {row.case:<64} {row.peer:<14} {old.ratio:>8.2f} {row.ratio:>8.2f} {change:>+7.1f}%"
+        if has_fallen(old, row):
+            fallen += 1
+            text += "  FALLEN"
+        if row.peer_version != old.peer_version:
+            text += f"  ({row.peer} was {old.peer_version}, is {row.peer_version})"
+        if row.machine != old.machine:
+            text += "  (another machine)"
+        lines.append(text)
+    lines.append(f"{seen} rows compared, {fallen} fallen, {new} new, {len(before) - seen} not measured now")
+    return lines, fallen

@@ -1,0 +1,333 @@
+"""The log tools beside Kafka's own: `kmirror verify` and kafka-dump-log on the same files, on one core.
+
+kafka-dump-log is what an operator has to verify a log with. By itself it checks each batch's checksum; whether offsets
+follow one another it looks at only with --deep-iteration, which prints each record. `verify` checks checksums, offsets,
+leader epochs, producers and indexes, and decodes nothing; `verify --deep` inflates and frames each record too.
+
+Both sides are whole processes with their start, run in turns and bound to one core, over files that are in the page
+cache; what they print is thrown away. The JVM gets the options that Kafka's script gives it; the time of the shell
+script is not counted. Python has its modules compiled, as an installed package has. A line told apart leaves out the
+start: what one batch takes is taken off both sides. Compared is processor time, which nobody else on the machine can
+take away.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from benchmarks.big_logs import Shape, partition, segments
+from benchmarks.harness import Case, no_runs, scratch
+from kmirror.records import Compression
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER = "kafka-dump-log"
+GIB, MIB, KIB = 1 << 30, 1 << 20, 1 << 10
+ONE_BATCH = 1
+FULL_PAIRS = 15  # Of cases within a process; processes take longer, and vary less.
+# What bin/kafka-run-class.sh sets where the environment does not.
+JVM_OPTIONS = [
+    *("-Xmx256M", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35"),
+    *("-XX:+ExplicitGCInvokesConcurrent", "-XX:MaxInlineLevel=15", "-Djava.awt.headless=true"),
+    *("-Dcom.sun.management.jmxremote=true", "-Dcom.sun.management.jmxremote.authenticate=false"),
+    "-Dcom.sun.management.jmxremote.ssl=false",
+]
+
+SHAPES = (
+    Shape("batches of 1 KiB", KIB),
+    Shape("batches of 16 KiB", 16 * KIB),
+    Shape("batches of 100 KiB", 100 * KIB),
+    Shape("zstd batches of 16 KiB", 16 * KIB, Compression.ZSTD),
+)
+MIDDLE = SHAPES[1]  # What a producer sends by default, when it has much to send.
+# Floor and reach from there on; the smallest batches are told without a gate. The gate of "ten times" stands where
+# Kafka's tool too looks at the order of offsets.
+DUMP_GATES = (5.0, 10.0)
+DEEP_GATES = (10.0, 15.0)
+
+
+# -- Kafka --------------------------------------------------------------------------------------
+
+
+@cache
+def class_path() -> str | None:
+    """Where Kafka's classes are: the folder in KMIRROR_KAFKA_JARS, else what Maven has of tests/interop."""
+    if shutil.which("java") is None:
+        return None
+    folder = os.environ.get("KMIRROR_KAFKA_JARS")
+    if folder:
+        return f"{folder}/*" if list(Path(folder).glob("kafka-tools-*.jar")) else None
+    if shutil.which("mvn") is None:
+        return None
+    out = scratch() / "classpath"
+    pom = ROOT / "tests" / "interop" / "pom.xml"
+    command = ["mvn", "-q", "-B", "-o", "-f", str(pom), "dependency:build-classpath", f"-Dmdep.outputFile={out}"]
+    if subprocess.run(command, capture_output=True, check=False).returncode:
+        return None
+    return out.read_text(encoding="utf-8").strip()
+
+
+def kafka_version(path: str) -> str:
+    names = [name.name for name in Path(path[:-2]).glob("*.jar")] if path.endswith("/*") else path.split(os.pathsep)
+    found = [match[1] for name in names if (match := re.search(r"kafka-tools-([0-9][^/]*)\.jar", name))]
+    return found[0] if found else "-"
+
+
+# -- Processes ----------------------------------------------------------------------------------
+
+
+def rounds(pairs: int) -> int:
+    return 5 if pairs >= FULL_PAIRS else 3
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Bind this process, and those that it starts, to one core where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def environment() -> dict[str, str]:
+    """Python keeps compiled modules, as an installed package comes with them."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(scratch() / "modules")}
+
+
+def seconds(command: Sequence[str]) -> float:
+    """Processor time of a process: on one core, with files in memory, that is how long it takes if nobody else runs."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def output(command: Sequence[str]) -> str:
+    return subprocess.run(command, env=environment(), stdout=subprocess.PIPE, check=True, text=True).stdout
+
+
+def kmirror(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "kmirror", *arguments]
+
+
+def dump_log(folder: Path, *options: str) -> list[str]:
+    path = class_path()
+    assert path is not None
+    files = ",".join(map(str, segments(folder)))
+    main = "org.apache.kafka.tools.DumpLogSegments"
+    return ["java", *JVM_OPTIONS, "-cp", path, main, *options, "--files", files]
+
+
+def in_turns(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
+    """The peer's time over ours; both have run before, so that files and modules are warm."""
+    ratios = []
+    for turn in range(pairs):
+        order = [ours, theirs] if turn % 2 else [theirs, ours]
+        spent = [seconds(command) for command in order]
+        ratios.append(spent[0] / spent[1] if order[0] is theirs else spent[1] / spent[0])
+    return ratios
+
+
+def against_kafka(
+    shape: Shape, *, ours: Sequence[str] = (), theirs: Sequence[str] = ()
+) -> Callable[[int], list[float]]:
+    def measure(pairs: int) -> list[float]:
+        folder = partition(shape, GIB)
+        mine, other = kmirror("verify", *ours, str(folder)), dump_log(folder, *theirs)
+        with one_core():
+            told = re.search(r"no fault in 1 partitions, \d+ segments, (\d+) batches", output(mine))
+            assert told, "verify finds nothing wrong"
+            assert output(other).count(" isvalid: true") == int(told[1]), "Kafka sees the same batches"
+            return in_turns(mine, other, rounds(pairs))
+
+    return measure
+
+
+def without_start(shape: Shape) -> Callable[[int], list[float]]:
+    """As above, with what both take for a single batch taken off."""
+
+    def measure(pairs: int) -> list[float]:
+        large, small = partition(shape, GIB), partition(shape, ONE_BATCH)
+        commands = [kmirror("verify", str(large)), kmirror("verify", str(small)), dump_log(large), dump_log(small)]
+        ratios = []
+        with one_core():
+            for turn in range(1 + rounds(pairs)):
+                ours, our_start, theirs, their_start = map(seconds, commands)
+                if turn:
+                    ratios.append((theirs - their_start) / (ours - our_start))
+        return ratios
+
+    return measure
+
+
+def dumps(shape: Shape) -> Callable[[int], list[float]]:
+    """Our dump-log beside Kafka's, which print the same text."""
+
+    def measure(pairs: int) -> list[float]:
+        folder = partition(shape, GIB // 8)
+        files = ",".join(map(str, segments(folder)))
+        mine, other = kmirror("dump-log", "--files", files), dump_log(folder)
+        with one_core():
+            assert output(mine) == output(other)
+            return in_turns(mine, other, rounds(pairs))
+
+    return measure
+
+
+# -- Limits -------------------------------------------------------------------------------------
+
+CHECKSUM = """
+import mmap, sys
+sys.path.insert(0, sys.argv[1])
+from kmirror.records.crc32c import crc32c_function
+crc32c = crc32c_function()
+with open(sys.argv[2], "rb") as file:
+    view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    for at in range(0, len(view), 1 << 20):
+        crc32c(view[at : at + (1 << 20)])
+"""
+
+
+def against_checksum(shape: Shape) -> Callable[[int], list[float]]:
+    """A process that maps the file and computes checksums of it, and does nothing else."""
+
+    def measure(pairs: int) -> list[float]:
+        folder = partition(shape, GIB)
+        mine = kmirror("verify", str(folder))
+        other = [sys.executable, "-c", CHECKSUM, str(ROOT), str(segments(folder)[0])]
+        with one_core():
+            seconds(mine), seconds(other)
+            return in_turns(mine, other, rounds(pairs))
+
+    return measure
+
+
+def difference(shape: Shape) -> Callable[[int], list[float]]:
+    """`kmirror diff` of two folders beside `cmp` of the two files, which knows nothing of batches."""
+
+    def measure(pairs: int) -> list[float]:
+        folder = partition(shape, GIB)
+        other = scratch() / "copy" / folder.name
+        shutil.copytree(folder, other, dirs_exist_ok=True)
+        mine = kmirror("diff", str(folder), str(other))
+        theirs = ["cmp", *(str(segments(where)[0]) for where in (folder, other))]
+        try:
+            with one_core():
+                seconds(mine), seconds(theirs)
+                return in_turns(mine, theirs, rounds(pairs))
+        finally:
+            shutil.rmtree(other)
+
+    return measure
+
+
+# The first line tells what the process had at its peak.
+PEAK = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+from kmirror.cli.main import run
+try:
+    run(sys.argv[2:])
+finally:
+    print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def memory(shape: Shape) -> Callable[[int], list[float]]:
+    """Peak memory of verify over 64 MiB beside that over 4 GiB."""
+
+    def measure(pairs: int) -> list[float]:
+        small, large = partition(shape, 64 * MIB), partition(shape, 4 * GIB)
+        try:
+            return [peak(small) / peak(large) for _ in range(min(pairs, 3))]
+        finally:
+            shutil.rmtree(large)
+
+    return measure
+
+
+def peak(folder: Path) -> int:
+    return int(output([sys.executable, "-c", PEAK, str(ROOT), "verify", str(folder)]).rsplit("peak ", 1)[1])
+
+
+# -- Cases --------------------------------------------------------------------------------------
+
+
+def cases() -> list[Case]:
+    path = class_path()
+    found: list[Case] = []
+    if path is None:
+        print(
+            "no Kafka at hand, its rows are left out: KMIRROR_KAFKA_JARS names the folder of its jars", file=sys.stderr
+        )
+    else:
+        found += _beside_kafka(kafka_version(path))
+    found += [
+        Case("T5", f"verify / checksums of the mapped file, 1 GiB, {shape.name}", "kmirror", no_runs, None, None,
+             against_checksum(shape))
+        for shape in SHAPES[:3]
+    ]  # fmt: skip
+    found.append(
+        Case("T6", "memory of verify, 64 MiB / 4 GiB of log", "kmirror", no_runs, 0.9, 1.0, memory(MIDDLE))
+    )  # fmt: skip
+    if shutil.which("cmp"):
+        title = f"diff of folders / cmp of files, 1 GiB, {MIDDLE.name}"
+        found.append(Case("T7", title, "cmp", no_runs, None, None, difference(MIDDLE), version=_cmp_version()))
+    return found
+
+
+def _beside_kafka(version: str) -> list[Case]:
+    def case(id_: str, title: str, measure: Callable[[int], list[float]], *gates: float | None) -> Case:
+        floor, reach = gates or (None, None)
+        return Case(id_, title, PEER, no_runs, floor, reach, measure, version=version)
+
+    deep = ["--deep-iteration"]
+    found = [
+        case(
+            "T1",
+            f"verify / dump, 1 GiB, {shape.name}",
+            against_kafka(shape),
+            *(DUMP_GATES if shape.batch >= 16 * KIB else ()),
+        )
+        for shape in SHAPES
+    ]
+    found.append(case("T1", f"verify / dump, 1 GiB, without the start, {MIDDLE.name}", without_start(MIDDLE)))
+    found += [
+        case(
+            "T2",
+            f"verify / deep iteration, 1 GiB, {shape.name}",
+            against_kafka(shape, theirs=deep),
+            *(DEEP_GATES if shape.batch >= 16 * KIB else ()),
+        )
+        for shape in SHAPES
+    ]
+    found += [
+        case(
+            "T3",
+            f"verify --deep / deep iteration, 1 GiB, {shape.name}",
+            against_kafka(shape, ours=["--deep"], theirs=deep),
+        )
+        for shape in (MIDDLE, SHAPES[3])
+    ]
+    found.append(case("T4", f"dump-log / dump, 128 MiB, {MIDDLE.name}", dumps(MIDDLE)))
+    return found
+
+
+def _cmp_version() -> str:
+    told = subprocess.run(["cmp", "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"[0-9][0-9.]*", told)
+    return match[0] if match else "-"

@@ -1,0 +1,92 @@
+"""The cases of a group: all gates are there, and both sides of a pair do what they say."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as suite
+from benchmarks import big_logs, log, pass_through, tools
+from benchmarks.big_logs import Shape
+from kmirror.net.tools.faults import Tally
+from kmirror.net.tools.verify import open_job, verify
+from kmirror.records import Compression, iter_batches
+from kmirror.records.batch import Batch
+
+KIB = 1024
+
+
+def test_every_gate_of_the_log_and_of_records_has_cases() -> None:
+    assert {case.id for case in suite.GROUPS["log"]()} == {f"P{number}" for number in range(1, 9)}
+    assert {case.id for case in suite.GROUPS["records"]()} == {f"R{number}" for number in range(1, 5)}
+
+
+def test_rows_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools, "class_path", lambda: "/kafka-tools-4.3.1.jar")
+    found = [(case.id, case.case, case.peer) for group in suite.GROUPS.values() for case in group()]
+    assert len(set(found)) == len(found)
+
+
+def test_without_kafka_its_rows_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tools, "class_path", lambda: None)
+    assert tools.PEER not in {case.peer for case in tools.cases()}
+    assert "KMIRROR_KAFKA_JARS" in capsys.readouterr().err
+
+
+def test_the_version_of_kafka_is_in_the_names_of_its_jars(tmp_path: Path) -> None:
+    (tmp_path / "kafka-tools-4.3.1.jar").touch()
+    assert tools.kafka_version(f"{tmp_path}/*") == "4.3.1"
+    assert tools.kafka_version("/m2/kafka-clients-4.2.0.jar:/m2/kafka-tools-4.2.0.jar") == "4.2.0"
+    assert tools.kafka_version("/m2/other.jar") == "-"
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.ZSTD])
+def test_a_large_log_is_one_that_a_broker_would_leave(codec: Compression) -> None:
+    shape = Shape(f"test {codec.name}", 16 * KIB, codec)
+    folder = big_logs.partition(shape, 256 * KIB)
+    told: list[object] = []
+    tally = Tally(told.append)
+    verify(open_job(folder, tally), tally, decodes=True)
+    assert not told
+    assert tally.bytes > 200 * KIB
+    assert tally.index_entries
+    assert tally.batches > 10
+    (segment,) = big_logs.segments(folder)
+    first: Batch = next(iter_batches(segment.read_bytes()))
+    assert abs(first.size_in_bytes - 16 * KIB) < 4 * KIB
+    assert first.compression is codec
+    assert len(list(first.records())) == first.record_count
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_both_sides_of_passing_through_work(codec: Compression) -> None:
+    for ours, theirs in [pass_through.against_codec(codec, 128 * KIB)()] if codec else []:
+        ours(), theirs()
+    pytest.importorskip("aiokafka")
+    ours, theirs = pass_through.against_reencoding(codec, 16 * KIB, 100)()
+    ours(), theirs()
+
+
+def test_a_cycle_copies_every_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pass_through, "RUN_BYTES", 1 << 18)
+    ours, theirs = pass_through.cycle(16 * KIB, 4)()  # It asserts that the bytes arrive.
+    ours(), theirs()
+
+
+def test_the_file_append_leaves_its_files_where_they_are_deleted() -> None:
+    ours, theirs = log.file_pair(64 * KIB)()
+    ours(), theirs()
+
+
+def test_programs_of_child_processes_run(tmp_path: Path) -> None:
+    folder = big_logs.partition(Shape("test", KIB), 64 * KIB)
+    assert tools.peak(folder) > 1000
+    assert tools.seconds(["true"]) < 10
+    command = [*tools.kmirror("verify", str(folder))]
+    assert "no fault" in tools.output(command)
+    checksum = [command[0], "-c", tools.CHECKSUM, str(tools.ROOT), str(big_logs.segments(folder)[0])]
+    assert subprocess.run(checksum, check=False).returncode == 0
