@@ -54,24 +54,32 @@ def test_after_an_unclean_end_there_is_a_snapshot_at_every_segment(store: Memory
         assert bare.read_file(name) == store.read_file(name)
 
 
-def with_a_lie(store: MemoryStore) -> int:
-    """Put a producer that never was into the snapshot at the second segment's start; return that offset."""
-    at = store.segments()[1]
-    name = file_name(at, SNAPSHOT_SUFFIX)
-    entries = decode_snapshot(store.read_file(name) or b"")
-    store.write_file(name, encode_snapshot([*entries, ProducerEntry(99, 0, -1, 1 << 50, -1)]))
-    for offset in [*store.segments()[2:], open_log(store.fork(), **CONFIG).log_end_offset]:
-        store.delete_file(file_name(offset, SNAPSHOT_SUFFIX))
-    return at
-
-
-@pytest.mark.parametrize("believes", [False, True], ids=["above", "below"])
-def test_snapshots_are_believed_up_to_the_recovery_point(store: MemoryStore, believes: bool) -> None:
-    at = with_a_lie(store)
-    log = open_log(store, repair=True, recovery_point=at if believes else 0, **CONFIG)
+@pytest.mark.parametrize("number", [1, -1])
+@pytest.mark.parametrize("believes", [False, True], ids=["above", "at"])
+def test_snapshots_are_believed_up_to_the_recovery_point(store: MemoryStore, number: int, believes: bool) -> None:
+    at = store.segments()[number] + (0 if believes else 1)
+    entries = decode_snapshot(store.read_file(file_name(store.segments()[number], SNAPSHOT_SUFFIX)) or b"")
+    for name in [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]:
+        store.delete_file(name)
+    lie = [*entries, ProducerEntry(99, 0, -1, 1 << 50, -1)]
+    store.write_file(file_name(at, SNAPSHOT_SUFFIX), encode_snapshot(lie))
+    log = open_log(store, repair=True, recovery_point=store.segments()[number], **CONFIG)
     assert (99 in log.producers.entries) is believes
     again = open_log(segments_alone(store), **CONFIG)
     assert log.producers.entries.keys() - {99} == again.producers.entries.keys()
+
+
+def test_recovery_forgets_expired_producers_from_segment_to_segment() -> None:
+    log = open_log(producer_id_expiration_ms=1 << 60, **CONFIG)
+    for pid in range(12):
+        lead(log, idempotent(0, pid=pid, timestamp=1))
+    log.close()
+    bases = log.store.segments()
+    opened = open_log(log.store, repair=True, **CONFIG)
+    snapshot = decode_snapshot(opened.store.read_file(file_name(bases[2], SNAPSHOT_SUFFIX)) or b"")
+    # Each segment is recovered by itself, and what it found is loaded from its snapshot for the next one.
+    assert [entry.producer_id for entry in snapshot] == list(range(bases[1], bases[2]))
+    assert opened.producers.entries == {}
 
 
 def test_a_table_that_shrank_keeps_the_order_of_its_rows(store: MemoryStore) -> None:
