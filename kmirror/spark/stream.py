@@ -16,6 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    SupportsTriggerAvailableNow,
+)
 
 from kmirror.errors import UsageError
 from kmirror.records import layout
@@ -29,22 +35,37 @@ Position = dict[str, int]
 """base: the segment; byte: where in it; offset: the next Kafka offset, for people."""
 
 
-class KafkaLogStreamReader(DataSourceStreamReader):
+class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows what is appended under a path."""
 
     def __init__(self, options: LogOptions) -> None:
         if options.is_committed:
             raise UsageError("a stream of kafka-log reads uncommitted: what is aborted later cannot be taken back")
         self._options = replace(options, wanted=replace(options.wanted, follow=True))
+        self._last: dict[str, tuple[int, int]] | None = None
+        """By folder, the segment and the size of it that a trigger `availableNow` found and must not go beyond."""
+        self._turn = 0
 
     def initialOffset(self) -> dict[str, Position]:
         # No partition yet: everything that is there now is new, and so are partitions that come later.
         return {}
 
-    def latestOffset(self, start: dict[str, Position], limit: Any = None) -> dict[str, Position]:
-        left = self._options.bytes_per_trigger
+    def getDefaultReadLimit(self) -> ReadLimit:
+        limit = self._options.bytes_per_trigger
+        return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._last = {folder: (found[-1].base_offset, found[-1].size) for folder, found in self._folders()}
+
+    def latestOffset(self, start: dict[str, Position], limit: ReadLimit) -> dict[str, Position]:
+        left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         latest = {folder: dict(position) for folder, position in start.items()}
-        for folder, segments in self._folders():
+        folders = self._folders()
+        if left is not None and folders:
+            # Each time another partition is first: one that grows fast would leave nothing for those behind it.
+            self._turn = (self._turn + 1) % len(folders)
+            folders = folders[self._turn :] + folders[: self._turn]
+        for folder, segments in folders:
             position, taken = self._advance(folder, segments, start.get(folder), left)
             if position is not None:
                 latest[folder] = position
@@ -87,7 +108,23 @@ class KafkaLogStreamReader(DataSourceStreamReader):
             if not Path(options.path).is_dir():
                 raise
             return []  # Nothing has been written yet.
-        return [(key, list(group)) for key, group in groupby(found, key=lambda s: s.path.rpartition("/")[0])]
+        folders = [(key, list(group)) for key, group in groupby(found, key=lambda s: s.path.rpartition("/")[0])]
+        return folders if self._last is None else list(self._known(folders, self._last))
+
+    @staticmethod
+    def _known(
+        folders: Sequence[tuple[str, list[Segment]]], last: dict[str, tuple[int, int]]
+    ) -> Iterator[tuple[str, list[Segment]]]:
+        """Yield what was there already when the trigger began."""
+        for folder, segments in folders:
+            if folder not in last:
+                continue
+            base, size = last[folder]
+            known = [s for s in segments if s.base_offset <= base]
+            if known:
+                if known[-1].base_offset == base:
+                    known[-1] = replace(known[-1], size=min(known[-1].size, size))
+                yield folder, known
 
     def _advance(
         self, folder: str, segments: list[Segment], start: Position | None, limit: int | None
@@ -109,7 +146,7 @@ class KafkaLogStreamReader(DataSourceStreamReader):
 
     def _whole(self, segment: Segment, begin: int, limit: int | None) -> tuple[int, int]:
         """Return the end of the last whole batch from `begin` on, and the offset after it."""
-        data = map_file(segment.path)
+        data = map_file(segment.path)[: segment.size]
         end, offset = begin, segment.base_offset
         headers = replace(self._options.wanted, level="batch")
         for item in walk(data, begin, len(data), headers):

@@ -20,7 +20,7 @@ def follow(spark: Any, folder: Path, work: Path, **options: object) -> list[int]
     query = (
         spark.readStream.format("kafka-log").options(**options).load(str(folder))
         .writeStream.format("parquet").option("checkpointLocation", str(work / "checkpoint"))
-        .trigger(once=True).start(str(work / "out"))
+        .trigger(availableNow=True).start(str(work / "out"))
     )  # fmt: skip
     query.awaitTermination()
     return sorted(row.offset for row in spark.read.parquet(str(work / "out")).select("offset").collect())
@@ -43,6 +43,18 @@ def test_each_record_once_over_restarts_rolls_and_new_partitions(spark: Any, tmp
     other.mkdir()
     (other / f"{100:020}.log").write_bytes(batch(100, 3))
     assert follow(spark, logs, work) == [*range(35), 100, 101, 102]
+
+
+def test_what_is_there_is_taken_in_pieces_of_the_size_asked_for(spark: Any, tmp_path: Path) -> None:
+    logs, work = tmp_path / "logs", tmp_path / "work"
+    for name in ("t-0", "t-1"):
+        (logs / name).mkdir(parents=True)
+        for base in (0, 40):
+            (logs / name / f"{base:020}.log").write_bytes(b"".join(batch(base + n, 10) for n in range(0, 40, 10)))
+    wanted = sorted([*range(80), *range(80)])
+    assert follow(spark, logs, work, bytesPerTrigger=4 * len(batch(0, 10))) == wanted
+    assert len(list((work / "checkpoint" / "commits").glob("[0-9]*"))) >= 4
+    assert follow(spark, logs, work, bytesPerTrigger=1) == wanted
 
 
 def test_a_segment_deleted_before_it_was_read_is_named(spark: Any, tmp_path: Path) -> None:

@@ -78,3 +78,16 @@ def test_undecided_records_may_be_missing(spark: Any, tmp_path: Path) -> None:
     assert verify(spark, str(source), str(tmp_path), topics=["txn"]).rows[0].topic == "txn"
     only = verify(spark, str(source / "txn-0"), str(tmp_path))
     assert only.is_equal, only.summary()
+
+
+def test_an_epoch_that_falls_is_named_though_both_sides_have_it(spark: Any, copy: Path, tmp_path: Path) -> None:
+    path = copy / SEGMENT
+    data = bytearray(path.read_bytes())
+    second = list(iter_batches(bytes(data)))[1]
+    data[second.position + 12 : second.position + 16] = (99).to_bytes(4, "big")  # Not under the checksum.
+    path.write_bytes(data)
+    shutil.copytree(copy, tmp_path / "other")
+    found = verify(spark, str(copy), str(tmp_path / "other"), topics=["codecs"])
+    assert [(row.kind, row.offset, row.expected) for row in found.rows] == [
+        ("epoch", second.next_offset, "at least 99")
+    ]
