@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -74,6 +75,7 @@ def build_folder(top: Path) -> Path:
     (top / "meta.properties").write_text(lines)
     (top / "cleaner-offset-checkpoint").write_text("0\n1\ncodecs 0 6\n")
     (top / "log-start-offset-checkpoint").write_text("0\n1\ncodecs 0 1\n")
+    folder.close()
     return top
 
 
@@ -137,9 +139,10 @@ def look(top: Path, path: Path, original: Path) -> dict[str, str]:
 
 def _open(top: Path, tp: TopicPartition, repair: bool, recovery_point: int) -> None:
     """Open the log in memory, so that what recovery writes does not get into the folder; read all of it."""
-    on_disk = LogFolder(top).open(tp)
-    segments = {base: bytes(on_disk.view(base)) for base in on_disk.segments()}
-    store = MemoryStore.from_files(segments, {name: on_disk.read_file(name) or b"" for name in on_disk.files()})
+    with closing(LogFolder(top)) as folder:
+        on_disk = folder.open(tp)
+        segments = {base: bytes(on_disk.view(base)) for base in on_disk.segments()}
+        store = MemoryStore.from_files(segments, {name: on_disk.read_file(name) or b"" for name in on_disk.files()})
     log = PartitionLog.open(tp, store, CONFIG, now_ms=NOW_MS, repair=repair, recovery_point=recovery_point)
     log.update_high_watermark(log.log_end_offset)
     for batch in log.any_batches():
