@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli"
-FIXTURES = Path("/work/shared/fixtures")
+# Beside the repository, where they are at hand.
+FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
 RUNS = ("kraft-4.3", "epochs-4.3", "legacy-2.1", "crash-4.3")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,8 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LOG_START_OFFSET
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "log"
-FIXTURES = Path("/work/shared/fixtures")
+# Beside the repository, where they are at hand.
+FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
 
 # index.interval.bytes of the topics whose config says so.
 INTERVALS = {

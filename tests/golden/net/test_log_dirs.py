@@ -13,7 +13,8 @@ from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.demo import Demo
 
 HERE = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"
-FIXTURES = Path("/work/shared/fixtures")
+# Beside the repository, where they are at hand.
+FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
 NAMES = [
     "legacy-2.1/data", "kraft-4.3/data", "crash-4.3/data", "epochs-4.3/broker-1/data", "epochs-4.3/broker-2/data",
     "epochs-4.3/broker-3/data", "epochs-4.3/before/broker-2", "epochs-4.3/before/broker-3",

@@ -21,7 +21,7 @@ from kmirror.errors import KmirrorError
 from tests.golden.cli.runs import SAMPLE
 
 PROGRAM = Path(__file__).with_name("DumpFiles.java")
-COUNT = 1_200
+COUNT = 1_000
 LOG_BYTES_MAX = 3_000
 DECODERS = {
     "__consumer_offsets": "--offsets-decoder",
