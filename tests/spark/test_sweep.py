@@ -136,10 +136,11 @@ def spark_class(*arguments: str) -> list[str]:
 
     home = Path(pyspark.__file__).parent
     os.environ["JAVA_HOME"] = str(find_java().home)
-    # What Spark's scripts give every JVM, as far as it is needed here; newer Javas need the last for Arrow.
+    # What Spark's scripts give every JVM, as far as it is needed here; newer Javas need the last ones for Arrow.
     opens = (
         "--add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED "
-        "-Dio.netty.tryReflectionSetAccessible=true"
+        "-Dio.netty.tryReflectionSetAccessible=true -XX:+IgnoreUnrecognizedVMOptions "
+        "--sun-misc-unsafe-memory-access=allow"
     )
     return [
         f"{find_java().home}/bin/java", "-cp", f"{home}/jars/*", "-Xmx512m", "-XX:TieredStopAtLevel=1",
