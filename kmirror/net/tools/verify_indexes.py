@@ -115,6 +115,7 @@ class OffsetRows:
         while self.next_position < NEVER:
             self._wrong(f"the row of offset {self._offset} points to {self.next_position}, the log ends at {position}")
             self.advance()
+        self._data = b""  # The walk knows this object and this object the walk: neither goes at once.
 
 
 class TimeRows:
@@ -187,3 +188,4 @@ class TimeRows:
         if greatest is not None and greatest > last:
             reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
             self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW.size))
+        self._data = b""

@@ -84,7 +84,8 @@ def test_the_file_append_leaves_its_files_where_they_are_deleted() -> None:
 
 def test_programs_of_child_processes_run(tmp_path: Path) -> None:
     folder = big_logs.partition(Shape("test", KIB), 64 * KIB)
-    assert tools.peak(folder) > 1000
+    if Path("/proc/self/status").exists():
+        assert tools.peak(folder) > 1000
     assert tools.seconds(["true"]) < 10
     command = [*tools.kmirror("verify", str(folder))]
     assert "no fault" in tools.output(command)
