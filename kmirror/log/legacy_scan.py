@@ -24,6 +24,8 @@ _INT32_MAX = 0x7FFF_FFFF
 def scan_any_batches(view: memoryview, segment: Segment, *, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:
     """Judge batches and legacy messages, one object each; several times slower than the scan of batches."""
     scan = Scan()
+    scan.epochs, scan.special = [], []
+    scan.row_offsets, scan.row_positions, scan.time_rows = [], [], []
     next_row = segment.index_interval_bytes - segment.since_row
     top = (segment.max_timestamp, segment.max_timestamp_offset)
     epoch_before: int | None = latest_epoch if latest_epoch <= max_epoch else None

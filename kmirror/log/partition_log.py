@@ -24,6 +24,7 @@ from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
 from kmirror.log.headers import data_batch, stage_batches, stage_produced
 from kmirror.log.leader_append import prepare
+from kmirror.log.one_batch import append_one
 from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
@@ -213,6 +214,9 @@ class PartitionLog:
         if now_ms is not None:
             self.now_ms = now_ms
         view = memoryview(data)
+        info = append_one(self, view, max_epoch)
+        if info is not None:
+            return info
         scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch())
         if scan.fault is not None:
             raise scan.fault
@@ -300,13 +304,8 @@ class PartitionLog:
 
     def _make_room(self, view: memoryview, scan: Scan) -> None:
         """Roll if the active segment cannot take the batches."""
-        if self.segments[-1].should_roll(
-            self.config,
-            extra_bytes=scan.valid_bytes,
-            last_offset=scan.last_offset,
-            max_timestamp=scan.max_timestamp,
-            now_ms=self.now_ms,
-        ):
+        active = self.segments[-1]
+        if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
             segment = self.roll(scan.roll_offset)
             fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
             scan.row_offsets, scan.row_positions = fresh.row_offsets, fresh.row_positions

@@ -22,7 +22,7 @@ from kmirror.records.crc32c import crc32c_function
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
 
 # Base offset, length, leader epoch, magic, crc, attributes, last offset delta, max timestamp, producer id.
-_FUSED = Struct(">qiibIhi8xqq")
+FUSED = Struct(">qiibIhi8xqq")
 _START = Struct(">qiib")
 _CONTROL = layout.CONTROL_FLAG
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
@@ -31,42 +31,26 @@ LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that c
 
 
 class Scan:
-    """What a run of batches is; offsets are -1 while it is empty."""
+    """What a run of batches is; offsets are -1 while it is empty.
 
-    __slots__ = (
-        "batches",
-        "epochs",
-        "fault",
-        "first_offset",
-        "last_offset",
-        "max_timestamp",
-        "max_timestamp_offset",
-        "refused_epoch",
-        "roll_offset",
-        "row_offsets",
-        "row_positions",
-        "since_row",
-        "special",
-        "time_rows",
-        "valid_bytes",
-    )
+    What an empty one holds are values of the class: a small fetch is scanned sooner than they are all set.
+    """
 
-    def __init__(self) -> None:
-        self.valid_bytes = 0
-        self.batches = 0
-        self.first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
-        self.roll_offset = -1  # Where a segment that begins with these batches would begin.
-        self.last_offset = -1
-        self.max_timestamp = NO_TIMESTAMP
-        self.max_timestamp_offset = -1  # The last offset of the first batch that has it.
-        self.epochs: list[tuple[int, int]] = []  # (epoch or LEGACY_EPOCH, offset) wherever the epoch changes.
-        self.special: list[int] = []  # Positions of batches with a producer id, and of control batches.
-        self.row_offsets: list[int] = []  # The last offsets and the positions of the batches to index.
-        self.row_positions: list[int] = []
-        self.time_rows: list[tuple[int, int]] = []  # (greatest timestamp so far, last offset of its batch).
-        self.since_row = 0  # Bytes after the last index row.
-        self.refused_epoch = -1
-        self.fault: CorruptBatch | None = None
+    valid_bytes = 0
+    batches = 0
+    first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
+    roll_offset = -1  # Where a segment that begins with these batches would begin.
+    last_offset = -1
+    max_timestamp = NO_TIMESTAMP
+    max_timestamp_offset = -1  # The last offset of the first batch that has it.
+    since_row = 0  # Bytes after the last index row.
+    refused_epoch = -1
+    fault: CorruptBatch | None = None
+    epochs: list[tuple[int, int]]  # (epoch or LEGACY_EPOCH, offset) wherever the epoch changes.
+    special: list[int]  # Positions of batches with a producer id, and of control batches.
+    row_offsets: list[int]  # The last offsets and the positions of the batches to index.
+    row_positions: list[int]
+    time_rows: list[tuple[int, int]]  # (greatest timestamp so far, last offset of its batch).
 
 
 def scan_batches(
@@ -79,9 +63,9 @@ def scan_batches(
 ) -> Scan:
     """Judge the batches of `view`, which would be appended to `segment`."""
     scan = Scan()
-    unpack, crc32c = _FUSED.unpack_from, crc32c_function()
-    row_offsets, row_positions, time_rows = scan.row_offsets, scan.row_positions, scan.time_rows
-    special, epochs = scan.special, scan.epochs
+    unpack, crc32c = FUSED.unpack_from, crc32c_function()
+    scan.row_offsets, scan.row_positions, scan.time_rows = row_offsets, row_positions, time_rows = [], [], []
+    scan.special, scan.epochs = special, epochs = [], []
     start, interval = segment.size, segment.index_interval_bytes
     next_row = interval - segment.since_row  # The first batch behind this position gets a row.
     known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp

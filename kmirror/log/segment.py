@@ -92,9 +92,10 @@ class Segment:
 
     def add(self, scan: Scan) -> None:
         """Take note of the batches that a scan judged and that the store now has."""
-        self.offsets.extend(scan.row_offsets, scan.row_positions)
-        for timestamp, offset in scan.time_rows:
-            self.times.append_if_later(timestamp, offset)
+        if scan.row_offsets:
+            self.offsets.extend(scan.row_offsets, scan.row_positions)
+            for timestamp, offset in scan.time_rows:
+                self.times.append_if_later(timestamp, offset)
         self.since_row = scan.since_row
         if scan.max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = scan.max_timestamp, scan.max_timestamp_offset
@@ -102,12 +103,23 @@ class Segment:
             self.first_timestamp = self._first_batch_timestamp()
         self.size += scan.valid_bytes
 
+    def add_one(self, last_offset: int, timestamp: int, size: int) -> None:
+        """Do what `add` does for one batch that is not the segment's first."""
+        if timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = timestamp, last_offset
+        if self.since_row > self.index_interval_bytes:
+            self.offsets.append(last_offset, self.size)
+            self.times.append_if_later(self.max_timestamp, self.max_timestamp_offset)
+            self.since_row = 0
+        self.since_row += size
+        self.size += size
+
     def _first_batch_timestamp(self) -> int:
         view = self.store.view(self.base_offset, 0, min(self.store.size(self.base_offset), layout.HEADER_SIZE))
         return timestamp_at(view, 0)
 
     def should_roll(
-        self, config: LogConfig, *, extra_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
+        self, config: LogConfig, extra_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
     ) -> bool:
         """Must a new segment take the append? Time is the records' own, where they have one."""
         if self.size > config.segment_bytes - extra_bytes:
@@ -199,24 +211,38 @@ class Segment:
         self.first_timestamp = NO_TIMESTAMP
 
     def find(self, offset: int) -> BatchPlace | None:
-        """The first batch that ends at or above `offset`, None if all end below."""
-        position = self.offsets.position_for(offset)
-        view, size = self.view(), self.size
+        """The first batch that ends at or above `offset`, None if all end below.
+
+        Raises CorruptBatch where an index row led to where no batch is.
+        """
+        unpack, size = _BOUNDS.unpack_from, self.size
+        position, view = self.offsets.position_for(offset), self.view()
         while position < size:
-            place = self._batch_at(view, position)
-            if place.last_offset >= offset:
-                return place
-            position = place.end_position
+            if size - position < _BOUNDS.size:
+                place = self._batch_at(view, position)
+                end, base_offset, last_offset = place.end_position, place.base_offset, place.last_offset
+            else:
+                base_offset, length, magic, delta = unpack(view, position)
+                end = position + LOG_OVERHEAD + length
+                last_offset = base_offset + delta if magic >= layout.MAGIC_V2 else base_offset
+                if not position + _BATCH_MIN <= end <= size:
+                    raise self._no_batch(position)
+            if last_offset >= offset:
+                return BatchPlace(position, end, base_offset, last_offset)
+            position = end
         return None
 
     def _batch_at(self, view: memoryview, position: int) -> BatchPlace:
         """Where the batch at `position` lies; raises CorruptBatch where an index row led to where none is."""
-        least_end = position + layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN
+        least_end = position + _BATCH_MIN
         if least_end <= len(view):
             place = place_at(view, position)
             if least_end <= place.end_position <= len(view):
                 return place
-        raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
+        raise self._no_batch(position)
+
+    def _no_batch(self, position: int) -> CorruptBatch:
+        return CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
         """The last batch from `start` on that ends at or before `end_position`, at the least `start`."""
