@@ -283,8 +283,8 @@ def cases() -> list[Case]:
         ]
     ]
     found += [
-        Case("P7", f"read, encode, decode, append / limit, {count} x {name} a fetch", "kmirror", cycle(size, count), *gates)
-        for name, size, count, gates in [
+        Case("P7", f"read, encode, decode, append / limit, {n} x {name} a fetch", "kmirror", cycle(size, n), *gate)
+        for name, size, n, gate in [
             ("16 KiB", 16 * KIB, 50, (0.14, 0.25)),
             ("128 KiB", 128 * KIB, 4, (0.50, 0.75)),
         ]
