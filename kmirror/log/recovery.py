@@ -269,7 +269,7 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     """Keep what lies before the fault, delete what lies behind it."""
     store = segment.store
     lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
-    segment.delete_files()
+    segment.cut_files()
     store.truncate(segment.base_offset, segment.size)
     for base_offset in reversed(later):
         delete_segment(store, base_offset)

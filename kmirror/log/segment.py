@@ -138,14 +138,20 @@ class Segment:
         self.times.append_if_later(self.max_timestamp, self.max_timestamp_offset)
 
     def write_files(self) -> None:
-        """Write the indexes beside the log, as Kafka does when a segment is rolled."""
+        """Write the indexes beside the log, as Kafka does when a segment is rolled.
+
+        A transaction index is there from the first aborted transaction on, also when the rows are gone.
+        """
         write = self.store.write_file
         write(file_name(self.base_offset, INDEX_SUFFIX), self.offsets.encode())
         write(file_name(self.base_offset, TIME_INDEX_SUFFIX), self.times.encode())
-        if self.aborted:
-            write(file_name(self.base_offset, TXN_INDEX_SUFFIX), encode_aborted(self.aborted))
-        else:
-            self.store.delete_file(file_name(self.base_offset, TXN_INDEX_SUFFIX))
+        self._write_aborted()
+
+    def _write_aborted(self, *, had_any: bool = False) -> None:
+        """Write the transaction index if it is there or was due."""
+        name = file_name(self.base_offset, TXN_INDEX_SUFFIX)
+        if self.aborted or had_any or self.store.read_file(name):
+            self.store.write_file(name, encode_aborted(self.aborted))
 
     def has_files(self) -> bool:
         """Are there index files that the segment could be taken by?"""
@@ -158,7 +164,17 @@ class Segment:
 
     def delete_files(self) -> None:
         """Delete the indexes in the store, which are no longer true of the segment."""
-        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+        self._delete_row_files()
+        self.store.delete_file(file_name(self.base_offset, TXN_INDEX_SUFFIX))
+
+    def cut_files(self, *, had_aborted: bool = False) -> None:
+        """Make the store's indexes such that the segment may be cut: two go, the transaction index only loses rows."""
+        self._delete_row_files()
+        self._write_aborted(had_any=had_aborted)
+
+    def _delete_row_files(self) -> None:
+        """Delete the two indexes without which the segment is read again when the log is opened."""
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
             self.store.delete_file(file_name(self.base_offset, suffix))
 
     def load_files(self) -> int:
@@ -260,12 +276,12 @@ class Segment:
 
     def truncate_to(self, offset: int, *, now_ms: int) -> int:
         """Drop every batch that ends at or above `offset`; returns how many bytes went."""
-        place = self.find(offset)
+        place, had_aborted = self.find(offset), bool(self.aborted)
         self.offsets.truncate_to(offset)
         self.times.truncate_to(offset)
         del self.aborted[bisect_left(self.aborted, offset, key=lambda txn: txn.last_offset) :]
         self.since_row = 0
-        self.delete_files()
+        self.cut_files(had_aborted=had_aborted)
         if place is None:
             return 0
         cut = self.size - place.position

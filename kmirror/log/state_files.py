@@ -120,7 +120,7 @@ def _entry(
 
 
 def encode_aborted(rows: Iterable[AbortedTxn]) -> bytes:
-    """The `.txnindex` file of a segment; a segment without aborted transactions has no such file."""
+    """The `.txnindex` file of a segment; one that never had an aborted transaction has no such file."""
     return b"".join(_ABORTED.pack(0, *row) for row in rows)
 
 

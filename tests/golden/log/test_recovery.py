@@ -78,7 +78,7 @@ def test_recovery_leaves_each_file_as_the_broker_left_it(before: Folder) -> None
     found = {name: log.store.read_file(name) for name in log.store.files() if name[:20].isdigit()} | segments(log)
     expected = {name: data for name, data in expected.items() if not name.endswith(".deleted")}
     for name in {*found, *expected}:
-        assert (found.get(name) or b"") == (expected.get(name) or b""), name
+        assert found.get(name) == expected.get(name), name
 
 
 def test_a_replica_that_had_records_of_an_unclean_election_ends_up_like_the_leader() -> None:

@@ -104,13 +104,11 @@ def producers_by_us(log: PartitionLog) -> list[list[int]]:
 def files(folder: Path, tp: TopicPartition) -> dict[str, bytes]:
     """What is in a partition's folder, but for the epochs: to lead is to add one.
 
-    A transaction index whose rows all went is a file of 0 bytes with Kafka and no file with us; both say the same. And
-    what Kafka deletes bears another name for a minute.
+    What Kafka deletes bears another name for a minute.
     """
     found = {path.name: path.read_bytes() for path in sorted((folder / str(tp)).iterdir())}
     found.pop("leader-epoch-checkpoint", None)
-    empty = [name for name, data in found.items() if name.endswith(".txnindex") and not data]
-    return {name: data for name, data in found.items() if name not in empty and not name.endswith(".deleted")}
+    return {name: data for name, data in found.items() if not name.endswith(".deleted")}
 
 
 def different(left: dict[str, bytes], right: dict[str, bytes]) -> list[str]:

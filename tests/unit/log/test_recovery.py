@@ -8,7 +8,14 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.producers import ProducerEntry
-from kmirror.log.state_files import INDEX_SUFFIX, SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name
+from kmirror.log.state_files import (
+    INDEX_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    decode_snapshot,
+    encode_snapshot,
+    file_name,
+)
 from kmirror.records.build import set_base_offset_and_epoch
 from tests.unit.log.partitions import batch, content, follow, idempotent, lead, marker, open_log
 
@@ -43,6 +50,20 @@ def test_missing_index_files_are_written_anew(store: MemoryStore, repair: bool) 
     bare = segments_alone(store)
     open_log(bare, repair=repair, **CONFIG).close()
     assert indexes(bare) == indexes(store)
+
+
+def test_a_transaction_index_whose_rows_are_gone_is_an_empty_file(store: MemoryStore) -> None:
+    base = next(base for base in store.segments() if store.read_file(file_name(base, TXN_INDEX_SUFFIX)))
+    store.truncate(base, store.size(base) - 1)
+    for other in (other for other in store.segments() if other < base):
+        store.delete(other)
+    name = file_name(base, TXN_INDEX_SUFFIX)
+    while store.read_file(name):
+        store.truncate(base, store.size(base) - 1)
+        log = open_log(store, repair=True, **CONFIG)
+        assert log.repair is not None
+        log.close()
+    assert (store.read_file(name), log.aborted_transactions(0, 99)) == (b"", [])
 
 
 def test_after_an_unclean_end_there_is_a_snapshot_at_every_segment(store: MemoryStore) -> None:

@@ -190,8 +190,9 @@ def test_a_segment_that_begins_at_the_cut_stays_and_is_empty() -> None:
     assert log.store.size(base) == 0
 
 
-def test_index_files_of_a_cut_segment_are_those_of_a_log_that_never_had_more() -> None:
-    names = [file_name(0, suffix) for suffix in (".index", ".timeindex", ".txnindex")]
+@pytest.mark.parametrize("closes", [False, True], ids=["rows in memory", "rows in files"])
+def test_index_files_of_a_cut_segment_are_those_of_a_log_that_never_had_more(closes: bool) -> None:
+    names = [file_name(0, suffix) for suffix in (".index", ".timeindex")]
     cut, short = (open_log(index_interval_bytes=0, segment_bytes=1200) for _ in range(2))
     for number in range(12):
         for log in (cut, short) if number < 4 else (cut,):
@@ -199,10 +200,15 @@ def test_index_files_of_a_cut_segment_are_those_of_a_log_that_never_had_more() -
             follow(log, idempotent(number, txn=True, offset=2 * number, timestamp=at))
             follow(log, marker(commit=number < 4, offset=2 * number + 1))
     assert len(cut.segment_base_offsets) > 1
+    if closes:
+        cut.close()
+        cut = open_log(cut.store, recovery_point=CLEAN_SHUTDOWN, index_interval_bytes=0, segment_bytes=1200)
     cut.truncate_to(8)
     for log in (cut, short):
         log.close()
     assert [cut.store.read_file(name) for name in names] == [short.store.read_file(name) for name in names]
+    assert cut.store.read_file(file_name(0, ".txnindex")) == b"", "the rows go, the file stays"
+    assert short.store.read_file(file_name(0, ".txnindex")) is None
     assert open_log(cut.store, recovery_point=CLEAN_SHUTDOWN).aborted_transactions(0, 99) == []
 
 
