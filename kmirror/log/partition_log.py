@@ -339,9 +339,10 @@ class PartitionLog:
                 self.epochs.clear()
         self._write_epochs()
 
-    def _write_epochs(self) -> None:
+    def _write_epochs(self, *, anew: bool = False) -> None:
+        """Write the epochs if they are others, or `anew` where Kafka writes in any case."""
         entries = self.epochs.entries
-        if entries != self._saved_epochs:
+        if anew or entries != self._saved_epochs:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
             self._saved_epochs = entries
 
@@ -522,7 +523,7 @@ class PartitionLog:
         self._add_segment(offset)
         self.log_end_offset = offset
         self.epochs.clear()
-        self._write_epochs()
+        self._write_epochs(anew=True)
         self.producers.clear(offset)
         self.high_watermark = max(offset, self.log_start_offset)
 

@@ -19,7 +19,7 @@ from functools import partial
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
-from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint
+from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint, encode_checkpoint
 from kmirror.log.producer_files import Expired, delete_strays, feed, rebuild, snapshot_offsets, take_snapshot
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
@@ -60,8 +60,7 @@ def load(
     store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool = False, recovery_point: int = 0
 ) -> Loaded:
     """Read the store; raises CorruptBatch unless `repair`."""
-    checkpoint = store.read_file(LEADER_EPOCH_CHECKPOINT)
-    saved_epochs = decode_checkpoint(checkpoint) if checkpoint is not None else []
+    saved_epochs = decode_checkpoint(store.read_file(LEADER_EPOCH_CHECKPOINT) or b"")
     epochs = LeaderEpochCache(saved_epochs)
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
     loaded = Loaded(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs, saved_epochs)
@@ -97,6 +96,8 @@ def load(
         _find_early_epochs(loaded)
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
+    if not epochs.entries and store.read_file(LEADER_EPOCH_CHECKPOINT) is None:
+        store.write_file(LEADER_EPOCH_CHECKPOINT, b"")  # So Kafka leaves it until there is an epoch to write down.
     delete_strays(store, [segment.base_offset for segment in loaded.segments])
     _finish_producers(loaded, store, expired, reloads=repair)
     return loaded
@@ -280,6 +281,9 @@ def _start_empty(loaded: Loaded, store: PartitionStore, config: LogConfig, log_s
     """Begin a log without records at its start offset, above which nothing is left."""
     for segment in loaded.segments:
         delete_segment(store, segment.base_offset)
+    if loaded.segments:
+        store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint([]))
+        loaded.saved_epochs = []
     store.create(log_start_offset)
     loaded.segments[:] = [Segment(store, log_start_offset, config, created_ms=now_ms)]
     loaded.log_start_offset = loaded.log_end_offset = log_start_offset

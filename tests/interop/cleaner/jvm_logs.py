@@ -12,7 +12,7 @@ from kmirror.log.config import LogConfig
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, file_name
-from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, RECOVERY_POINT
+from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
 
 PROGRAM = Path(__file__).with_name("KafkaLogs.java")
 NOT_IN_THE_FOLDER = {CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT}
@@ -36,15 +36,10 @@ class Job:
 
 
 def files_of(store: MemoryStore) -> Files:
-    """Return the files of the folder; an empty epoch checkpoint is as good as none."""
+    """Return the files of the folder."""
     found = {name: store.read_file(name) or b"" for name in store.files() if name not in NOT_IN_THE_FOLDER}
     found |= {file_name(base, LOG_SUFFIX): bytes(store.view(base)) for base in store.segments()}
-    return _without_empty(found)
-
-
-def _without_empty(files: Files) -> Files:
-    is_empty = (b"", b"0\n0\n")
-    return {name: data for name, data in files.items() if data not in is_empty or name != LEADER_EPOCH_CHECKPOINT}
+    return found
 
 
 def by_us(job: Job) -> tuple[str, Files]:
@@ -81,7 +76,7 @@ def by_jvm(jobs: Sequence[Job], folder: Path, class_path: str) -> Iterator[tuple
     for number, (job, answer) in enumerate(zip(jobs, answers, strict=True)):
         place = folder / str(number) / str(job.tp)
         left = {path.name: path.read_bytes() for path in place.iterdir() if path.suffix != ".deleted"}
-        yield answer.replace("\t", " "), _without_empty(left)
+        yield answer.replace("\t", " "), left
 
 
 def _line(job: Job, folder: Path) -> str:

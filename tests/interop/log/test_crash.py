@@ -80,7 +80,7 @@ def test_a_broker_repairs_what_kmirror_repairs(crash: Crash, tmp_path: Path) -> 
     shutil.copytree(crashed.before.path, tmp_path / "data")
     folder = LogFolder(tmp_path / "data")
     for tp, is_damaged in crash.damaged.items():
-        log = crashed.before.open(tp, folder, is_clean=False)
+        log = crashed.open(tp, folder)
         assert (log.repair is not None) == is_damaged, tp
         log.close()
         found = different(files(crashed.after.path, tp), files(folder.path, tp))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import CorruptBatch
+from kmirror.log.epochs import encode_checkpoint
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.producers import ProducerEntry
@@ -16,6 +17,7 @@ from kmirror.log.state_files import (
     encode_snapshot,
     file_name,
 )
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET
 from kmirror.records.build import set_base_offset_and_epoch
 from tests.unit.log.partitions import batch, content, follow, idempotent, lead, marker, open_log
 
@@ -64,6 +66,24 @@ def test_a_transaction_index_whose_rows_are_gone_is_an_empty_file(store: MemoryS
         assert log.repair is not None
         log.close()
     assert (store.read_file(name), log.aborted_transactions(0, 99)) == (b"", [])
+
+
+def test_the_epoch_checkpoint_of_a_new_log_is_empty_until_there_is_an_epoch() -> None:
+    log = open_log()
+    assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == b""
+    log.close()
+    assert open_log(log.store).store.read_file(LEADER_EPOCH_CHECKPOINT) == b""
+    log.truncate_fully_and_start_at(5)
+    assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == encode_checkpoint([])
+    log.assign_epoch_start(3)
+    assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == encode_checkpoint([(3, 5)])
+
+
+def test_a_log_that_ends_below_its_start_has_no_epochs(store: MemoryStore) -> None:
+    store.delete_file(LEADER_EPOCH_CHECKPOINT)
+    store.write_file(LOG_START_OFFSET, b"99")
+    assert open_log(store, **CONFIG).epochs.entries == []
+    assert store.read_file(LEADER_EPOCH_CHECKPOINT) == encode_checkpoint([])
 
 
 def test_after_an_unclean_end_there_is_a_snapshot_at_every_segment(store: MemoryStore) -> None:
