@@ -1,7 +1,8 @@
 """The producer table between two lives of a log: snapshots in the store, and what the log adds to them.
 
 A snapshot holds the table as of one offset. The newest one that the log still reaches is loaded and the
-batches above it are replayed; without one, replay begins at the log start. Snapshots below the log start
+batches above it are replayed; without one, replay begins at the log start, or there is nothing to replay if
+the log was closed: then it would have left one, had there been producers. Snapshots below the log start
 or above the log end describe another log than this one and are deleted, and so is one that cannot be read.
 """
 
@@ -60,6 +61,18 @@ def rebuild(
             feed(view, scan, producers, from_offset=producers.map_end_offset)
     producers.map_end_offset = end_offset
     take_snapshot(producers, store)
+    return producers
+
+
+def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_offset: int) -> ProducerStates:
+    """An empty table as of `end_offset`, with snapshots that say so, there and at the last two segments.
+
+    For a log that was closed and has no snapshot. Kafka does not look for producers in its batches either.
+    """
+    producers = ProducerStates()
+    for offset in (*(segment.base_offset for segment in segments[-2:]), end_offset):
+        producers.map_end_offset = offset
+        take_snapshot(producers, store)
     return producers
 
 

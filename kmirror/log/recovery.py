@@ -20,7 +20,15 @@ from functools import partial
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint, encode_checkpoint
-from kmirror.log.producer_files import Expired, delete_strays, feed, rebuild, snapshot_offsets, take_snapshot
+from kmirror.log.producer_files import (
+    Expired,
+    begin_without,
+    delete_strays,
+    feed,
+    rebuild,
+    snapshot_offsets,
+    take_snapshot,
+)
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
 from kmirror.log.segment import Segment, delete_segment, place_at
@@ -70,6 +78,7 @@ def load(
         loaded.log_start_offset = max(log_start_checkpoint, bases[0])
         loaded.log_end_offset = bases[0]
     loaded.producers.clear(loaded.log_start_offset)
+    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # And stays so while nothing must be read.
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
         loaded.segments.append(segment)
@@ -77,6 +86,7 @@ def load(
         end = CLEAN_SHUTDOWN if is_last else bases[number + 1]
         if end <= recovery_point and _take_by_index(loaded, segment):
             continue
+        is_closed = False
         if repair:
             _forget_snapshots(loaded, log_start_checkpoint, expired)
         fault = _read_segment(loaded, segment, expired, from_offset=0 if repair else loaded.log_start_offset)
@@ -99,7 +109,11 @@ def load(
     if not epochs.entries and store.read_file(LEADER_EPOCH_CHECKPOINT) is None:
         store.write_file(LEADER_EPOCH_CHECKPOINT, b"")  # So Kafka leaves it until there is an epoch to write down.
     delete_strays(store, [segment.base_offset for segment in loaded.segments])
-    _finish_producers(loaded, store, expired, reloads=repair)
+    if is_closed and not snapshot_offsets(store):
+        loaded.producers = begin_without(store, loaded.segments, end_offset=loaded.log_end_offset)
+    else:
+        _finish_producers(loaded, store, expired, reloads=repair)
+    loaded.producers.on_high_watermark(loaded.high_watermark)
     return loaded
 
 
@@ -253,7 +267,6 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *
         loaded.producers.unreplicated.update(producers.unreplicated)
     else:
         take_snapshot(producers, store)
-    loaded.producers.on_high_watermark(loaded.high_watermark)
 
 
 def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:

@@ -14,6 +14,7 @@ import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
 import org.apache.kafka.storage.internals.log.LogToClean;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.SkimpyOffsetMap;
@@ -23,8 +24,8 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /**
  * Opens, cleans and closes the partition folders that standard input names, a line each, as a broker does:
- * folder, clock, recovery point, log start, "clean" or "unclean" shutdown, topic configs, and the first dirty offset
- * of a run of the cleaner ("-" for none, "" for the log start), parted by tabs.
+ * folder, clock, recovery point, log start, "clean" or "unclean" shutdown, topic configs, the first dirty offset of
+ * a run of the cleaner ("-" for none, "" for the log start), and what is done to the log before that, parted by tabs.
  * Prints "log start, log end, end of the run" or an exception.
  */
 public class KafkaLogs {
@@ -51,12 +52,24 @@ public class KafkaLogs {
             new File(job[0]), new LogConfig(topic), Long.parseLong(job[3]), Long.parseLong(job[2]), new AtOnce(),
             new BrokerTopicStats(), time, 900_000, new ProducerStateManagerConfig(expiry, false), 600_000,
             new LogDirFailureChannel(1), job[4].equals("clean"), Optional.empty());
+        log.updateHighWatermark(log.logEndOffset());
+        for (String deed : job[7].split(";")) {
+            String[] words = deed.split(" ");
+            switch (words[0]) {
+                case "cut" -> log.truncateTo(Long.parseLong(words[1]));
+                case "restart" -> log.truncateFullyAndStartAt(Long.parseLong(words[1]), Optional.empty());
+                case "start" -> log.maybeIncrementLogStartOffset(
+                    Long.parseLong(words[1]), LogStartOffsetIncrementReason.ClientRecordDeletion);
+                case "retain" -> log.deleteOldSegments();
+                default -> { }
+            }
+        }
         long cleaned = -1;
         if (!job[6].equals("-")) {
-            log.updateHighWatermark(log.logEndOffset());
             cleaned = clean(log, job[6].isEmpty() ? Optional.empty() : Optional.of(Long.valueOf(job[6])), time);
         }
         String answer = log.logStartOffset() + "\t" + log.logEndOffset() + "\t" + cleaned;
+        log.flush(true);
         log.close();
         return answer;
     }

@@ -21,7 +21,10 @@ Files = dict[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One partition to open, as after a clean shutdown or another one, and perhaps to clean."""
+    """One partition to open, as after a clean shutdown or another one, to do things to, and perhaps to clean.
+
+    Deeds are "cut" to an offset, "restart" at an offset, raise the log "start" to an offset, and "retain".
+    """
 
     tp: TopicPartition
     store: MemoryStore
@@ -30,6 +33,7 @@ class Job:
     log_start: int = 0
     clean_shutdown: bool = False
     compacts: bool = False
+    deeds: tuple[str, ...] = ()
 
     def fork(self, **changes: object) -> Job:
         return replace(self, **({"store": self.store.fork()} | changes))  # type: ignore[arg-type]
@@ -53,14 +57,30 @@ def by_us(job: Job) -> tuple[str, Files]:
         repair=not job.clean_shutdown,
         recovery_point=CLEAN_SHUTDOWN if job.clean_shutdown else 0,
     )
+    log.update_high_watermark(log.log_end_offset)
+    for deed in job.deeds:
+        _do(log, deed, job.now_ms)
     end = -1
     if job.compacts:
-        log.update_high_watermark(log.log_end_offset)
         done = log.compact(job.now_ms)
         end = 0 if done is None else done.end_offset
     answer = f"{log.log_start_offset} {log.log_end_offset} {end}"
     log.close()
     return answer, files_of(job.store)
+
+
+def _do(log: PartitionLog, deed: str, now_ms: int) -> None:
+    match deed.split():
+        case ["cut", offset]:
+            log.truncate_to(int(offset))
+        case ["restart", offset]:
+            log.truncate_fully_and_start_at(int(offset))
+        case ["start", offset]:
+            log.advance_log_start(int(offset))
+        case ["retain"]:
+            log.delete_old_segments(now_ms)
+        case _:
+            raise AssertionError(deed)
 
 
 def by_jvm(jobs: Sequence[Job], folder: Path, class_path: str) -> Iterator[tuple[str, Files]]:
@@ -90,6 +110,7 @@ def _line(job: Job, folder: Path) -> str:
         "segment.index.bytes": config.segment_index_bytes,
         "index.interval.bytes": config.index_interval_bytes,
         "delete.retention.ms": config.delete_retention_ms,
+        "retention.ms": config.retention_ms,
         "min.compaction.lag.ms": config.min_compaction_lag_ms,
         "cleanup.policy": "compact" if config.compact else "delete",
         "producer.id.expiration.ms": config.producer_id_expiration_ms,
@@ -98,7 +119,8 @@ def _line(job: Job, folder: Path) -> str:
     cleaner = (job.store.read_file(CLEANER_OFFSET) or b"").decode() if job.compacts else "-"
     shutdown = "clean" if job.clean_shutdown else "unclean"
     pairs = ";".join(f"{key}={value}" for key, value in configs.items())
-    return "\t".join([str(place), str(job.now_ms), "0", str(job.log_start), shutdown, pairs, cleaner])
+    deeds = ";".join(job.deeds)
+    return "\t".join([str(place), str(job.now_ms), "0", str(job.log_start), shutdown, pairs, cleaner, deeds])
 
 
 def segments_alone(store: MemoryStore) -> MemoryStore:

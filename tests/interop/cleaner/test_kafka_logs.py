@@ -1,4 +1,4 @@
-"""The JVM's log classes and ours leave the same files: opened, recovered after damage, cleaned again and again.
+"""The JVM's log classes and ours leave the same files: opened, repaired, cut, emptied, cleaned, again and again.
 
 tests/interop/conftest.py says where Kafka's jars come from.
 """
@@ -12,8 +12,9 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import DAY_MS, LogConfig
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, encode_snapshot
 from kmirror.log.store import RECOVERY_POINT
-from kmirror.records import Compression, RecordData, build_batch, iter_batches, layout
+from kmirror.records import Batch, Compression, RecordData, build_batch, iter_batches, layout
 from kmirror.records.control import end_txn_marker
 from tests.golden.log.folders import Folder, sample
 from tests.interop.cleaner.jvm_logs import Files, Job, by_jvm, by_us, differing, segments_alone
@@ -22,6 +23,7 @@ NOW_MS = 1_700_000_000_000
 CONFIG = LogConfig(
     segment_bytes=2_000, index_interval_bytes=200, segment_index_bytes=16_384, compact=True, delete=False
 )
+EMPTY = (b"", encode_snapshot([]))
 # A folder of Kafka 2.1 has old messages, of which the JVM of today indexes less than it indexed then.
 FOLDERS = [folder for folder in sample() if not folder.name.startswith("__cluster_metadata")]
 
@@ -156,3 +158,53 @@ def test_the_cleaner_run_after_run(tmp_path: Path, kafka_class_path: str) -> Non
         for size, (_, files) in zip(sizes, compare(jobs, tmp_path / str(number), kafka_class_path), strict=True):
             size.append(sum(len(data) for name, data in files.items() if name.endswith(".log")))
     assert all(size[0] > size[-1] for size in sizes), "each had something to drop in later runs"
+
+
+def deeds(draw: random.Random, start: int, end: int, *, clean_shutdown: bool) -> list[str]:
+    """Draw what is done to a log in one life, while retention may drop all of it.
+
+    It is cut only where all of it was read: of segments that it took by their indexes Kafka forgets the greatest
+    timestamp when a cut takes the last row, and it keeps a table without producers when none was known.
+    """
+    found: list[str] = []
+    for _ in range(draw.randrange(3)):
+        kind = draw.choice(["cut", "restart", "start", "start", "retain"])
+        offset = draw.choice([start, end, draw.randint(start, end)])
+        if kind == "restart":
+            start = end = offset = draw.choice([0, end + 10, draw.randint(0, end)])
+        elif kind == "cut":
+            if clean_shutdown:
+                continue
+            offset = draw.randint(0, end)
+            start, end = min(start, offset), offset
+        start = max(start, offset) if kind == "start" else start
+        found.append(kind if kind == "retain" else f"{kind} {offset}")
+    return found
+
+
+def test_logs_that_are_cut_and_emptied_life_after_life(tmp_path: Path, kafka_class_path: str) -> None:
+    draw, tp = random.Random(1), TopicPartition("t", 0)
+    config = LogConfig(segment_bytes=2_000, index_interval_bytes=200, segment_index_bytes=16_384)
+    jobs = [Job(tp, MemoryStore(), config, NOW_MS) for _ in range(3)]
+    jobs += [Job(tp, written(seed, keys=30, batches=60, config=config)[0], config, NOW_MS) for seed in range(21)]
+    starts = [0] * len(jobs)
+    empty: set[str] = set()
+    for life in range(5):
+        lives = []
+        for job, start in zip(jobs, starts, strict=True):
+            store, is_clean = job.store.fork(), draw.random() < 0.6
+            end = max([start, *(batch.next_offset for batch in batches_of(store))])
+            if draw.random() < 0.3:
+                for name in [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]:
+                    store.delete_file(name)
+            now_ms = NOW_MS + draw.choice([0, 0, 0, 8 * DAY_MS])
+            done = tuple(deeds(draw, start, end, clean_shutdown=is_clean))
+            lives.append(job.fork(store=store, now_ms=now_ms, log_start=start, clean_shutdown=is_clean, deeds=done))
+        left = compare(lives, tmp_path / str(life), kafka_class_path)
+        jobs, starts = lives, [int(answer.split()[0]) for answer, _ in left]
+        empty |= {name.split(".")[-1] for _, files in left for name, data in files.items() if data in EMPTY}
+    assert empty == {"index", "leader-epoch-checkpoint", "log", "snapshot", "timeindex", "txnindex"}
+
+
+def batches_of(store: MemoryStore) -> list[Batch]:
+    return [batch for base in store.segments() for batch in iter_batches(store.view(base))]

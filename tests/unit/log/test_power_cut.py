@@ -93,6 +93,11 @@ SCENARIOS: dict[str, list[Step]] = {
     "a leader that writes nothing": [write(2), lead_from(3), flush, lead_from(5), checkpoint, mirror(2, epoch=3)],
     "closed": [write(7, txn=True), close],
     "closed and opened again": [write(5, txn=True), reopen, write(4, pid=2, txn=True), reopen, cut(7), write(2), flush],
+    "emptied and opened again": [
+        *(write(5, txn=True), checkpoint, cut_all(40), reopen, mirror(3, epoch=1), flush, reopen, write(1, epoch=1)),
+        *(lambda log: log.update_high_watermark(44), lambda log: log.advance_log_start(44), reopen),
+        *(reopen, write(2, pid=2, epoch=1), flush),
+    ],
     "old segments deleted": [
         *(write(9), checkpoint, lambda log: log.advance_log_start(5), lambda log: log.delete_old_segments(NOW_MS)),
         *(write(3), flush, checkpoint),

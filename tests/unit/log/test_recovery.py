@@ -68,6 +68,25 @@ def test_a_transaction_index_whose_rows_are_gone_is_an_empty_file(store: MemoryS
     assert (store.read_file(name), log.aborted_transactions(0, 99)) == (b"", [])
 
 
+@pytest.mark.parametrize("log_start", [0, 3, 99], ids=["with records", "in a segment", "above all"])
+def test_a_log_that_was_closed_without_a_snapshot_has_no_producers(store: MemoryStore, log_start: int) -> None:
+    """Kafka takes it for one from before there were snapshots, and does not look into the batches."""
+    for name in [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]:
+        store.delete_file(name)
+    store.write_file(LOG_START_OFFSET, b"%d" % log_start)
+    log = open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
+    log.update_high_watermark(log.log_end_offset)
+    assert (log.producers.entries, log.last_stable_offset) == ({}, log.log_end_offset)
+    names = [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]
+    offsets = {*log.segment_base_offsets[-2:], log.log_end_offset} - {0}
+    assert names == [file_name(offset, SNAPSHOT_SUFFIX) for offset in sorted(offsets)]
+    assert {store.read_file(name) for name in names} == {encode_snapshot([])}
+    lead(log, idempotent(0, pid=5))
+    log.close()
+    again = open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
+    assert list(again.producers.entries) == [5]
+
+
 def test_the_epoch_checkpoint_of_a_new_log_is_empty_until_there_is_an_epoch() -> None:
     log = open_log()
     assert log.store.read_file(LEADER_EPOCH_CHECKPOINT) == b""

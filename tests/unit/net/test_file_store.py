@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from kmirror.cli.verify import command as verify
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
@@ -142,6 +144,24 @@ def test_the_folder_has_kafkas_files(tmp_path: Path) -> None:
     assert facts.log_start_offsets == {TP: 13}, "only logs that start above their first segment have a line"
     assert facts.recovery_points == {TP: 24, TopicPartition("b", 0): 24}
     assert (tmp_path / str(TP) / "leader-epoch-checkpoint").read_text() == "0\n2\n1 13\n2 16\n"
+
+
+def test_files_that_say_nothing_are_there_and_as_good_as_none(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path)
+    new, cut, emptied = (TopicPartition("t", number) for number in range(3))
+    PartitionLog.open(new, folder.open(new), LogConfig(), now_ms=NOW_MS).close()
+    log = fill(folder, cut)
+    log.truncate_to(log.aborted_transactions(0, 24)[0].first_offset)
+    log.close()
+    log = PartitionLog.open(emptied, folder.open(emptied), LogConfig(), now_ms=NOW_MS)
+    log.truncate_fully_and_start_at(7)
+    log.close()
+    PartitionLog.open(emptied, folder.open(emptied), LogConfig(), now_ms=NOW_MS, recovery_point=CLEAN_SHUTDOWN).close()
+    folder.close()
+    names = ("t-0/leader-epoch-checkpoint", f"t-1/{0:020d}.txnindex", f"t-2/{7:020d}.snapshot")
+    assert [(tmp_path / name).stat().st_size for name in names] == [0, 0, 10]
+    result = CliRunner().invoke(verify, [str(tmp_path)])
+    assert result.exit_code == 0, result.output
 
 
 def test_partitions_are_found_again_and_deleted(tmp_path: Path) -> None:
