@@ -1,9 +1,9 @@
 """Thousands of runs on Spark: a DataFrame of runs, one simulation for each row, on whatever executors there are.
 
-Runs are dealt out to some dozens of tasks, because a task costs 20 ms by itself; the last ones are small, so that
-no core waits long for another. Each run is kept as soon as it is through, by the executor: of a killed executor the
-one run under way is repeated elsewhere, a killed driver starts again with what is missing. Only DataFrames are used, so
-local mode, a cluster and Spark Connect take the same way.
+Runs are dealt out to some dozens of tasks, because a task takes some 40 ms of a core by itself, about as long as a
+short run; the last tasks are small, so that no core waits long for another. Each run is kept as soon as it is
+through, by the executor: of a killed executor the one run under way is repeated elsewhere, a killed driver starts again
+with what is missing. Only DataFrames are used, so local mode, a cluster and Spark Connect take the same way.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from kmirror.spark.sweep_file import Run, Sweep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-TASKS_PER_CORE = 16
-RUNS_PER_TASK_MIN = 3
+TASKS_PER_CORE_MIN, TASKS_PER_CORE_MAX = 6, 16
+RUNS_PER_TASK = 6
 POLL_SECONDS = 0.5
 RETURNS = "run_id string, status string, wall_ms bigint"
 
@@ -73,7 +73,13 @@ def run_sweep(
 
 def _tasks(spark: SparkSession, runs: int) -> int:
     cores = int(spark.conf.get("spark.kmirror.cores", None) or _cores(spark))
-    return max(1, min(runs // RUNS_PER_TASK_MIN, cores * TASKS_PER_CORE))
+    return tasks_for(runs, cores)
+
+
+def tasks_for(runs: int, cores: int) -> int:
+    """Return how many tasks: enough for every core to have its share, of some runs each where there are many."""
+    several = min(runs // RUNS_PER_TASK, cores * TASKS_PER_CORE_MAX)
+    return min(runs, max(several, cores * TASKS_PER_CORE_MIN))
 
 
 def _cores(spark: SparkSession) -> int:

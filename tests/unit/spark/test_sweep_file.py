@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.spark.sweep import deal
+from kmirror.spark.sweep import deal, tasks_for
 from kmirror.spark.sweep_file import parse_sweep, read_sweep
 
 
@@ -90,3 +90,11 @@ def test_runs_are_dealt_out_to_tasks_that_get_smaller(runs: int, tasks: int) -> 
     assert min(sizes) >= 1
     assert max(sizes) <= -(-2 * runs // tasks)
     assert sizes[-1] <= max(1, runs // tasks)
+
+
+@pytest.mark.parametrize(
+    ("runs", "cores", "tasks"),
+    [(1, 2, 1), (5, 2, 5), (20, 2, 12), (80, 2, 13), (200, 2, 32), (10_000, 2, 32), (80, 100, 80), (10_000, 100, 1600)],
+)
+def test_there_are_tasks_for_every_core_and_none_without_a_run(runs: int, cores: int, tasks: int) -> None:
+    assert tasks_for(runs, cores) == tasks
