@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import Case, no_runs
+from benchmarks.harness import Case, no_runs, scratch
 
 WORKERS = 2
 PAIRS_MAX = 5
@@ -44,13 +42,6 @@ def spark() -> Any:
     found = session("benchmarks", master=f"local[{WORKERS}]", ui=False)
     atexit.register(found.stop)
     return found
-
-
-@cache
-def folder() -> Path:
-    path = Path(tempfile.mkdtemp(prefix="kmirror-bench-"))
-    atexit.register(shutil.rmtree, path, ignore_errors=True)
-    return path
 
 
 # -- K1 -----------------------------------------------------------------------------------------
@@ -79,7 +70,7 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
     numbers = iter(range(1000))
 
     def fresh() -> str:
-        location = str(folder() / f"k1-{next(numbers)}")
+        location = str(scratch() / f"k1-{next(numbers)}")
         Results(location).prepare()
         return location
 
@@ -119,7 +110,7 @@ def segment() -> str:
     """Return a partition folder with one segment: 100-byte records, 500 in a batch, no compression."""
     from kmirror.records import RecordData, build_batch
 
-    target = folder() / "bench-0"
+    target = scratch() / "bench-0"
     target.mkdir()
     value = bytes(range(80))
     with (target / f"{0:020}.log").open("wb") as log:

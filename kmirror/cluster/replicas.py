@@ -18,6 +18,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import CancelTimer, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.store import PARTITION_METADATA
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
@@ -32,7 +33,6 @@ CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for cod
 """compression.type to codec; `producer` has none of its own."""
 CUT_OFF = 1 << 62
 """What an AckWait requires whose record was cut off: no high watermark gets there."""
-PARTITION_METADATA = "partition.metadata"
 TIMER = "parked"
 CHECKPOINT_TIMER = "checkpoint"
 

@@ -231,21 +231,12 @@ class Segment:
 
         Raises CorruptBatch where an index row led to where no batch is.
         """
-        unpack, size = _BOUNDS.unpack_from, self.size
-        position, view = self.offsets.position_for(offset), self.view()
+        position, view, size = self.offsets.position_for(offset), self.view(), self.size
         while position < size:
-            if size - position < _BOUNDS.size:
-                place = self._batch_at(view, position)
-                end, base_offset, last_offset = place.end_position, place.base_offset, place.last_offset
-            else:
-                base_offset, length, magic, delta = unpack(view, position)
-                end = position + LOG_OVERHEAD + length
-                last_offset = base_offset + delta if magic >= layout.MAGIC_V2 else base_offset
-                if not position + _BATCH_MIN <= end <= size:
-                    raise self._no_batch(position)
-            if last_offset >= offset:
-                return BatchPlace(position, end, base_offset, last_offset)
-            position = end
+            place = self._batch_at(view, position)
+            if place.last_offset >= offset:
+                return place
+            position = place.end_position
         return None
 
     def _batch_at(self, view: memoryview, position: int) -> BatchPlace:
@@ -255,10 +246,7 @@ class Segment:
             place = place_at(view, position)
             if least_end <= place.end_position <= len(view):
                 return place
-        raise self._no_batch(position)
-
-    def _no_batch(self, position: int) -> CorruptBatch:
-        return CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
+        raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
         """The last batch from `start` on that ends at or before `end_position`, at the least `start`."""

@@ -13,6 +13,8 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import build_message_set
 
 SAMPLE = Path(str(resources.files("kmirror.data") / "sample"))
+# What may follow the last batch of a file, and a part of the reason for which it is refused.
+TAILS = ((bytes(1), "zero"), (bytes(4096), "the last 4096 bytes of the file are zero"), (b"\1", "1 bytes"))
 
 
 def sample(target: Path, *partitions: str) -> Path:

@@ -13,7 +13,7 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.net.log_dirs import CorruptLog, read_log_dirs
 from kmirror.records import iter_batches, layout, set_base_offset_and_epoch
-from tests.unit.net.folders import SAMPLE, batch, checkpoint, fingerprint, partition, sample
+from tests.unit.net.folders import SAMPLE, TAILS, batch, checkpoint, fingerprint, partition, sample
 
 # In these no offset is missing and none lies below the log start, so that the checkpoints and the neighbours
 # bear witness to every header field outside the checksum.
@@ -105,11 +105,7 @@ def test_bytes_after_the_last_batch_are_an_error_at_their_position(segment: Path
     folder = sample(tmp_path, segment.parent.name)
     victim = folder / segment.parent.name / segment.name
     data = segment.read_bytes()
-    for tail, reason in (
-        (bytes(1), "zero"),
-        (bytes(4096), "the last 4096 bytes of the file are zero"),
-        (b"\1", "1 bytes"),
-    ):
+    for tail, reason in TAILS:
         victim.write_bytes(data + tail)
         error = refused(folder)
         assert (error.path, error.position) == (victim, len(data))

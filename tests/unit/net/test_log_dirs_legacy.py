@@ -14,7 +14,7 @@ from kmirror.records import layout
 from kmirror.records.codecs import Compression, compress
 from kmirror.records.legacy import LegacyBatch, build_message, iter_any_batches
 from kmirror.records.record import RecordData
-from tests.unit.net.folders import batch, checkpoint, fingerprint, messages, partition
+from tests.unit.net.folders import TAILS, batch, checkpoint, fingerprint, messages, partition
 
 pytestmark = pytest.mark.decision("D21")
 WRITTEN = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"  # By Kafka 2.1.1.
@@ -103,11 +103,7 @@ def test_a_cut_inside_a_message_names_the_message(folder: Path, name: str) -> No
 def test_bytes_behind_the_last_message_are_an_error_at_their_position(folder: Path, name: str) -> None:
     victim = segment(folder, name)
     data = victim.read_bytes()
-    for tail, reason in (
-        (bytes(1), "zero"),
-        (bytes(4096), "the last 4096 bytes of the file are zero"),
-        (b"\1", "1 bytes"),
-    ):
+    for tail, reason in TAILS:
         victim.write_bytes(data + tail)
         error = refused(folder)
         assert (error.path, error.position, error.offset) == (victim, len(data), ENDS[name])
