@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codegen.hot_maker import Maker, Piece
-from codegen.hot_table import shape_of
+from codegen.hot_table import USUALLY_EMPTY, shape_of
 from codegen.layout import LETTERS, is_set
 from codegen.schema import FieldSpec, StructSpec, snake_case
 
@@ -32,14 +32,18 @@ class WriterMaker(Maker):
         pending: list[Piece] = []
         fields = list(struct.ordinary(self.version))
         end = ['b"\\0"'] if self.flexible else []
-        for field in fields:
+        while fields:
+            field = fields.pop(0)
             source = f"{var}.{field.attribute}"
             base = field.type.base
+            if (self.message.name, field.name) in USUALLY_EMPTY and self.version in field.nullable and self.flexible:
+                self.write_usually_empty(field, fields, var, pending)
+                continue
             if base in LETTERS and not field.type.is_array:
                 pending.append(Piece(LETTERS[base], source))
                 continue
             self.flush_write(pending)
-            if field is fields[-1] and base in ("bytes", "records") and not field.type.is_array:
+            if not fields and base in ("bytes", "records") and not field.type.is_array:
                 self.write_bytes(field, source, end)
                 return
             self.write_variable(field, source)
@@ -49,6 +53,23 @@ class WriterMaker(Maker):
         self.flush_write(pending)
         self.put(*end)
         self.hand_over()
+
+    def write_usually_empty(self, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]) -> None:
+        """One `struct` call for the numbers on both sides of an array that is null or empty."""
+        source = f"{var}.{field.attribute}"
+        after: list[Piece] = []
+        while fields and fields[0].type.base in LETTERS and not fields[0].type.is_array:
+            following = fields.pop(0)
+            after.append(Piece(LETTERS[following.type.base], f"{var}.{following.attribute}"))
+        self.hand_over()
+        with self.out.block(f"if not {source}:"):
+            self.flush_write([*pending, Piece("B", f"{source} is not None"), *after])
+            self.hand_over()
+        with self.out.block("else:"):
+            self.flush_write(pending)
+            self.write_items(field, source, source)
+            self.flush_write(after)
+            self.hand_over()
 
     def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
         """Tests for tags, and for set fields that the version lacks."""

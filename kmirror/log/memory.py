@@ -16,10 +16,11 @@ _INITIAL_BYTES = 4096
 
 
 class _Segment:
-    __slots__ = ("buffer", "frozen", "size")
+    __slots__ = ("buffer", "frozen", "readable", "size")
 
     def __init__(self, buffer: Chunk, size: int, *, frozen: bool) -> None:
         self.buffer = memoryview(buffer)
+        self.readable = self.buffer.toreadonly()
         self.size = size
         self.frozen = frozen  # True while the buffer's tail may be visible elsewhere: borrowed, or cut.
 
@@ -29,7 +30,7 @@ class _Segment:
         capacity = max(_INITIAL_BYTES, need, min(2 * self.size, self.size + (64 << 20)))
         grown = memoryview(allocate(capacity))
         grown[: self.size] = self.buffer[: self.size]
-        self.buffer = grown
+        self.buffer, self.readable = grown, grown.toreadonly()
         self.frozen = False
 
 
@@ -77,27 +78,23 @@ class MemoryStore:
     def size(self, base_offset: int) -> int:
         return self._segments[base_offset].size
 
-    def append(self, base_offset: int, *chunks: Chunk) -> None:
+    def append(self, base_offset: int, data: Chunk) -> None:
         segment = self._segments[base_offset]
         position = segment.size
-        total = len(chunks[0]) if len(chunks) == 1 else sum(map(len, chunks))
-        if segment.frozen or position + total > len(segment.buffer):
-            segment.reserve(total, self._allocate)
-        buffer = segment.buffer
-        for chunk in chunks:
-            end = position + len(chunk)
-            buffer[position:end] = chunk
-            position = end
-        segment.size = position
+        end = position + len(data)
+        if segment.frozen or end > len(segment.buffer):
+            segment.reserve(len(data), self._allocate)
+        segment.buffer[position:end] = data
+        segment.size = end
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
         segment = self._segments[base_offset]
-        end = segment.size if end is None else end
+        if end is None:
+            end = segment.size
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
-        return segment.buffer[start:end].toreadonly()
+        return segment.readable[start:end]
 
-    def read(self, base_offset: int, start: int, end: int) -> memoryview:
-        return self.view(base_offset, start, end)
+    read = view  # Its views stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
         """Memory has no power cut of its own."""

@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
 
 _CONTROL = layout.CONTROL_FLAG
-_LENGTH_MIN = layout.BATCH_LENGTH_MIN
+_MAGIC_V2, _OVERHEAD, _HEADER_SIZE = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.HEADER_SIZE
+_ATTRIBUTES_AT, _LENGTH_MIN = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN
 
 
 def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInfo | None:
     """Append `view` if it is one plain batch; None, and nothing is done, if it is not."""
     total = len(view)
-    if total < layout.HEADER_SIZE:
+    if total < _HEADER_SIZE:
         return None
     base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id = FUSED.unpack_from(view)
     segment, last = log.segments[-1], base + delta
     if (
-        length + layout.LOG_OVERHEAD != total
-        or magic != layout.MAGIC_V2
+        length + _OVERHEAD != total
+        or magic != _MAGIC_V2
         or length < _LENGTH_MIN
         or producer_id >= 0
         or attributes & _CONTROL
@@ -40,7 +41,7 @@ def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInf
         or epoch != log.epochs.latest_epoch()
         or not segment.size
         or segment.should_roll(log.config, total, last, timestamp, log.now_ms)
-        or crc32c_function()(view[layout.ATTRIBUTES_AT :]) != crc
+        or crc32c_function()(view[_ATTRIBUTES_AT:]) != crc
     ):
         return None
     log.store.append(segment.base_offset, view)

@@ -31,7 +31,7 @@ from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.retention import delete_old_segments
 from kmirror.log.scan import LEGACY_EPOCH, Scan, part_ends, scan_batches
-from kmirror.log.segment import BatchPlace, Segment, delete_segment
+from kmirror.log.segment import Segment, delete_segment
 from kmirror.log.store import (
     CLEANER_OFFSET,
     HIGH_WATERMARK,
@@ -367,32 +367,30 @@ class PartitionLog:
                 log_start_offset=self.log_start_offset,
                 log_end_offset=self.log_end_offset,
             )
-        if offset < end_offset:
-            for number in range(self._segment_number(offset), len(self.segments)):
-                segment = self.segments[number]
-                first = segment.find(offset)
-                if first is not None:
-                    return self._read_segment(segment, first, offset, max_bytes, end_offset, min_one)
-        return ReadResult(_NOTHING, offset, offset)
-
-    def _read_segment(
-        self, segment: Segment, first: BatchPlace, offset: int, max_bytes: int, end_offset: int, min_one: bool
-    ) -> ReadResult:
-        bound = segment.size
+        if offset >= end_offset:
+            return ReadResult(_NOTHING, offset, offset)
+        for number in range(self._segment_number(offset), len(self.segments)):
+            segment = self.segments[number]
+            first = segment.find(offset)
+            if first is not None:
+                break
+        else:
+            return ReadResult(_NOTHING, offset, offset)
+        last, bound = first, segment.size
         if end_offset < self.log_end_offset:
             beyond = segment.find(end_offset)
             bound = segment.size if beyond is None else beyond.position
-        too_large = first.end_position - first.position > max_bytes
-        if first.end_position > bound or (too_large and not min_one):
+        room = max_bytes - (first.end_position - first.position)
+        if first.end_position > bound or (room < 0 and not min_one):
             return ReadResult(_NOTHING, offset, offset)
-        limit = min(bound, first.position + max_bytes)
-        last = first if too_large else segment.last_batch_within(first, limit)
+        if room > 0:
+            last = segment.last_batch_within(first, min(bound, first.end_position + room))
         records = self.store.read(segment.base_offset, first.position, last.end_position)
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
     def _segment_number(self, offset: int) -> int:
         """Which segment would hold `offset`: the last one that begins at or below it."""
-        return max(bisect_right(self.bases, offset) - 1, 0)
+        return (bisect_right(self.bases, offset) or 1) - 1
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
         """The first record at or above the log start that is not older, or what the negative timestamps name."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from kmirror.records.layout import NO_TIMESTAMP
 
@@ -23,7 +22,8 @@ class AppendInfo:
     control_types: tuple[int, ...] = ()
 
 
-class ReadResult(NamedTuple):
+@dataclass(slots=True)
+class ReadResult:
     """Whole batches, the first of which may begin below the offset asked for.
 
     Kafka sends what `max_bytes` cuts off of the next batch too, and every client throws it away.

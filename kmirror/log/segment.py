@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from struct import Struct
+from struct import error as struct_error
 from typing import TYPE_CHECKING
 
 from kmirror.errors import CorruptBatch
@@ -37,6 +38,7 @@ _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
 _BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.
 _INT32_MAX = 0x7FFF_FFFF
+_MAGIC_V2 = layout.MAGIC_V2
 
 
 class BatchPlace:
@@ -231,21 +233,23 @@ class Segment:
 
         Raises CorruptBatch where an index row led to where no batch is.
         """
-        position, view, size = self.offsets.position_for(offset), self.view(), self.size
+        size = self.size
+        position, view = self.offsets.position_for(offset), self.store.view(self.base_offset, 0, size)
         while position < size:
-            place = self._batch_at(view, position)
+            place = self._batch_at(view, position, size)
             if place.last_offset >= offset:
                 return place
             position = place.end_position
         return None
 
-    def _batch_at(self, view: memoryview, position: int) -> BatchPlace:
+    def _batch_at(self, view: memoryview, position: int, size: int) -> BatchPlace:
         """Where the batch at `position` lies; raises CorruptBatch where an index row led to where none is."""
-        least_end = position + _BATCH_MIN
-        if least_end <= len(view):
+        try:
             place = place_at(view, position)
-            if least_end <= place.end_position <= len(view):
+            if position + _BATCH_MIN <= place.end_position <= size:
                 return place
+        except struct_error:  # Too few bytes are left for any batch.
+            pass
         raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
@@ -287,7 +291,7 @@ class Segment:
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()
         while position < self.size:
-            place, timestamp = self._batch_at(view, position), timestamp_at(view, position)
+            place, timestamp = self._batch_at(view, position, self.size), timestamp_at(view, position)
             if timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = timestamp, place.last_offset
             position = place.end_position
@@ -295,12 +299,13 @@ class Segment:
 
 def place_at(view: memoryview, position: int) -> BatchPlace:
     """Where the batch at `position` lies. A legacy message's base offset is told as its last offset."""
-    if len(view) - position >= _BOUNDS.size:
+    try:
         base_offset, length, magic, delta = _BOUNDS.unpack_from(view, position)
-        if magic >= layout.MAGIC_V2:
-            return BatchPlace(position, position + LOG_OVERHEAD + length, base_offset, base_offset + delta)
-    else:
-        base_offset, length, _ = _LEGACY_BOUNDS.unpack_from(view, position)
+    except struct_error:  # The last message may be shorter than a batch's header.
+        base_offset, length, magic = _LEGACY_BOUNDS.unpack_from(view, position)
+        delta = 0
+    if magic >= _MAGIC_V2:
+        return BatchPlace(position, position + LOG_OVERHEAD + length, base_offset, base_offset + delta)
     return BatchPlace(position, position + LOG_OVERHEAD + length, base_offset, base_offset)
 
 

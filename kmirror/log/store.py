@@ -39,8 +39,8 @@ class PartitionStore(Protocol):
         """The segment's length in bytes."""
         ...
 
-    def append(self, base_offset: int, *chunks: Chunk) -> None:
-        """Add the chunks, in order, at the segment's end."""
+    def append(self, base_offset: int, data: Chunk) -> None:
+        """Add the bytes at the segment's end."""
         ...
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:

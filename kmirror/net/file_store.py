@@ -165,14 +165,12 @@ class FileStore:
     def size(self, base_offset: int) -> int:
         return self._sizes[base_offset]
 
-    def append(self, base_offset: int, *chunks: Chunk) -> None:
+    def append(self, base_offset: int, data: Chunk) -> None:
         descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
-        end = position + sum(map(len, chunks))
-        written = os.pwritev(descriptor, chunks, position)
-        while position + written < end:  # A signal, or a limit of the system, may part a large write.
-            rest = b"".join(chunks)[written:]
-            written += os.pwrite(descriptor, rest, position + written)
-        self._sizes[base_offset] = end
+        written = os.pwrite(descriptor, data, position)
+        while written < len(data):  # A signal, or a limit of the system, may part a large write.
+            written += os.pwrite(descriptor, memoryview(data)[written:], position + written)
+        self._sizes[base_offset] = position + written
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
         size = self._sizes[base_offset]

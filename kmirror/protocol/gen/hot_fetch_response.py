@@ -26,6 +26,7 @@ unpack_iB = wire.fused("iB")[0]
 pack_ihi = wire.fused("ihi")[1]
 unpack_ihiB = wire.fused("ihiB")[0]
 pack_ihqqq = wire.fused("ihqqq")[1]
+pack_ihqqqBi = wire.fused("ihqqqBi")[1]
 unpack_ihqqqBiB = wire.fused("ihqqqBiB")[0]
 unpack_qqB, pack_qqB = wire.fused("qqB")
 unpack_uB = wire.fused("16sB")[0]
@@ -150,11 +151,13 @@ def write_13(self: FetchResponse, chunks: list[wire.Chunk], version: int) -> Non
             if partition_data._tagged:
                 partition_data._write(put, version)
                 continue
-            put(pack_ihqqq(partition_data.partition_index, partition_data.error_code, partition_data.high_watermark, partition_data.last_stable_offset, partition_data.log_start_offset))
-            if partition_data.aborted_transactions is None:
-                put(b"\0")
+            if not partition_data.aborted_transactions:
+                put(pack_ihqqqBi(partition_data.partition_index, partition_data.error_code, partition_data.high_watermark, partition_data.last_stable_offset, partition_data.log_start_offset, partition_data.aborted_transactions is not None, partition_data.preferred_read_replica))
             else:
-                put(uvarint(len(partition_data.aborted_transactions) + 1))
+                chunks += (
+                    pack_ihqqq(partition_data.partition_index, partition_data.error_code, partition_data.high_watermark, partition_data.last_stable_offset, partition_data.log_start_offset),
+                    uvarint(len(partition_data.aborted_transactions) + 1),
+                )
                 try:
                     rows = [
                         pack_qqB(item.producer_id, item.first_offset, item._tagged)
@@ -164,15 +167,11 @@ def write_13(self: FetchResponse, chunks: list[wire.Chunk], version: int) -> Non
                 except wire.PACK_ERRORS:
                     for aborted_transaction in partition_data.aborted_transactions:
                         aborted_transaction._write(put, version)
+                put(pack_i(partition_data.preferred_read_replica))
             if partition_data.records is not None:
-                chunks += (
-                    pack_i(partition_data.preferred_read_replica),
-                    uvarint(len(partition_data.records) + 1),
-                    partition_data.records,
-                    b"\0",
-                )
+                chunks += (uvarint(len(partition_data.records) + 1), partition_data.records, b"\0")
             else:
-                chunks += (pack_i(partition_data.preferred_read_replica), b"\0", b"\0")
+                chunks += (b"\0", b"\0")
         put(b"\0")
     put(b"\0")
 

@@ -36,9 +36,9 @@ class RecordingStore:
     def size(self, base_offset: int) -> int:
         return self.inner.size(base_offset)
 
-    def append(self, base_offset: int, *chunks: Chunk) -> None:
-        self._note("append", base_offset, b"".join(chunks))
-        self.inner.append(base_offset, *chunks)
+    def append(self, base_offset: int, data: Chunk) -> None:
+        self._note("append", base_offset, bytes(data))
+        self.inner.append(base_offset, data)
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
         return self.inner.view(base_offset, start, end)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from kmirror.log.memory import MemoryStore
 
 
-def test_chunks_are_appended_in_order() -> None:
+def test_bytes_are_appended_in_order() -> None:
     store = MemoryStore()
     store.create(5)
-    store.append(5, b"ab", memoryview(b"cd"), bytearray(b"e"))
+    for data in (b"ab", memoryview(b"cd"), bytearray(b"e")):
+        store.append(5, data)
     assert bytes(store.view(5)) == b"abcde"
     assert bytes(store.view(5, 1, 3)) == b"bc"
     assert store.size(5) == 5

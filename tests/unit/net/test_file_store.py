@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,14 +32,24 @@ def files(tmp_path: Path) -> FileStore:
     return LogFolder(tmp_path).open(TP)
 
 
-def test_chunks_are_appended_in_order(store: PartitionStore) -> None:
+def test_bytes_are_appended_in_order(store: PartitionStore) -> None:
     store.create(5)
-    store.append(5, b"ab", memoryview(b"cd"), bytearray(b"e"))
-    store.append(5, b"f")
+    for data in (b"ab", memoryview(b"cd"), bytearray(b"e"), b"f"):
+        store.append(5, data)
     assert bytes(store.view(5)) == b"abcdef"
     assert bytes(store.view(5, 1, 3)) == bytes(store.read(5, 1, 3)) == b"bc"
     assert store.size(5) == 6
     store.flush(5)
+
+
+def test_a_write_that_the_system_parts_is_gone_on_with(files: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    files.create(0)
+    write = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, at: write(file, bytes(data)[:3], at))
+    files.append(0, b"abcdefgh")
+    files.append(0, memoryview(b"ijkl"))
+    assert bytes(files.view(0)) == b"abcdefghijkl"
+    assert files.size(0) == 12
 
 
 def test_segments_come_and_go(store: PartitionStore) -> None:
