@@ -3,16 +3,18 @@
 Rule 1: stdout is what Kafka's tool prints, byte for byte, and UTF-8 whatever the terminal says.
 Rule 2: where Kafka's tool ends with a stack trace, so much text is printed as it prints before, then one line of
 error with file and position on stderr; the exit code is 1.
+Rule 3: the command line is read as `kafka_options` says. -o, --text and --mirror-state-decoder are not in Kafka's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import PurePath
 
 import click
 
+from kmirror.cli.kafka_options import Given, KafkaCommand, OptionRow
 from kmirror.cli.output import Output
 from kmirror.net.tools.dump_decoders import (
     DEFAULT_DECODER,
@@ -30,67 +32,71 @@ KAFKA_VERSION = "4.3.1"
 
 # In the order in which Kafka's tool looks at them when several are given.
 DECODERS: dict[str, Callable[[], Decoder]] = {
-    "offsets_decoder": partial(coordinator_decoder, CONSUMER_OFFSETS),
-    "transaction_log_decoder": partial(coordinator_decoder, TRANSACTION_STATE),
-    "cluster_metadata_decoder": lambda: decode_cluster_metadata,
-    "remote_log_metadata_decoder": lambda: decode_remote_log_metadata,
-    "share_group_state_decoder": partial(coordinator_decoder, SHARE_GROUP_STATE),
-    "mirror_state_decoder": partial(coordinator_decoder, MIRROR_STATE),
+    "offsets-decoder": partial(coordinator_decoder, CONSUMER_OFFSETS),
+    "transaction-log-decoder": partial(coordinator_decoder, TRANSACTION_STATE),
+    "cluster-metadata-decoder": lambda: decode_cluster_metadata,
+    "remote-log-metadata-decoder": lambda: decode_remote_log_metadata,
+    "share-group-state-decoder": partial(coordinator_decoder, SHARE_GROUP_STATE),
+    "mirror-state-decoder": partial(coordinator_decoder, MIRROR_STATE),
 }
+_CLASS = "one of Kafka's own classes in org.apache.kafka.tools.api."
+
+OPTIONS = (
+    OptionRow(("files",), "The files of logs and indexes to dump.", "FILE,FILE..."),
+    OptionRow(("print-data-log",), "Print the messages' content; any decoder option sets it."),
+    OptionRow(("deep-iteration",), "Print each record, not only each batch; --print-data-log sets it."),
+    OptionRow(("skip-record-metadata",), "Print only the content of records; control records are left out."),
+    OptionRow(("verify-index-only",), "Verify an index against its log without printing it."),
+    OptionRow(("index-sanity-check",), "Check an index as a broker does when it starts, without printing it."),
+    OptionRow(("max-message-size",), f"Of the largest batch; {MAX_MESSAGE_SIZE} if not given.", "BYTES"),
+    OptionRow(("max-bytes",), "How much of a .log file to read.", "BYTES"),
+    OptionRow(("value-decoder-class",), f"Deserializer of the values: {_CLASS}", "CLASS", is_optional=True),
+    OptionRow(("key-decoder-class",), f"Deserializer of the keys: {_CLASS}", "CLASS", is_optional=True),
+    OptionRow(("offsets-decoder",), "The log is of __consumer_offsets."),
+    OptionRow(("transaction-log-decoder",), "The log is of __transaction_state."),
+    OptionRow(("cluster-metadata-decoder",), "The log, or snapshot, is of __cluster_metadata."),
+    OptionRow(("remote-log-metadata-decoder",), "The log is of __remote_log_metadata."),
+    OptionRow(("share-group-state-decoder",), "The log is of __share_group_state."),
+    OptionRow(("mirror-state-decoder",), "The log is of __mirror_state (KIP-1279)."),
+    OptionRow(("output", "o"), "json: a line a thing.", "text|json"),
+    OptionRow(("text",), "With -o json: keys and values that are UTF-8 as text."),
+)
 
 
-def _flag(name: str, text: str) -> Callable[[Any], Any]:
-    return click.option(f"--{name}", is_flag=True, help=text)
-
-
-def _class(name: str, what: str) -> Callable[[Any], Any]:
-    text = f"Deserializer of the {what}: one of Kafka's own classes in org.apache.kafka.tools.api."
-    return click.option(f"--{name}", is_flag=False, flag_value=DEFAULT_DECODER, metavar="[CLASS]", help=text)
-
-
-@click.command("dump-log")
-@click.option("--files", required=True, metavar="FILE,FILE...", help="The files of logs and indexes to dump.")
-@_flag("print-data-log", "Print the messages' content; any decoder option sets it.")
-@_flag("deep-iteration", "Print each record, not only each batch; --print-data-log sets it.")
-@_flag("skip-record-metadata", "Print only the content of records; control records are left out.")
-@_flag("verify-index-only", "Verify an index against its log without printing it.")
-@_flag("index-sanity-check", "Check an index as a broker does when it starts, without printing it.")
-@click.option("--max-message-size", type=int, default=MAX_MESSAGE_SIZE, show_default=True, help="Of the largest batch.")
-@click.option("--max-bytes", type=int, default=MAX_BYTES, show_default=True, help="How much of a .log file to read.")
-@_class("value-decoder-class", "values")
-@_class("key-decoder-class", "keys")
-@_flag("offsets-decoder", "The log is of __consumer_offsets.")
-@_flag("transaction-log-decoder", "The log is of __transaction_state.")
-@_flag("cluster-metadata-decoder", "The log, or snapshot, is of __cluster_metadata.")
-@_flag("remote-log-metadata-decoder", "The log is of __remote_log_metadata.")
-@_flag("share-group-state-decoder", "The log is of __share_group_state.")
-@_flag("mirror-state-decoder", "The log is of __mirror_state (KIP-1279).")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a thing.")
-@click.option("--text", "as_text", is_flag=True, help="With -o json: keys and values that are UTF-8 as text.")
-@click.version_option(KAFKA_VERSION, message="%(version)s", help="Print the version of Kafka whose text this is.")
-def command(files: str, output: str, as_text: bool, **flags: Any) -> int:
+@click.command("dump-log", cls=KafkaCommand, rows=OPTIONS, required="files", version=KAFKA_VERSION)
+def command(given: Given) -> int:
     """Print what log segments, indexes and snapshots hold, as kafka-dump-log does."""
+    files = _split(given.text("files", ""))
     with Output() as out:
-        own = next((make for name, make in DECODERS.items() if flags[name]), None)
-        classes = flags["key_decoder_class"], flags["value_decoder_class"]
-        prints_data = flags["print_data_log"] or own is not None or any(classes)
-        key_class, value_class = (name or DEFAULT_DECODER for name in classes)
+        own = next((make for name, make in DECODERS.items() if given.has(name)), None)
+        prints_data = given.has("print-data-log", "value-decoder-class", "key-decoder-class", *DECODERS)
+        # A number that no file needs is not looked at, as in Kafka; one that is none is refused before the first file.
+        suffixes = {PurePath(name).suffix for name in files}
+        has_log, has_index = not suffixes.isdisjoint({".log", ".checkpoint"}), ".index" in suffixes
         options = DumpOptions(
-            decoder=own or partial(plain_decoder, key_class, value_class),
+            decoder=own or partial(_plain, given),
             prints_data=prints_data,
-            is_deep=flags["deep_iteration"] or prints_data,
-            verifies_only=flags["verify_index_only"],
-            checks_sanity=flags["index_sanity_check"],
-            max_message_size=flags["max_message_size"],
-            max_bytes=flags["max_bytes"],
+            is_deep=given.has("deep-iteration") or prints_data,
+            verifies_only=given.has("verify-index-only"),
+            checks_sanity=given.has("index-sanity-check"),
+            max_message_size=given.number("max-message-size", MAX_MESSAGE_SIZE) if has_index else MAX_MESSAGE_SIZE,
+            max_bytes=given.number("max-bytes", MAX_BYTES) if has_log else MAX_BYTES,
         )
-        printer: Printer = TextPrinter(out.write, skip_record_metadata=flags["skip_record_metadata"])
-        if output == "json":
-            printer = JsonPrinter(out.write, text=as_text, is_decoded=own is not None)
-        Dump(options, printer, out.complain).run(_split(files))
+        printer: Printer = TextPrinter(out.write, skip_record_metadata=given.has("skip-record-metadata"))
+        if given.one_of("output", "text", "json") == "json":
+            printer = JsonPrinter(out.write, text=given.has("text"), is_decoded=own is not None)
+        Dump(options, printer, out.complain).run(files)
     return 0
 
 
+def _plain(given: Given) -> Decoder:
+    value_class = given.text("value-decoder-class", DEFAULT_DECODER)
+    return plain_decoder(given.text("key-decoder-class", DEFAULT_DECODER), value_class)
+
+
 def _split(files: str) -> list[str]:
-    """Split at commas, as Java does: empty names at the end do not count."""
-    return files.rstrip(",").split(",")
+    """Split at commas, as Java does: empty names at the end do not count, but a text without a comma does."""
+    if "," not in files:
+        return [files]
+    names = files.rstrip(",")
+    return names.split(",") if names else []

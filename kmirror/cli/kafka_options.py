@@ -1,0 +1,144 @@
+"""How do Kafka's tools read a command line? As joptsimple does that may not abbreviate.
+
+Rule 1: one dash is as good as two, and `--name=value` as `--name value`. The word after the name of an option with a
+value is that value, whatever it looks like; where the value may be left out, it does not begin with a dash.
+Rule 2: words that belong to no option count for nothing, and so does a value for a flag. `--` ends the options.
+Rule 3: a value is judged when it is asked for: two of them, or one that is no number, harm only who needs it.
+Rule 4: help goes to stderr. The exit code is 1 after it, and for a command line that is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Final
+
+import click
+
+from kmirror.errors import UsageError
+
+EXIT_HELP: Final = 1
+_INT32: Final = re.compile(r"[+-]?[0-9]+")
+_INT32_MAX: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRow:
+    """One option: its names, of which the first is the one to ask with, and its line of the help."""
+
+    names: tuple[str, ...]
+    help: str
+    metavar: str = ""  # Of its value; a flag has none.
+    is_optional: bool = False  # The value may be left out.
+
+    def as_click(self) -> click.Option:
+        """Return the option as click shows it in the help."""
+        shown = f"[{self.metavar}]" if self.is_optional else self.metavar
+        spelled = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
+        return click.Option(spelled, is_flag=not self.metavar, metavar=shown or None, help=self.help)
+
+
+HELP: Final = OptionRow(("help", "h"), "Show these lines.")
+VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text this is.")
+
+
+class Given:
+    """What a command line gave: the options in it, each with its values in their order."""
+
+    def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
+        self._values = values
+
+    def has(self, *names: str) -> bool:
+        """Say whether any of the options is there, with or without a value."""
+        return any(name in self._values for name in names)
+
+    def text(self, name: str, default: str) -> str:
+        """Return the option's value; raises `UsageError` for more than one."""
+        values = self._values.get(name, ())
+        if len(values) > 1:
+            raise UsageError(f"--{name} was given {len(values)} times, and takes one value")
+        return values[0] if values else default
+
+    def number(self, name: str, default: int) -> int:
+        """Return the option's value; raises `UsageError` for what is not an int of Java's."""
+        text = self.text(name, str(default))
+        if not _INT32.fullmatch(text) or not -_INT32_MAX - 1 <= int(text) <= _INT32_MAX:
+            raise UsageError(f"--{name} takes a number of 32 bits, not {text!r}")
+        return int(text)
+
+    def one_of(self, name: str, *choices: str) -> str:
+        """Return the option's value, by default the first choice; raises `UsageError` for what is no choice."""
+        text = self.text(name, choices[0])
+        if text not in choices:
+            raise UsageError(f"--{name} is one of {', '.join(choices)}, not {text!r}")
+        return text
+
+
+def read(words: Iterable[str], rows: Iterable[OptionRow]) -> Given:
+    """Return what the words give; raises `UsageError` for an option that is not in `rows` or lacks its value."""
+    table = {name: row for row in rows for name in row.names}
+    left = deque(words)
+    found: dict[str, list[str]] = {}
+    while left:
+        word = left.popleft()
+        if word == "--":
+            break
+        if not _is_option(word):
+            continue
+        name, value = _taken_apart(word, table)
+        row = table.get(name)
+        if row is None:
+            near = [known for known in table if known.startswith(name)] or get_close_matches(name, table, 1)
+            hint = f"did you mean --{' or --'.join(near)}?" if near else "--help shows all"
+            raise UsageError(f"there is no option {word.partition('=')[0]}; {hint}")
+        values = found.setdefault(row.names[0], [])
+        if not row.metavar:
+            continue
+        if value is None and row.is_optional and (not left or _is_option(left[0])):
+            continue
+        if value is None and not left:
+            raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
+        values.append(left.popleft() if value is None else value)
+    return Given(found)
+
+
+def _is_option(word: str) -> bool:
+    return len(word) > 1 and word.startswith("-")
+
+
+def _taken_apart(word: str, table: Mapping[str, OptionRow]) -> tuple[str, str | None]:
+    """Return name and value of a word such as --name, -name=value, or -nvalue where n alone is a name."""
+    bare = word[2:] if word.startswith("--") else word[1:]
+    name, equals, value = bare.partition("=")
+    if name not in table and not word.startswith("--") and bare[0] in table:
+        return bare[0], bare[1:]
+    return name, value if equals else None
+
+
+class KafkaCommand(click.Command):
+    """A command that reads its words as Kafka's tools do, and gets them as `given`."""
+
+    def __init__(self, *, rows: Sequence[OptionRow], required: str, version: str, **settings: Any) -> None:
+        self.rows = (*rows, HELP, VERSION)
+        self._required = required
+        self._version = version
+        shown = [row.as_click() for row in self.rows]
+        super().__init__(**{**settings, "params": shown, "add_help_option": False})
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing:
+            return super().parse_args(ctx, args)  # A shell asks how the words may go on.
+        given = read(args, self.rows)
+        if not args or given.has("help"):
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(EXIT_HELP)
+        if given.has("version"):
+            click.echo(self._version)
+            ctx.exit()
+        if not given.has(self._required):
+            raise UsageError(f"--{self._required} is missing; --help shows all options")
+        ctx.params["given"] = given
+        return []

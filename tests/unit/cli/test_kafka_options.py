@@ -1,0 +1,88 @@
+"""Kafka's way with a command line, on options made up for it; what comes of Kafka's own is in tests/golden/cli."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from kmirror.cli.kafka_options import Given, KafkaCommand, OptionRow, read
+from kmirror.errors import UsageError
+
+ROWS = (
+    OptionRow(("flag",), "Wave it."),
+    OptionRow(("size",), "How large.", "BYTES"),
+    OptionRow(("kind",), "Of what kind.", "CLASS", is_optional=True),
+    OptionRow(("output", "o"), "How it looks.", "text|json"),
+)
+
+
+@click.command("tool", cls=KafkaCommand, rows=ROWS, required="size", version="1.2.3")
+def tool(given: Given) -> None:
+    """Do it."""
+    click.echo(given.number("size", 5))
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(tool, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "output"),
+    [("-o json", "json"), ("-o=json", "json"), ("-ojson", "json"), ("--output=json", "json"), ("--flag", "text")],
+)
+def test_one_letter_is_a_name_too(words: str, output: str) -> None:
+    assert read(words.split(), ROWS).one_of("output", "text", "json") == output
+
+
+def test_an_option_without_its_value_is_there_all_the_same() -> None:
+    given = read(["--kind", "--flag", "-size", "-7"], ROWS)
+    assert given.has("kind") and given.has("nothing", "flag") and not given.has("output")
+    assert (given.text("kind", "mine"), given.number("size", 5)) == ("mine", -7)
+    assert read(["--kind", "yours", "left over"], ROWS).text("kind", "mine") == "yours"
+    assert read([], ROWS).number("size", 5) == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("--siz=1", "there is no option --siz; did you mean --size?"),
+        ("--ouptut json", "there is no option --ouptut; did you mean --output?"),
+        ("-fs", "there is no option -fs; --help shows all"),
+        ("--flag --size", "--size needs a value, BYTES"),
+        ("-o", "--output needs a value, text|json"),
+    ],
+)
+def test_words_that_are_refused(words: str, reason: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read(words.split(), ROWS)
+    assert str(refused.value) == reason
+
+
+def test_values_are_judged_when_they_are_asked_for() -> None:
+    given = read(["--size", "1", "--size", "2", "--kind=9223372036854775808", "--output", "xml"], ROWS)
+    with pytest.raises(UsageError, match=r"^--size was given 2 times, and takes one value$"):
+        given.number("size", 5)
+    with pytest.raises(UsageError, match=r"^--kind takes a number of 32 bits, not '9223372036854775808'$"):
+        given.number("kind", 5)
+    with pytest.raises(UsageError, match=r"^--output is one of text, json, not 'xml'$"):
+        given.one_of("output", "text", "json")
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("-h",), ("--help", "--version")])
+def test_help_names_every_option_on_stderr(words: tuple[str, ...]) -> None:
+    result = invoke(*words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    shown = ("Do it.", "--flag ", "--size BYTES", "--kind [CLASS]", "-o, --output text|json", "--help", "--version")
+    assert [text for text in shown if text not in result.stderr] == []
+
+
+def test_version_and_what_is_required() -> None:
+    assert (invoke("--version").exit_code, invoke("--version").stdout) == (0, "1.2.3\n")
+    assert str(invoke("--flag").exception) == "--size is missing; --help shows all options"
+    assert invoke("--size", "7").stdout == "7\n"
+
+
+def test_a_shell_is_told_how_a_word_may_go_on() -> None:
+    context = tool.make_context("tool", ["--nope"], resilient_parsing=True)
+    assert [item.value for item in tool.shell_complete(context, "--f")] == ["--flag"]
