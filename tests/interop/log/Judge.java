@@ -33,6 +33,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.utils.Exit;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.tools.DumpLogSegments;
 
@@ -77,19 +78,41 @@ public class Judge {
         };
     }
 
+    /** What the dump tool would end its process with. */
+    private static class Ended extends Error {
+        final int status;
+
+        Ended(int status) {
+            this.status = status;
+        }
+    }
+
     private JsonNode dump(JsonNode arguments) throws Exception {
         List<String> words = new ArrayList<>();
         arguments.forEach(word -> words.add(word.asText()));
-        ByteArrayOutputStream text = new ByteArrayOutputStream();
-        PrintStream before = System.out;
-        System.setOut(new PrintStream(text, false, StandardCharsets.UTF_8));
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        PrintStream outBefore = System.out;
+        PrintStream errBefore = System.err;
+        int status = 0;
+        System.setOut(new PrintStream(out, false, StandardCharsets.UTF_8));
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        Exit.setExitProcedure((code, message) -> { throw new Ended(code); });
         try {
             DumpLogSegments.main(words.toArray(String[]::new));
+        } catch (Ended end) {
+            status = end.status;
+        } catch (Throwable death) {
+            death.printStackTrace();
+            status = 1;
         } finally {
+            Exit.resetExitProcedure();
             System.out.flush();
-            System.setOut(before);
+            System.setOut(outBefore);
+            System.setErr(errBefore);
         }
-        return JSON.getNodeFactory().textNode(text.toString(StandardCharsets.UTF_8));
+        ObjectNode ended = JSON.createObjectNode().put("status", status);
+        return ended.put("out", out.toString(StandardCharsets.UTF_8)).put("err", err.toString(StandardCharsets.UTF_8));
     }
 
     private JsonNode start(JsonNode config) {

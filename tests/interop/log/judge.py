@@ -11,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kmirror.kernel.ids import TopicPartition
 from tests.interop.log.cluster import NODE_ID
@@ -29,6 +29,14 @@ appender.file.fileName = {path}
 appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %p %c %m%n
 """
+
+
+class Ended(NamedTuple):
+    """How a tool ended, and what it printed before."""
+
+    status: int
+    out: str
+    err: str
 
 
 class Judge:
@@ -88,9 +96,13 @@ class Judge:
 
     def dump(self, *arguments: str) -> str:
         """Return what kafka-dump-log prints."""
-        text = self.ask("dump", arguments=arguments)
-        assert isinstance(text, str)
-        return text
+        ended = self.run_dump(arguments)
+        assert ended.status == 0, ended.err
+        return ended.out
+
+    def run_dump(self, arguments: Sequence[str]) -> Ended:
+        """Run kafka-dump-log."""
+        return Ended(**self.ask("dump", arguments=arguments))
 
     def start(self, folder: Path, partitions: Sequence[TopicPartition], **configs: str) -> None:
         """Start a broker on the folder; it leads `partitions`."""

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.dump_log import command
+from tests.golden.cli.command_lines import NOTHING, REFUSED_AT_A_FILE, TABLE, arguments, lay_out
 from tests.interop.log.judge import Judge
 from tests.interop.log.written import Written
 
@@ -75,3 +76,24 @@ def test_indexes_are_sane_and_true(judge: Judge, written: Written, flag: str) ->
     else:
         lines = [line for line in theirs.splitlines() if not line.endswith(" is empty.")]
         assert lines == [f"Dumping {path}" for path in paths]
+
+
+def test_command_lines(judge: Judge, tmp_path: Path) -> None:
+    folder = lay_out(tmp_path)
+    for row in TABLE:
+        theirs = judge.run_dump(row.on(folder))
+        assert theirs.status == row.exit_code, row
+        if row.like == NOTHING:
+            assert theirs.out == "" and bool(theirs.err) == bool(row.exit_code), row
+            continue
+        assert theirs == judge.run_dump(arguments(row.like, folder)), row
+        ours = CliRunner().invoke(command, row.on(folder))
+        assert (ours.exit_code, ours.stdout, ours.stderr) == theirs, row
+
+
+def test_values_that_the_files_need(judge: Judge, tmp_path: Path) -> None:
+    folder = lay_out(tmp_path)
+    for words in REFUSED_AT_A_FILE:
+        theirs = judge.run_dump(arguments(words, folder))
+        assert theirs.status == 1 and theirs.err, words
+        assert theirs.out.startswith("Dumping ") and theirs.out.count("\n") == 1, words
