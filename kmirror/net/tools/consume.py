@@ -118,17 +118,19 @@ def _records(
         is_control = isinstance(batch, Batch) and batch.is_control
         if is_control:
             rejected.discard(batch.producer_id)
+        is_hidden = is_control or (batch.is_transactional and batch.producer_id in rejected)
         if batch.next_offset <= start or (since is not None and batch.max_timestamp < since):
             continue
-        if is_control or (batch.is_transactional and batch.producer_id in rejected):
-            since = None
+        if is_hidden and since is None:
             continue
         try:
             batch.verify_crc()
             for record in batch.records():
+                if record.offset < start:
+                    continue
                 if since is not None and record.timestamp >= since:
                     since = None
-                if since is None and record.offset >= start:
+                if since is None and not is_hidden:
                     yield record
         except CorruptBatch as error:
             raise fault_of(error, file.path) from None

@@ -183,6 +183,28 @@ def test_a_timestamp_is_where_reading_begins_not_a_filter(folder: Path) -> None:
     assert offsets(folder, "--timestamp", "10", "--read-committed") == [2]
 
 
+def test_a_timestamp_is_looked_for_from_the_log_start_on_not_from_the_batch_that_holds_it(folder: Path) -> None:
+    write(folder, data(0, count=3, timestamp=30), data(3, timestamp=5), data(4, timestamp=30))
+    checkpoint(folder, "log-start-offset-checkpoint", 3)
+    assert offsets(folder, "--timestamp", "30") == [4]
+    write(folder, data(0, count=2, timestamp=29), data(2, timestamp=5), data(3, timestamp=30))
+    checkpoint(folder, "log-start-offset-checkpoint", 1)
+    assert offsets(folder, "--timestamp", "29") == [1, 2, 3]
+    batch = build_batch([RecordData(b"k", b"v", (), stamp) for stamp in (30, 5, 30)], base_offset=0)
+    write(folder, batch, data(3))
+    assert offsets(folder, "--timestamp", "30") == [2, 3]
+    assert offsets(folder, "--timestamp", "30", "--from-offset", "1") == [2, 3]
+
+
+def test_what_the_cleaner_left_of_a_marker_is_no_record_that_is_not_older(folder: Path) -> None:
+    header = build_batch(
+        [], base_offset=0, producer_id=1, producer_epoch=0, is_transactional=True, is_control=True,
+        last_offset_delta=0, base_timestamp=-1, max_timestamp=30,
+    )  # fmt: skip
+    write(folder, header, data(1, timestamp=5), data(2, timestamp=30))
+    assert offsets(folder, "--timestamp", "30") == [2]
+
+
 def test_old_formats(folder: Path) -> None:
     first = build_message_set([RecordData(b"k", b"v", (), 5)] * 2, magic=0, base_offset=0)
     second = build_message_set([RecordData(None, b"w", (), 6)], magic=1, base_offset=2)
