@@ -25,7 +25,7 @@ from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import FileFault, Mapped, mapped
 from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths
 from kmirror.net.tools.verify_checkpoints import check_folder_files, check_offsets
-from kmirror.net.tools.verify_indexes import NEVER, OffsetRows, TimeRows
+from kmirror.net.tools.verify_indexes import NEVER, NO_ROW, OffsetRows, TimeRows
 from kmirror.net.tools.verify_producers import Producers
 from kmirror.protocol.uuid import Uuid
 from kmirror.records import layout
@@ -38,6 +38,9 @@ _SEGMENT_BYTES_MAX: Final = 2**31 - 1
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
 _KNOWN_ATTRIBUTES: Final = 0x7F
 _PROGRESS_BYTES: Final = 4 * 1024 * 1024
+_MAGIC_V2, _OVERHEAD, _LENGTH_MIN = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.BATCH_LENGTH_MIN
+_ATTRIBUTES_AT, _TRANSACTIONAL = layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG
+_NONE: Final = iter(list[tuple[int, int]]())
 # The header without what only the last batch of a producer is asked for: base timestamp, producer epoch, base sequence.
 _FIELDS: Final = Struct(">qiibIhi8xqq6xi")
 # Those of batches with records: a codec, and what needs no closer look.
@@ -187,19 +190,20 @@ class PartitionCheck:
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
         unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._producers.places
         next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
-        watch, rows, times = self._watch(), self._offset_rows, self._time_rows
-        due_position, due_end = (NEVER, NEVER) if rows is None else rows.due
-        due_offset = NEVER if times is None else times.next_offset
+        watch, above, rows, times = self._watch(), self._base + 1, self._offset_rows, self._time_rows
+        more_rows, (due_end, due_position) = (_NONE, NO_ROW) if rows is None else (rows.left, rows.due)
+        more_times, (stamp, due_time) = (_NONE, NO_ROW) if times is None else (times.left, times.due)
+        latest = -1 if times is None else times.latest
         try:
             while position < stop:
                 head = unpack(view, position)
                 base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id, records = head
-                end = position + layout.LOG_OVERHEAD + length
-                if magic != layout.MAGIC_V2:
+                end = position + _OVERHEAD + length
+                if magic != _MAGIC_V2:
                     break
-                if length < layout.BATCH_LENGTH_MIN or end > size:
+                if length < _LENGTH_MIN or end > size:
                     Batch(view, position)  # Raises what is wrong.
-                if crc32c(view[position + layout.ATTRIBUTES_AT : end]) != crc:
+                if crc32c(view[position + _ATTRIBUTES_AT : end]) != crc:
                     Batch(view, position).verify_crc()
                 if (
                     base != next_offset
@@ -213,23 +217,38 @@ class PartitionCheck:
                     current, watch = self._epoch, self._watch()
                 elif producer_id >= 0:
                     places[producer_id] = position
-                    if attributes & layout.TRANSACTIONAL_FLAG:
+                    if attributes & _TRANSACTIONAL:
                         self._producers.on_transactional(producer_id, base)
                 if timestamp > greatest:
                     greatest = timestamp
                 next_offset = base + delta + 1
-                if position >= due_position and rows is not None:
-                    if position == due_position and next_offset == due_end:
-                        due_position, due_end = rows.advance()
-                    else:
-                        due_position, due_end = rows.on_batch(position, next_offset - 1)
-                if next_offset > due_offset and times is not None:
-                    due_offset = times.on_batch(next_offset - 1, timestamp, greatest)
+                relative = next_offset - above
+                if position >= due_position:
+                    if position == due_position and relative == due_end:
+                        due_end, due_position = next(more_rows, NO_ROW)
+                        if due_end < 0 and rows is not None:
+                            due_end, due_position = rows.pass_over((due_end, due_position))
+                    elif rows is not None:
+                        rows.due = due_end, due_position
+                        rows.on_batch(position, next_offset - 1)
+                        due_end, due_position = rows.due
+                while relative >= due_time:
+                    if latest < stamp == timestamp == greatest and due_time >= 0:
+                        latest = stamp
+                        stamp, due_time = next(more_times, NO_ROW)
+                    elif times is not None:
+                        times.due = stamp, due_time
+                        times.on_batch(next_offset - 1, timestamp, greatest)
+                        (stamp, due_time), latest = times.due, times.latest
                 count += 1
                 position = end
         finally:
             self._next_offset, self._greatest = next_offset, greatest
             self._tally.batches += count
+            if rows is not None:
+                rows.due = due_end, due_position
+            if times is not None:
+                times.due, times.latest = (stamp, due_time), latest
         return position
 
     def _watch(self) -> int:
@@ -240,9 +259,9 @@ class PartitionCheck:
 
     def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
         rows, times = self._offset_rows, self._time_rows
-        if rows is not None and position >= rows.next_position:
+        if rows is not None and position >= rows.due[1]:
             rows.on_batch(position, last_offset)
-        if times is not None and last_offset >= times.next_offset:
+        if times is not None and last_offset - self._base >= times.due[1]:
             times.on_batch(last_offset, timestamp, greatest)
 
     def _message(self, file: Mapped, position: int) -> int:

@@ -5,11 +5,16 @@ before the next row: brokers before 4.0 made one row for all the batches of an a
 offset and the timestamp of the batch that holds it, the greatest up to there.
 
 A broker makes the index of the segment it writes to as large as it may become; after a kill it ends with rows of zeros.
+
+Nearly every row is true, and then the walk finds that out by itself: it holds `due` against each batch and takes the
+next row from `left`. A row that is true needs no other check, for offsets and positions ascend in the log. Only where
+row and batch differ does it call `on_batch`, which knows what could be wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import length_hint
 from pathlib import Path
 from struct import Struct
 from typing import Final
@@ -18,8 +23,177 @@ from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import Mapped, mapped
 
 NEVER: Final = 1 << 64
-_OFFSET_ROW: Final = Struct(">ii")
-_TIME_ROW: Final = Struct(">qi")
+NO_ROW: Final = (NEVER, NEVER)
+
+
+class _Rows:
+    """Rows of two numbers, one after the other."""
+
+    _LAYOUT: Struct
+
+    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
+        self._path, self._base, self._tally = path, base_offset, tally
+        size = self._LAYOUT.size
+        with mapped(path) as file:
+            self._count = _rows_in(file, size, is_last, tally)
+            self._data = bytes(file.view[: self._count * size])
+        tally.index_entries += self._count
+        self._checked = -1  # Up to this row it is known that they can be rows.
+        self.left: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
+        self._advance()
+
+    def _number(self) -> int:
+        """Return which row is due, as long as one is."""
+        return self._count - length_hint(self.left) - 1
+
+    def _row(self, number: int) -> tuple[int, int]:
+        if number >= self._count:
+            return NO_ROW
+        first, second = self._LAYOUT.unpack_from(self._data, number * self._LAYOUT.size)
+        return first, second
+
+    def _advance(self) -> None:
+        self.due = next(self.left, NO_ROW)
+        self._settle()
+
+    def pass_over(self, due: tuple[int, int]) -> tuple[int, int]:
+        """Return the row that is due when rows that cannot be one are passed over, from `due` on."""
+        self.due = due
+        self._settle()
+        return self.due
+
+    def _settle(self) -> None:
+        """Tell of a row that is due and cannot be one, and pass over it where nothing can be held against it."""
+        while self.due != NO_ROW and self._checked < self._number():
+            self._checked = self._number()
+            if not self._can_be(self.due, self._row(self._checked - 1) if self._checked else None):
+                self.due = next(self.left, NO_ROW)
+
+    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+        """Say whether the row can be held against a batch; tell what is wrong with it by itself."""
+        raise NotImplementedError
+
+    def _wrong(self, reason: str) -> None:
+        self._tally.fault(self._path, reason, self._number() * self._LAYOUT.size)
+
+
+class OffsetRows(_Rows):
+    """The rows of a `.index`, held against the batches as they pass; a row is (relative offset, position)."""
+
+    _LAYOUT = Struct(">ii")
+
+    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
+        super().__init__(path, base_offset, tally, is_last=is_last)
+        self._is_open = False  # The batch of the row that is due has been seen, its offset not yet.
+        self._seen = -1  # The last offset of the last batch since then.
+
+    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+        relative, position = row
+        if relative < 0 or position < 0:
+            self._wrong(f"the row is offset {self._base} + {relative} at position {position}")
+            return False
+        if before is not None and (relative <= before[0] or position <= before[1]):
+            self._wrong(
+                f"the row is offset {self._base + relative} at position {position}, expected more than "
+                f"{self._base + before[0]} at {before[1]} of the row before"
+            )
+        return True
+
+    def on_batch(self, position: int, last_offset: int) -> None:
+        """Look at a batch that begins at or after the position of the row that is due."""
+        self._settle()
+        while True:
+            while position > self.due[1] and not self._is_open:
+                offset = self._base + self.due[0]
+                self._wrong(f"the row of offset {offset} points to {self.due[1]}, where no batch begins")
+                self._advance()
+            if position == self.due[1]:
+                self._is_open = True
+            if not self._is_open:
+                return
+            offset, begin = self._base + self.due[0], self.due[1]
+            # A batch of the next row is none of this one.
+            is_its = position == begin or position < self._row(self._number() + 1)[1]
+            if is_its:
+                self._seen = last_offset
+                if last_offset < offset:
+                    return
+            if self._seen != offset:
+                self._wrong(f"the row says that the batch at {begin} ends at offset {offset}, and it is {self._seen}")
+            self._is_open = False
+            self._advance()
+            if is_its and self._seen == offset:
+                return
+
+    def on_end(self, position: int) -> None:
+        """Look at what is left when the segment ends at `position`."""
+        self._settle()
+        while self.due != NO_ROW:
+            offset = self._base + self.due[0]
+            self._wrong(f"the row of offset {offset} points to {self.due[1]}, the log ends at {position}")
+            self._advance()
+
+
+class TimeRows(_Rows):
+    """The rows of a `.timeindex`, held against the batches as they pass; a row is (timestamp, relative offset).
+
+    `latest` is the timestamp of the last row that was found to be true.
+    """
+
+    _LAYOUT = Struct(">qi")
+
+    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
+        super().__init__(path, base_offset, tally, is_last=is_last)
+        self.latest = -1
+
+    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+        timestamp, relative = row
+        if relative < 0:
+            self._wrong(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
+            return False
+        if before is not None and (timestamp <= before[0] or relative < before[1]):
+            self._wrong(
+                f"the row is timestamp {timestamp} at offset {self._base + relative}, expected more than "
+                f"{before[0]} at {self._base + before[1]} of the row before"
+            )
+        return True
+
+    def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> None:
+        """Look at a batch that ends at or above the offset of the row that is due.
+
+        `greatest` is the greatest timestamp up to it.
+        """
+        self._settle()
+        while self.due[1] <= last_offset - self._base:
+            stamp, relative = self.due
+            if timestamp != stamp:
+                self._wrong(
+                    f"the row says that the batch of offset {self._base + relative} has the timestamp {stamp}, "
+                    f"and it has {timestamp}"
+                )
+            elif greatest != stamp:
+                self._wrong(
+                    f"the row says that {stamp} is the greatest timestamp up to offset {self._base + relative}, "
+                    f"and it is {greatest}"
+                )
+            self.latest = stamp
+            self._advance()
+
+    def on_end(self, next_offset: int, greatest: int | None) -> None:
+        """Look at what is left when the segment ends before `next_offset`.
+
+        `greatest` is its greatest timestamp where the broker has closed the index, which it does with a row for it:
+        retention and lookups take the last row for the segment's greatest timestamp.
+        """
+        self._settle()
+        while self.due != NO_ROW:
+            offset = self._base + self.due[1]
+            self._wrong(f"the row points to offset {offset}, the segment ends before {next_offset}")
+            self._advance()
+        last = self._row(self._count - 1)[0] if self._count else -1
+        if greatest is not None and greatest > last:
+            reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
+            self._tally.fault(self._path, reason, max(0, len(self._data) - self._LAYOUT.size))
 
 
 def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
@@ -36,156 +210,3 @@ def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
     # The first row of an offset index may be of zeros: the first batch of a segment, when it holds one record.
     is_preallocated = rows == 1 and file.size > row_size and file.view[:row_size] == zeros
     return 0 if is_preallocated else rows
-
-
-class OffsetRows:
-    """The rows of a `.index`, held against the batches as they pass; `next_position` is where one is due."""
-
-    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
-        self._path, self._base, self._tally = path, base_offset, tally
-        self._number = -1
-        self._offset = -1
-        self._is_open = False  # The row's batch has been seen, its offset not yet.
-        with mapped(path) as file:
-            count = _rows_in(file, _OFFSET_ROW.size, is_last, tally)
-            self._data = bytes(file.view[: count * _OFFSET_ROW.size])
-        self._tally.index_entries += count
-        self.next_position = -1
-        self.advance: Final = self._walk().__next__
-        self.advance()
-
-    def _walk(self) -> Iterator[tuple[int, int]]:
-        """Go to the next row that can be one; yield where its batch begins, and one above the offset it ends with."""
-        offset = position = -1
-        for number, (relative, at) in enumerate(_OFFSET_ROW.iter_unpack(self._data)):
-            before, position_before, offset, position = offset, position, self._base + relative, at
-            self._number, self._offset, self.next_position = number, offset, position
-            if relative < 0 or position < 0:
-                self._wrong(f"the row is offset {self._base} + {relative} at position {position}")
-                continue
-            if number and (offset <= before or position <= position_before):
-                self._wrong(
-                    f"the row is offset {offset} at position {position}, expected more than "
-                    f"{before} at {position_before} of the row before"
-                )
-            yield position, offset + 1
-        self._number += 1
-        self.next_position = NEVER
-        while True:
-            yield NEVER, NEVER
-
-    def _wrong(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number * _OFFSET_ROW.size)
-
-    def on_batch(self, position: int, last_offset: int) -> tuple[int, int]:
-        """Look at a batch that begins at or after `next_position`; return what is due now."""
-        while True:
-            while position > self.next_position and not self._is_open:
-                self._wrong(f"the row of offset {self._offset} points to {self.next_position}, where no batch begins")
-                self.advance()
-            if position == self.next_position:
-                self._is_open = True
-            if not self._is_open:
-                break
-            if last_offset == self._offset:
-                self._is_open = False
-                self.advance()
-                break
-            if last_offset < self._offset and position < self._following_position():
-                break
-            self._wrong(
-                f"the row says that the batch at {self.next_position} ends at offset {self._offset}, "
-                f"and it is {last_offset}"
-            )
-            self._is_open = False
-            self.advance()
-        return self.due
-
-    @property
-    def due(self) -> tuple[int, int]:
-        """Where the batch of the row that is due begins, and one above the offset with which the row says it ends."""
-        return self.next_position, self._offset + 1
-
-    def _following_position(self) -> int:
-        at = (self._number + 1) * _OFFSET_ROW.size
-        return int(_OFFSET_ROW.unpack_from(self._data, at)[1]) if at < len(self._data) else NEVER
-
-    def on_end(self, position: int) -> None:
-        """Look at what is left when the segment ends at `position`."""
-        while self.next_position < NEVER:
-            self._wrong(f"the row of offset {self._offset} points to {self.next_position}, the log ends at {position}")
-            self.advance()
-        self._data = b""  # The walk knows this object and this object the walk: neither goes at once.
-
-
-class TimeRows:
-    """The rows of a `.timeindex`, held against the batches as they pass; `next_offset` is the one that is due."""
-
-    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
-        self._path, self._base, self._tally = path, base_offset, tally
-        self._number = -1
-        self._timestamp = -1
-        with mapped(path) as file:
-            count = _rows_in(file, _TIME_ROW.size, is_last, tally)
-            self._data = bytes(file.view[: count * _TIME_ROW.size])
-        self._tally.index_entries += count
-        self.next_offset = -1
-        self._advance: Final = self._walk().__next__
-        self._advance()
-
-    def _walk(self) -> Iterator[None]:
-        """Go to the next row that can be one."""
-        timestamp = offset = -1
-        for number, (stamp, relative) in enumerate(_TIME_ROW.iter_unpack(self._data)):
-            before, offset_before, timestamp, offset = timestamp, offset, stamp, self._base + relative
-            self._number, self._timestamp, self.next_offset = number, timestamp, offset
-            if relative < 0:
-                self._wrong(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
-                continue
-            if number and (timestamp <= before or offset < offset_before):
-                self._wrong(
-                    f"the row is timestamp {timestamp} at offset {offset}, expected more than "
-                    f"{before} at {offset_before} of the row before"
-                )
-            yield
-        self._number += 1
-        self.next_offset = NEVER
-        while True:
-            yield
-
-    def _wrong(self, reason: str) -> None:
-        self._tally.fault(self._path, reason, self._number * _TIME_ROW.size)
-
-    def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> int:
-        """Look at a batch that ends at or above `next_offset`; `greatest` is the greatest timestamp up to it.
-
-        Returns what `next_offset` is now.
-        """
-        while self.next_offset <= last_offset:
-            if timestamp != self._timestamp:
-                self._wrong(
-                    f"the row says that the batch of offset {self.next_offset} has the timestamp {self._timestamp}, "
-                    f"and it has {timestamp}"
-                )
-            elif greatest != self._timestamp:
-                self._wrong(
-                    f"the row says that {self._timestamp} is the greatest timestamp up to offset {self.next_offset}, "
-                    f"and it is {greatest}"
-                )
-            self._advance()
-        return self.next_offset
-
-    def on_end(self, next_offset: int, greatest: int | None) -> None:
-        """Look at what is left when the segment ends before `next_offset`.
-
-        `greatest` is its greatest timestamp where the broker has closed the index, which it does with a row for it:
-        retention and lookups take the last row for the segment's greatest timestamp.
-        """
-        last = self._timestamp if self._number or self.next_offset == NEVER else -1
-        while self.next_offset < NEVER:
-            self._wrong(f"the row points to offset {self.next_offset}, the segment ends before {next_offset}")
-            self._advance()
-        if greatest is not None and greatest > last:
-            reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
-            self._tally.fault(self._path, reason, max(0, len(self._data) - _TIME_ROW.size))
-        self._data = b""
