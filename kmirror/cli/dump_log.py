@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import PurePath
 
 import click
 
@@ -70,17 +69,14 @@ def command(given: Given) -> int:
     with Output() as out:
         own = next((make for name, make in DECODERS.items() if given.has(name)), None)
         prints_data = given.has("print-data-log", "value-decoder-class", "key-decoder-class", *DECODERS)
-        # A number that no file needs is not looked at, as in Kafka; one that is none is refused before the first file.
-        suffixes = {PurePath(name).suffix for name in files}
-        has_log, has_index = not suffixes.isdisjoint({".log", ".checkpoint"}), ".index" in suffixes
         options = DumpOptions(
             decoder=own or partial(_plain, given),
             prints_data=prints_data,
             is_deep=given.has("deep-iteration") or prints_data,
             verifies_only=given.has("verify-index-only"),
             checks_sanity=given.has("index-sanity-check"),
-            max_message_size=given.number("max-message-size", MAX_MESSAGE_SIZE) if has_index else MAX_MESSAGE_SIZE,
-            max_bytes=given.number("max-bytes", MAX_BYTES) if has_log else MAX_BYTES,
+            max_message_size=partial(given.number, "max-message-size", MAX_MESSAGE_SIZE),
+            max_bytes=partial(given.number, "max-bytes", MAX_BYTES),
         )
         printer: Printer = TextPrinter(out.write, skip_record_metadata=given.has("skip-record-metadata"))
         if given.one_of("output", "text", "json") == "json":

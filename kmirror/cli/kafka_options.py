@@ -4,7 +4,8 @@ Rule 1: one dash is as good as two, and `--name=value` as `--name value`. The wo
 value is that value, whatever it looks like; where the value may be left out, it does not begin with a dash.
 Rule 2: words that belong to no option count for nothing, and so does a value for a flag. `--` ends the options.
 Rule 3: a value is judged when it is asked for: two of them, or one that is no number, harm only who needs it.
-Rule 4: help goes to stderr. The exit code is 1 after it, and for a command line that is refused.
+Rule 4: the exit code is 1 for a command line that is refused, and for none at all, which shows the help on stderr.
+Who asks for help gets it on stdout with exit code 0, as from all our commands; with Kafka's tools that is an error too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import click
 
 from kmirror.errors import UsageError
 
-EXIT_HELP: Final = 1
+EXIT_NO_WORDS: Final = 1
 _INT32: Final = re.compile(r"[+-]?[0-9]+")
 _INT32_MAX: Final = 2**31 - 1
 
@@ -133,8 +134,8 @@ class KafkaCommand(click.Command):
             return super().parse_args(ctx, args)  # A shell asks how the words may go on.
         given = read(args, self.rows)
         if not args or given.has("help"):
-            click.echo(ctx.get_help(), err=True)
-            ctx.exit(EXIT_HELP)
+            click.echo(ctx.get_help(), err=not args)
+            ctx.exit(EXIT_NO_WORDS if not args else 0)
         if given.has("version"):
             click.echo(self._version)
             ctx.exit()

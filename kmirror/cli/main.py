@@ -3,7 +3,8 @@
 Rule 1: `COMMANDS` is the whole list; a module of it is imported when its command is called, so that `--help`
 stays fast.
 Rule 2: the exit code is 0, or what the command returns; 1 for an error that kmirror raises on purpose, with
-its text on stderr and no traceback; 2 for a command line that cannot be parsed; 130 after Ctrl-C.
+its text on stderr and no traceback; 2 for a command line that cannot be parsed (1 for dump-log's,
+as from Kafka's tool); 130 after Ctrl-C.
 Rule 3: a traceback means a bug in kmirror.
 """
 

@@ -47,15 +47,15 @@ Write = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """What to show; `decoder` makes the decoder when the first segment is reached."""
+    """What to show; what is called is called at each file that needs it, and may refuse it."""
 
     decoder: Callable[[], Decoder] = lambda: plain_decoder(DEFAULT_DECODER, DEFAULT_DECODER)
     prints_data: bool = False
     is_deep: bool = False
     verifies_only: bool = False
     checks_sanity: bool = False
-    max_message_size: int = MAX_MESSAGE_SIZE
-    max_bytes: int = MAX_BYTES
+    max_message_size: Callable[[], int] = lambda: MAX_MESSAGE_SIZE
+    max_bytes: Callable[[], int] = lambda: MAX_BYTES
 
 
 @dataclass(slots=True)
@@ -133,6 +133,7 @@ class Dump:
     # Logs
 
     def _log(self, shown: str, path: Path) -> None:
+        decoder, max_bytes = self._options.decoder(), self._options.max_bytes()
         name = path.name
         if name.endswith(".log"):
             self._printer.log_start(_base_offset(path))
@@ -140,24 +141,23 @@ class Dump:
             self._printer.snapshot(None, 0)
         else:
             self._printer.snapshot(*_snapshot_id(path))
-        decoder = self._options.decoder()
         with _segment(path) as file:
-            self._batches(file, decoder, _absolute(shown))
+            self._batches(file, decoder, max_bytes, _absolute(shown))
 
-    def _batches(self, file: Mapped, decoder: Decoder, absolute: str) -> None:
-        options, printer = self._options, self._printer
-        if options.max_bytes < 0:
-            raise FileFault(f"{options.max_bytes} bytes are less than none", path=file.path)
-        end = min(file.size, options.max_bytes)
+    def _batches(self, file: Mapped, decoder: Decoder, max_bytes: int, absolute: str) -> None:
+        printer = self._printer
+        if max_bytes < 0:
+            raise FileFault(f"{max_bytes} bytes are less than none", path=file.path)
+        end = min(file.size, max_bytes)
         at, last_offset = 0, -1
         for head in iter_heads(file.view, 0, end):
             batch = open_batch(file.view, head)
             printer.batch(batch)
-            if options.is_deep:
+            if self._options.is_deep:
                 last_offset = self._records(batch, decoder, last_offset, absolute)
             at = head.position + head.size_in_bytes
             file.passed(at)
-        if end > at and options.max_bytes == MAX_BYTES:
+        if end > at and max_bytes == MAX_BYTES:
             printer.invalid_bytes(end - at, file.path.name)
 
     def _records(self, batch: FileBatch | FileMessage, decoder: Decoder, last_offset: int, absolute: str) -> int:
@@ -175,6 +175,7 @@ class Dump:
     # What stands beside a log
 
     def _offset_index(self, shown: str, path: Path) -> None:
+        max_message_size = self._options.max_message_size()
         base_offset = _base_offset(path)
         with _segment(beside(path, ".log")) as log, mapped(path) as file:
             index = OffsetIndexFile(file, base_offset)
@@ -190,7 +191,7 @@ class Dump:
                 row = index.row(number)
                 if row.offset == base_offset and number > 0:
                     return
-                head = walk.first_at(row.position, self._options.max_message_size)
+                head = walk.first_at(row.position, max_message_size)
                 found = open_batch(log.view, head).last_offset
                 if found != row.offset:
                     self._found.offsets.setdefault(_absolute(shown), {})[row.offset] = found

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from kmirror.cli import main
-from tests.golden.cli.command_lines import NOTHING, REFUSED_AT_A_FILE, TABLE, CommandLine, arguments, lay_out
+from tests.golden.cli.command_lines import (
+    ASKED_FOR_HELP,
+    NOTHING,
+    REFUSED_AT_A_FILE,
+    TABLE,
+    CommandLine,
+    arguments,
+    lay_out,
+)
 
 
 def run(words: list[str], capfdbinary: pytest.CaptureFixture[bytes]) -> tuple[object, bytes, bytes]:
@@ -29,9 +37,16 @@ def test_as_kafkas_tool(row: CommandLine, tmp_path: Path, capfdbinary: pytest.Ca
         assert out
 
 
+@pytest.mark.parametrize("words", ASKED_FOR_HELP)
+def test_help_is_no_error(words: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    exit_code, out, err = run(arguments(words, lay_out(tmp_path)), capfdbinary)
+    assert (exit_code, err) == (0, b"") and b"--skip-record-metadata" in out
+
+
 @pytest.mark.parametrize("words", REFUSED_AT_A_FILE)
 def test_values_that_the_files_need(words: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    exit_code, _, err = run(arguments(words, lay_out(tmp_path)), capfdbinary)
-    assert exit_code == 1
+    given = arguments(words, lay_out(tmp_path))
+    exit_code, out, err = run(given, capfdbinary)
+    assert (exit_code, out.decode()) == (1, f"Dumping {given[-1]}\n")
     option = words.split()[0].partition("=")[0]
     assert err.startswith(b"kmirror: ") and (option.encode() in err or b"no decoder class" in err)

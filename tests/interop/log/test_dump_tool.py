@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.dump_log import command
-from tests.golden.cli.command_lines import NOTHING, REFUSED_AT_A_FILE, TABLE, arguments, lay_out
+from tests.golden.cli.command_lines import ASKED_FOR_HELP, NOTHING, REFUSED_AT_A_FILE, TABLE, arguments, lay_out
 from tests.interop.log.judge import Judge
 from tests.interop.log.written import Written
 
@@ -91,9 +91,15 @@ def test_command_lines(judge: Judge, tmp_path: Path) -> None:
         assert (ours.exit_code, ours.stdout, ours.stderr) == theirs, row
 
 
+def test_help(judge: Judge, tmp_path: Path) -> None:
+    for words in ASKED_FOR_HELP:
+        theirs = judge.run_dump(arguments(words, tmp_path))
+        assert (theirs.status, theirs.out) == (1, "") and "--skip-record-metadata" in theirs.err, words
+
+
 def test_values_that_the_files_need(judge: Judge, tmp_path: Path) -> None:
     folder = lay_out(tmp_path)
     for words in REFUSED_AT_A_FILE:
-        theirs = judge.run_dump(arguments(words, folder))
-        assert theirs.status == 1 and theirs.err, words
-        assert theirs.out.startswith("Dumping ") and theirs.out.count("\n") == 1, words
+        given = arguments(words, folder)
+        theirs, ours = judge.run_dump(given), CliRunner().invoke(command, given)
+        assert (ours.exit_code, ours.stdout) == (theirs.status, theirs.out) == (1, f"Dumping {given[-1]}\n"), words
