@@ -49,7 +49,7 @@ SHAPES = (
 )
 MIDDLE = SHAPES[1]  # What a producer sends by default, when it has much to send.
 # Floor and reach from there on; the smallest batches are told without a gate. The gate of "ten times" stands where
-# Kafka's tool too looks at the order of offsets; beside the plain dump it is an aim.
+# Kafka's tool too looks at the order of offsets, or at the indexes; beside the plain dump it is an aim.
 DUMP_GATES = (None, 10.0)
 DEEP_GATES = (10.0, 15.0)
 
@@ -124,12 +124,12 @@ def kmirror(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "kmirror", *arguments]
 
 
-def dump_log(folder: Path, *options: str) -> list[str]:
+def dump_log(folder: Path, *options: str, suffixes: Sequence[str] = (".log",)) -> list[str]:
     path = class_path()
     assert path is not None
-    files = ",".join(map(str, segments(folder)))
+    files = [str(log.with_suffix(suffix)) for log in segments(folder) for suffix in suffixes]
     main = "org.apache.kafka.tools.DumpLogSegments"
-    return ["java", *JVM_OPTIONS, "-cp", path, main, *options, "--files", files]
+    return ["java", *JVM_OPTIONS, "-cp", path, main, *options, "--files", ",".join(files)]
 
 
 def in_turns(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:
@@ -153,6 +153,19 @@ def against_kafka(
             assert told, "verify finds nothing wrong"
             assert output(other).count(" isvalid: true") == int(told[1]), "Kafka sees the same batches"
             return in_turns(mine, other, rounds(pairs))
+
+    return measure
+
+
+def with_indexes(shape: Shape, size: int) -> Callable[[int], list[float]]:
+    """Both look at the log, its offset index and its time index."""
+
+    def measure(pairs: int) -> list[float]:
+        folder = partition(shape, size)
+        mine, other = kmirror("verify", str(folder)), dump_log(folder, suffixes=(".log", ".index", ".timeindex"))
+        with one_core():
+            assert output(mine).startswith("no fault") and output(other).count("Dumping ") == 3
+            return in_turns(mine, other, 3)
 
     return measure
 
@@ -310,6 +323,8 @@ def _beside_kafka(version: str) -> list[Case]:
         for shape in SHAPES
     ]
     found.append(case("T1", f"verify / dump, 1 GiB, without the start, {MIDDLE.name}", without_start(MIDDLE)))
+    title = f"verify / dump of log and indexes, 128 MiB, {MIDDLE.name}"  # A GiB would take Kafka's tool a quarter hour.
+    found.append(case("T1", title, with_indexes(MIDDLE, GIB // 8), 10.0, 100.0))
     found += [
         case(
             "T2",
