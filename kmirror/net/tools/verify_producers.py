@@ -33,6 +33,7 @@ class _Last(NamedTuple):
     epoch: int
     last_sequence: int
     last_offset: int
+    has_ended: bool = False  # A transaction, behind that batch.
 
     @classmethod
     def at(cls, view: memoryview, position: int) -> _Last:
@@ -58,15 +59,20 @@ class Producers:
         self._open: dict[int, int] = {}
         self._aborts: dict[int, _Abort] = {}  # Offset of the marker -> what it ended; of this segment.
         self.has_gaps = False
+        self._begins = self._log_start = 0
+        self._knows_start = False  # What was open where the log begins.
         names = sorted(path.name for path in folder.glob(f"*{SNAPSHOT_SUFFIX}"))
         found = [(offset, folder / name) for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None]
         self._snapshots = list(reversed(found))
         self.next_snapshot = found[0][0] if found else NEVER
 
-    def start(self, base_offset: int) -> None:
+    def start(self, base_offset: int, log_start_offset: int) -> None:
         """Begin with the first segment; what was open below it is known from its snapshot alone."""
+        self._begins, self._log_start = base_offset, log_start_offset
+        self._knows_start = base_offset == 0
         for offset, path in self._snapshots:
             if offset == base_offset:
+                self._knows_start = True
                 entries, _ = _read(path)
                 self._open = {
                     entry.producer_id: entry.txn_first_offset for entry in entries if entry.txn_first_offset >= 0
@@ -95,6 +101,8 @@ class Producers:
             if last is None or last.epoch < batch.producer_epoch:
                 # A new epoch has no batches yet.
                 self._last[batch.producer_id] = _Last(batch.producer_epoch, layout.NO_SEQUENCE, -1)
+            elif not last.has_ended:
+                self._last[batch.producer_id] = last._replace(has_ended=True)
             first = self._open.pop(batch.producer_id, None)
             if kind is ControlType.ABORT:
                 self._aborts[batch.last_offset] = _Abort(batch.producer_id, first, batch.position)
@@ -146,7 +154,7 @@ class Producers:
         if self.has_gaps or not entries:
             return
         for producer_id, first in self._open.items():
-            if producer_id not in known:
+            if producer_id not in known and not self._may_begin(-1, first):
                 self._tally.fault(path, f"producer {producer_id} is missing, its transaction is open since {first}")
 
     def _difference(self, entry: ProducerEntry, offset: int) -> str | None:
@@ -155,8 +163,10 @@ class Producers:
             newest = max(entry.last_data_offset, entry.txn_first_offset)
             return f"the snapshot of all below {offset} knows offset {newest}"
         last = self._last_of(entry.producer_id)
-        if last is not None:
-            ends = entry.last_data_offset
+        ends = entry.last_data_offset
+        # A producer that had been forgotten when it ended a transaction: expired, or as in `_may_begin`.
+        is_anew = last is not None and last.has_ended and ends < 0 and entry.producer_epoch >= last.epoch
+        if last is not None and not is_anew:
             if ends < last.last_offset or (ends != last.last_offset and not self.has_gaps):
                 return f"its last batch ends at {ends}, and in the log at {last.last_offset}"
             if ends == last.last_offset and entry.last_sequence != last.last_sequence:
@@ -165,9 +175,19 @@ class Producers:
                 return f"its epoch is {entry.producer_epoch}, and in the log {last.epoch}"
         if not self.has_gaps and last is not None:
             first = self._open.get(entry.producer_id, -1)
-            if first != entry.txn_first_offset:
+            if not self._may_begin(entry.txn_first_offset, first):
                 return f"its open transaction began at {entry.txn_first_offset}, and in the log at {first}"
         return None
+
+    def _may_begin(self, told: int, first: int) -> bool:
+        """May a transaction that in the log begins at `first` (-1: nowhere) begin where a file says it does?
+
+        What began below the first segment is known from a snapshot alone. And Kafka 2.1 forgets a producer that has
+        nothing above the log start, so its transaction begins anew with its next batch, or nowhere.
+        """
+        is_gone = 0 <= told < self._begins and not self._knows_start
+        is_forgotten = 0 <= first < self._log_start and not 0 <= told < first
+        return told == first or is_gone or is_forgotten
 
     # Transaction indexes
 
@@ -208,7 +228,7 @@ class Producers:
             return f"offset {row.last_offset} aborts producer {abort.producer_id}, not {row.producer_id}"
         if abort.first_offset is None or self.has_gaps:
             return None
-        if abort.first_offset != row.first_offset:
+        if not self._may_begin(row.first_offset, abort.first_offset):
             return f"the transaction begins at {row.first_offset}, and in the log at {abort.first_offset}"
         return None
 

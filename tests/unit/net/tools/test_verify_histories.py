@@ -1,0 +1,144 @@
+"""Logs with a past: what brokers left when formats changed, producers expired or the log's first part went.
+
+Each is what a Kafka 2.1, 3.9 or 4.3 wrote, cut down to the batches that count.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kmirror.cli.verify import command
+from kmirror.log.producers import AbortedTxn, BatchMetadata, ProducerEntry
+from kmirror.log.state_files import encode_aborted, encode_snapshot
+from kmirror.records.build import build_batch
+from kmirror.records.control import end_txn_marker
+from kmirror.records.record import RecordData
+from tests.unit.net.folders import batch, checkpoint, messages, partition
+
+PRODUCER = 7
+
+
+def faults(folder: Path) -> list[str]:
+    result = CliRunner().invoke(command, [str(folder), "-o", "json"], standalone_mode=False)
+    assert result.exception is None, result.exception
+    *found, summary = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.return_value == (summary["faults"] > 0)
+    return [fault["reason"] for fault in found]
+
+
+def data(offset: int, count: int = 1, *, sequence: int = 0) -> bytes:
+    """Records of a transaction."""
+    return build_batch(
+        [RecordData(b"k", b"v", (), 1)] * count, base_offset=offset, partition_leader_epoch=0,
+        producer_id=PRODUCER, producer_epoch=0, base_sequence=sequence, is_transactional=True,
+    )  # fmt: skip
+
+
+def marker(offset: int, *, commit: bool = False) -> bytes:
+    return end_txn_marker(
+        base_offset=offset, leader_epoch=0, timestamp_ms=1, producer_id=PRODUCER, producer_epoch=0,
+        commit=commit, coordinator_epoch=0,
+    )  # fmt: skip
+
+
+def entry(last_offset: int = -1, sequence: int = 0, *, txn_first_offset: int = -1) -> bytes:
+    """A snapshot of the producer alone."""
+    found = ProducerEntry(PRODUCER, 0, 0, 1, txn_first_offset)
+    if last_offset >= 0:
+        found.batches.append(BatchMetadata(sequence, last_offset, 0, 1))
+    return encode_snapshot([found])
+
+
+def name(offset: int, suffix: str) -> str:
+    return f"{offset:020d}.{suffix}"
+
+
+def epochs(*rows: str) -> dict[str, bytes]:
+    return {"leader-epoch-checkpoint": checkpoint(rows)}
+
+
+def test_a_broker_that_is_told_to_write_an_old_format_again_forgets_the_epochs(tmp_path: Path) -> None:
+    log = batch(0, epoch=0) + messages(1) + batch(2, epoch=0)
+    assert faults(partition(tmp_path, "a-0", {0: log}, epochs("0 2"))) == []
+    assert faults(partition(tmp_path, "b-0", {0: log[: -len(batch(2))]}, epochs())) == []
+    # Without a message that has no epoch nothing explains it.
+    log = batch(0, epoch=0) + batch(1, epoch=0) + batch(2, epoch=1)
+    told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
+    assert faults(partition(tmp_path, "c-0", {0: log}, epochs("1 2"))) == told
+    assert faults(partition(tmp_path, "d-0", {0: log[: -len(batch(2))]}, epochs())) == told
+    assert faults(partition(tmp_path, "e-0", {0: log}, epochs("0 1", "1 2"))) == told
+
+
+def test_epochs_are_written_down_late_where_the_format_was_raised_under_way(tmp_path: Path) -> None:
+    log = messages(0) + batch(1, epoch=0) + batch(2, epoch=0)
+    assert faults(partition(tmp_path, "a-0", {0: log}, epochs("0 2"))) == []
+    assert faults(partition(tmp_path, "b-0", {0: log}, epochs("0 1"))) == []
+    told = ["the leader epoch is 0, and leader-epoch-checkpoint says 1"]
+    assert faults(partition(tmp_path, "c-0", {0: log}, epochs("1 2"))) == told
+
+
+def test_the_old_messages_may_be_what_the_cleaner_took_away(tmp_path: Path) -> None:
+    log = batch(0, epoch=0) + batch(4, epoch=0)
+    assert faults(partition(tmp_path, "a-0", {0: log}, epochs("0 4"))) == []
+    log = batch(0, epoch=0) + batch(2, epoch=0) + batch(3, epoch=0)
+    told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
+    assert faults(partition(tmp_path, "b-0", {0: log}, epochs("0 3"))) == told
+
+
+def test_a_producer_that_expired_comes_back_with_a_marker_alone(tmp_path: Path) -> None:
+    """Its transaction took in the partition, and the only batch was refused."""
+    log = data(0) + marker(1, commit=True) + marker(2)
+    assert faults(partition(tmp_path, "a-0", {0: log}, {name(3, "snapshot"): entry()})) == []
+    told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 0"]
+    assert faults(partition(tmp_path, "b-0", {0: data(0) + batch(1)}, {name(2, "snapshot"): entry()})) == told
+    log += data(3, sequence=1)
+    told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 3"]
+    assert faults(partition(tmp_path, "c-0", {0: log}, {name(4, "snapshot"): entry(txn_first_offset=3)})) == told
+
+
+@pytest.mark.parametrize("has_snapshot", [False, True])
+def test_a_transaction_from_below_the_first_segment(tmp_path: Path, has_snapshot: bool) -> None:
+    """Kafka 2.1 keeps the newest snapshots alone, so none is left where the log begins."""
+    files = {
+        name(10, "txnindex"): encode_aborted([AbortedTxn(PRODUCER, 5, 11, 5)]),
+        name(13, "snapshot"): entry(10),
+    }
+    if has_snapshot:
+        files[name(10, "snapshot")] = encode_snapshot([])
+    log = data(10) + marker(11) + batch(12)
+    told = ["the transaction begins at 5, and in the log at 10"] if has_snapshot else []
+    assert faults(partition(tmp_path, "a-0", {10: log}, files)) == told
+    files = {name(12, "snapshot"): entry(10, txn_first_offset=5)} | (
+        {name(10, "snapshot"): encode_snapshot([])} if has_snapshot else {}
+    )
+    told = [f"producer {PRODUCER}: its open transaction began at 5, and in the log at 10"] if has_snapshot else []
+    assert faults(partition(tmp_path, "b-0", {10: data(10) + batch(11)}, files)) == told
+
+
+def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> None:
+    """Kafka 2.1 forgets a producer that has nothing above the log start."""
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint([f"{topic} 0 2" for topic in "abcd"]))
+    log = data(0, 2) + data(2, sequence=2) + marker(3)
+
+    def files(first_offset: int) -> dict[str, bytes]:
+        rows = [AbortedTxn(PRODUCER, first_offset, 3, first_offset)]
+        return {name(0, "txnindex"): encode_aborted(rows), name(4, "snapshot"): entry(2, 2)}
+
+    assert faults(partition(tmp_path, "a-0", {0: log}, files(2))) == []
+    late = batch(0, 2) + data(2) + data(3) + marker(4)
+    reasons = faults(
+        partition(tmp_path, "b-0", {0: late}, {name(0, "txnindex"): encode_aborted([AbortedTxn(7, 3, 4, 3)])})
+    )
+    assert reasons == ["the transaction begins at 3, and in the log at 2"]
+    # When it ends before anything is above the log start, its row says that it had nothing but the marker.
+    emptied = data(0, 2) + marker(2)
+    rows = encode_aborted([AbortedTxn(PRODUCER, 2, 2, 2)])
+    kept = {name(0, "txnindex"): rows, name(3, "snapshot"): entry()}
+    assert faults(partition(tmp_path, "c-0", {0: emptied}, kept)) == []
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["d 0 3"]))
+    kept = {name(0, "txnindex"): rows, name(2, "snapshot"): encode_snapshot([]), name(3, "snapshot"): entry()}
+    assert faults(partition(tmp_path, "d-0", {0: emptied}, kept)) == []
