@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, count
+from struct import error as struct_error
 
 from kmirror.errors import LocalProtocolError
 from kmirror.records import layout
@@ -16,7 +17,7 @@ from kmirror.records.codecs import Compression, compress
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, RecordTuple
-from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint
+from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint, wrap_int64
 
 _INT32_MAX = 0x7FFFFFFF
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF
@@ -55,7 +56,12 @@ def encode_records(
         if offset is not None:
             offset_delta = encode_varint(offset - base_offset)
         timestamp -= base_timestamp
-        delta = small_delta[timestamp] if 0 <= timestamp < _SMALL_END else b"\x00" + encode_varint(timestamp)
+        if 0 <= timestamp < _SMALL_END:
+            delta = small_delta[timestamp]
+        else:
+            if not -_INT64_MAX <= timestamp <= _INT64_MAX:
+                timestamp = wrap_int64(timestamp)
+            delta = b"\x00" + encode_varint(timestamp)
         if key is None:
             key_size, key = MINUS_ONE, b""
         else:
@@ -97,7 +103,8 @@ def build_batch(
 
     `timestamp_ms` is the timestamp of records that have none, and the append time when `timestamp_type` is
     LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are for who keeps those of an
-    older batch; a batch without records, as the cleaner leaves them, needs the first.
+    older batch; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
+    milliseconds. Raises `LocalProtocolError` for what a batch cannot hold.
     """
     if last_offset_delta is None:
         if not records:
@@ -126,16 +133,22 @@ def build_batch(
         | (layout.CONTROL_FLAG if is_control else 0)
         | (layout.DELETE_HORIZON_FLAG if delete_horizon_ms is not None else 0)
     )
-    checked = layout.CHECKED_HEADER.pack(
-        attributes,
-        last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        len(records),
-    )
+    try:
+        checked = layout.CHECKED_HEADER.pack(
+            attributes,
+            last_offset_delta,
+            base_timestamp,
+            max_timestamp,
+            producer_id,
+            producer_epoch,
+            base_sequence,
+            len(records),
+        )
+    except struct_error as error:
+        raise LocalProtocolError(
+            f"no batch has base timestamp {base_timestamp}, max timestamp {max_timestamp}, producer id {producer_id}, "
+            f"producer epoch {producer_epoch} and base sequence {base_sequence}: {error}"
+        ) from None
     return frame_batch(checked + body, base_offset=base_offset, partition_leader_epoch=partition_leader_epoch)
 
 
@@ -144,7 +157,11 @@ def frame_batch(checked: bytes, *, base_offset: int, partition_leader_epoch: int
     length = layout.ATTRIBUTES_AT - layout.LOG_OVERHEAD + len(checked)
     if length > _INT32_MAX or not 0 <= base_offset <= _INT64_MAX:
         raise LocalProtocolError(f"no batch has length {length} and base offset {base_offset}")
-    head = layout.UNCHECKED_HEADER.pack(base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc32c(checked))
+    crc = crc32c(checked)
+    try:
+        head = layout.UNCHECKED_HEADER.pack(base_offset, length, partition_leader_epoch, layout.MAGIC_V2, crc)
+    except struct_error as error:
+        raise LocalProtocolError(f"no batch has leader epoch {partition_leader_epoch}: {error}") from None
     return head + checked
 
 

@@ -13,11 +13,14 @@ or not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
 from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
+
+# Below it no offset delta, and no timestamp delta of two bytes, makes more than a Java long of a base.
+_NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
 
 Header: TypeAlias = tuple[str, bytes | None]
 # Gives an error about records the place of their batch.
@@ -157,6 +160,17 @@ def _fault(error: Exception, start: int, size: int, placed: Place | None) -> Cor
     return error if placed is None else placed(error)
 
 
+def _decode_wrapping(data: bytes, count: int, context: RecordContext, placed: Place | None) -> Iterator[Record]:
+    """Do what `decode_records` does where base and delta may add up to more than a Java long, which then wraps."""
+    base_offset, base_timestamp, log_append_time = context[:3]
+    for record in decode_records(data, count, context._replace(base_offset=0, base_timestamp=0), placed):
+        record.offset = wrap_int64(base_offset + record.offset)
+        if log_append_time is None:
+            record.timestamp = wrap_int64(base_timestamp + record.timestamp)
+        record.context = context
+        yield record
+
+
 def decode_records(data: bytes, count: int, context: RecordContext, placed: Place | None = None) -> Iterator[Record]:
     """Yield the `count` records that fill `data`; raises `CorruptBatch`, made by `placed`, when they do not.
 
@@ -164,6 +178,9 @@ def decode_records(data: bytes, count: int, context: RecordContext, placed: Plac
     `raw` is a number before zig-zag, so an odd one is negative.
     """
     base_offset, base_timestamp, log_append_time = context[:3]
+    if base_offset > _NEAR_MAX or not -_NEAR_MAX <= base_timestamp <= _NEAR_MAX:
+        yield from _decode_wrapping(data, count, context, placed)
+        return
     at = start = 0
     size = len(data)
     new = object.__new__

@@ -14,7 +14,9 @@ from kmirror.records import (
     UnsupportedMagic,
     build_batch,
     iter_batches,
+    set_base_offset_and_epoch,
 )
+from kmirror.records.columns import read_columns
 from kmirror.records.layout import SEQUENCE_MAX, add_to_sequence
 
 SMALL = build_batch([RecordData(b"k", b"v", (), 1000)], base_offset=42, partition_leader_epoch=3)
@@ -108,6 +110,40 @@ def test_what_no_batch_can_hold_is_refused() -> None:
         build_batch([RecordData(offset=3)], base_offset=4)
     with pytest.raises(LocalProtocolError, match="base offset"):
         build_batch([RecordData()], base_offset=-1)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"partition_leader_epoch": 1 << 31},
+        {"producer_id": 1 << 63},
+        {"producer_epoch": 1 << 15},
+        {"base_sequence": 1 << 31},
+        {"timestamp_ms": 1 << 63},
+        {"delete_horizon_ms": 1 << 63},
+    ],
+)
+def test_a_number_that_its_field_cannot_hold_is_named(field: dict[str, int]) -> None:
+    (value,) = field.values()
+    with pytest.raises(LocalProtocolError, match=str(value)):
+        build_batch([RecordData(b"k")], **field)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("timestamps", [(-1, 2**63 - 1), (2**63 - 1, -(2**63)), (0, -(2**63)), (5000, 0)])
+def test_timestamps_that_lie_far_apart_are_kept(timestamps: tuple[int, int]) -> None:
+    data = build_batch([RecordData(timestamp=timestamp) for timestamp in timestamps])
+    assert tuple(record.timestamp for record in Batch(data).records()) == timestamps
+    assert tuple(read_columns([Batch(data)]).timestamp) == timestamps
+
+
+def test_numbers_beyond_a_long_begin_again_at_the_least() -> None:
+    data = bytearray(build_batch([RecordData(timestamp=2**63 - 2 + index) for index in (0, 1)]))
+    data[27:35] = (2**63 - 1).to_bytes(8, "big")
+    set_base_offset_and_epoch(data, 2**63 - 1, 0)
+    found = [(record.offset, record.timestamp) for record in Batch(data).records()]
+    assert found == [(2**63 - 1, 2**63 - 1), (-(2**63), -(2**63))]
+    columns = read_columns([Batch(data)])
+    assert list(zip(columns.offset, columns.timestamp, strict=True)) == found
 
 
 def test_a_record_shows_itself_and_compares_by_content() -> None:
