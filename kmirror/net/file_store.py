@@ -80,6 +80,7 @@ class LogFolder:
         if path.exists():
             doomed = self.path / f"{tp}.{os.urandom(16).hex()}-delete"
             path.rename(doomed)
+            _sync_folder(self.path)
             for entry in doomed.iterdir():
                 entry.unlink()
             doomed.rmdir()
@@ -167,9 +168,13 @@ class FileStore:
 
     def append(self, base_offset: int, data: Chunk) -> None:
         descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
-        written = os.pwrite(descriptor, data, position)
-        while written < len(data):  # A signal, or a limit of the system, may part a large write.
-            written += os.pwrite(descriptor, memoryview(data)[written:], position + written)
+        try:
+            written = os.pwrite(descriptor, data, position)
+            while written < len(data):  # A signal, or a limit of the system, may part a large write.
+                written += os.pwrite(descriptor, memoryview(data)[written:], position + written)
+        except OSError:
+            os.ftruncate(descriptor, position)  # Else a log that is then closed ends inside a batch.
+            raise
         self._sizes[base_offset] = position + written
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:

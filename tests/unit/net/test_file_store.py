@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, PartitionStore
 from kmirror.net.file_store import FileStore, LogFolder
 from kmirror.net.log_checkpoints import read_folder_facts
-from tests.unit.log.partitions import NOW_MS, content, follow, idempotent, marker
+from tests.unit.log.partitions import NOW_MS, batch, content, follow, idempotent, marker
 
 TP = TopicPartition("a.topic-with_all", 3)
 
@@ -50,6 +51,39 @@ def test_a_write_that_the_system_parts_is_gone_on_with(files: FileStore, monkeyp
     files.append(0, memoryview(b"ijkl"))
     assert bytes(files.view(0)) == b"abcdefghijkl"
     assert files.size(0) == 12
+
+
+def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = fill(folder := LogFolder(tmp_path), TP)
+    before, write = content(log), os.pwrite
+
+    def write_on_a_full_disk(file: int, data: bytes, at: int) -> int:
+        if len(data) < 50:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, bytes(data)[:-20], at)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(os, "pwrite", write_on_a_full_disk)
+        follow(log, batch(3, offset=log.log_end_offset))
+    log.close()
+    folder.close()
+    log = PartitionLog.open(TP, LogFolder(tmp_path).open(TP), LogConfig(), now_ms=NOW_MS)
+    assert content(log) == before
+    follow(log, batch(3, offset=log.log_end_offset))
+
+
+def test_a_doomed_folder_has_its_name_before_it_loses_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(folder := LogFolder(tmp_path), TP).close()
+    steps: list[str] = []
+
+    def noted(owner: object, name: str) -> None:
+        act = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *words: (steps.append(name), act(*words))[1])
+
+    for owner, name in ((Path, "rename"), (Path, "unlink"), (os, "fsync")):
+        noted(owner, name)
+    folder.delete(TP)
+    assert "-".join(steps[: steps.index("unlink") + 1]).endswith("rename-fsync-unlink")
 
 
 def test_segments_come_and_go(store: PartitionStore) -> None:
