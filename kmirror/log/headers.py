@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from struct import Struct
 
-from kmirror.log.producers import DataBatch, Marker, Staging
+from kmirror.log.producers import BATCHES_RETAINED, DataBatch, Marker, Staging
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType, parse_control
 
 # Base offset, attributes, last offset delta, greatest timestamp, producer id, producer epoch, base sequence.
 _PRODUCER_FIELDS = Struct(">q13xhi8xqqhi")
+_KIND = Struct(">21xh20xq")  # Attributes, producer id.
 _CONTROL = layout.CONTROL_FLAG
 _TRANSACTIONAL = layout.TRANSACTIONAL_FLAG
+_NOT_PLAIN = _CONTROL | _TRANSACTIONAL
 
 
 def data_batch(batch: Batch) -> DataBatch:
@@ -36,11 +38,11 @@ def last_offset_at(view: memoryview, position: int) -> int:
     return last_offset
 
 
-def stage_batches(view: memoryview, positions: Iterable[int], staging: Staging) -> list[int]:
+def stage_batches(view: memoryview, positions: Sequence[int], staging: Staging) -> list[int]:
     """Stage replicated batches at `positions`; returns the types of the control records among them."""
     control_types: list[int] = []
     unpack, add = _PRODUCER_FIELDS.unpack_from, staging.add_replicated
-    for position in positions:
+    for position in _that_count(view, positions, staging):
         base_offset, attributes, delta, timestamp, producer_id, epoch, sequence = unpack(view, position)
         if attributes & _CONTROL:
             kind = _stage_control(Batch(view, position), staging)
@@ -50,6 +52,28 @@ def stage_batches(view: memoryview, positions: Iterable[int], staging: Staging) 
             last_offset, transactional = base_offset + delta, bool(attributes & _TRANSACTIONAL)
             add(producer_id, epoch, sequence, base_offset, last_offset, timestamp, transactional)
     return control_types
+
+
+def _that_count(view: memoryview, positions: Sequence[int], staging: Staging) -> Sequence[int]:
+    """Leave out batches that later ones displace, if nobody has a transaction: of each producer five are retained."""
+    if len(positions) <= BATCHES_RETAINED:
+        return positions
+    counts: dict[int, int] = {}
+    first: dict[int, int] = {}
+    kept = []
+    for position in reversed(positions):
+        attributes, producer_id = _KIND.unpack_from(view, position)
+        if attributes & _NOT_PLAIN:
+            return positions
+        count = counts.get(producer_id, 0)
+        if count < BATCHES_RETAINED:
+            counts[producer_id] = count + 1
+            kept.append(position)
+        first[producer_id] = position
+    if not staging.expect(sorted(first, key=first.__getitem__)):
+        return positions
+    kept.reverse()
+    return kept
 
 
 def stage_produced(batch: Batch, staging: Staging) -> list[int]:

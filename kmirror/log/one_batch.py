@@ -2,11 +2,13 @@
 
 So answers a source that is asked often: one batch for each partition. A scan costs several times as much Python for
 it as the bytes cost, and finds nothing that is not seen here. Whatever is not plain is left to the scan: another
-epoch, a producer, a control batch, a first batch, one that calls for a new segment, and everything that is wrong.
+epoch, an unknown producer, one that begins a transaction, a control batch, a first batch, one that calls for a new
+segment, and everything that is wrong.
 """
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from kmirror.log.results import AppendInfo
@@ -17,7 +19,8 @@ from kmirror.records.crc32c import crc32c_function
 if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
 
-_CONTROL = layout.CONTROL_FLAG
+_OF_PRODUCER = Struct(">51xhi")  # Producer epoch, base sequence.
+_CONTROL, _TRANSACTIONAL = layout.CONTROL_FLAG, layout.TRANSACTIONAL_FLAG
 _MAGIC_V2, _OVERHEAD, _HEADER_SIZE = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.HEADER_SIZE
 _ATTRIBUTES_AT, _LENGTH_MIN = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN
 
@@ -33,7 +36,6 @@ def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInf
         length + _OVERHEAD != total
         or magic != _MAGIC_V2
         or length < _LENGTH_MIN
-        or producer_id >= 0
         or attributes & _CONTROL
         or delta < 0
         or base < log.log_end_offset
@@ -44,7 +46,17 @@ def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInf
         or crc32c_function()(view[_ATTRIBUTES_AT:]) != crc
     ):
         return None
-    log.store.append(segment.base_offset, view)
+    if producer_id < 0:
+        log.store.append(segment.base_offset, view)
+    else:
+        producer = log.producers.entries.get(producer_id)
+        producer_epoch, sequence = _OF_PRODUCER.unpack_from(view)
+        if producer is None or producer.producer_epoch != producer_epoch:
+            return None
+        if (producer.txn_first_offset >= 0) != bool(attributes & _TRANSACTIONAL):
+            return None
+        log.store.append(segment.base_offset, view)
+        producer.add_batch(sequence, last, delta, timestamp)
     segment.add_one(last, timestamp, total)
     segment.modified_ms = log.now_ms
     log.producers.map_end_offset = log.log_end_offset = last + 1

@@ -18,6 +18,7 @@ nothing to the coordinator of this one, which will hand the same numbers to othe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple
 
@@ -156,12 +157,16 @@ class ProducerEntry:
             self.batches.clear()
             self.producer_epoch = producer_epoch
 
-    def add_batch(self, producer_epoch: int, batch: BatchMetadata) -> None:
-        self.move_to_epoch(producer_epoch)
-        if len(self.batches) == BATCHES_RETAINED:
-            del self.batches[0]
-        self.batches.append(batch)
-        self.last_timestamp = batch.timestamp
+    def add_batch(self, base_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> None:
+        """Retain a batch of the producer's present epoch; on the mirror's path."""
+        last_sequence = NO_SEQUENCE if base_sequence == NO_SEQUENCE else base_sequence + offset_delta
+        if last_sequence > SEQUENCE_MAX:
+            last_sequence -= SEQUENCE_MAX + 1
+        batches = self.batches
+        if len(batches) == BATCHES_RETAINED:
+            del batches[0]
+        batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp))
+        self.last_timestamp = timestamp
 
     def take(self, newer: ProducerEntry) -> None:
         """Become `newer`, and keep older batches as far as they are of the same epoch."""
@@ -230,6 +235,11 @@ class Staging:
             update = updates[producer_id] = _Update(producer_id, current)
         return update
 
+    def expect(self, producer_ids: Iterable[int]) -> bool:
+        """Make ready for batches of these producers, in that order; True if none of them has a transaction open."""
+        entries = [self._update(producer_id).entry for producer_id in producer_ids]
+        return all(entry.txn_first_offset < 0 for entry in entries)
+
     def add_data(self, batch: DataBatch) -> None:
         """Stage a data batch that bears a producer id; raises LogAppendError where the origin demands it."""
         update = self._update(batch.producer_id)
@@ -282,15 +292,7 @@ class Staging:
             update.started.append(base_offset)
         if producer_epoch != entry.producer_epoch:
             entry.move_to_epoch(producer_epoch)
-        delta = last_offset - base_offset
-        last_sequence = NO_SEQUENCE if base_sequence == NO_SEQUENCE else base_sequence + delta
-        if last_sequence > SEQUENCE_MAX:
-            last_sequence -= SEQUENCE_MAX + 1
-        batches = entry.batches
-        if len(batches) == BATCHES_RETAINED:
-            del batches[0]
-        batches.append(BatchMetadata(last_sequence, last_offset, delta, max_timestamp))
-        entry.last_timestamp = max_timestamp
+        entry.add_batch(base_sequence, last_offset, last_offset - base_offset, max_timestamp)
 
     def _outside_transaction(self, entry: ProducerEntry, base_offset: int) -> Exception:
         reason = (
@@ -362,7 +364,7 @@ class ProducerStates:
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
         started: list[tuple[int, int]] = []
-        for producer_id, update in updates.items():
+        for producer_id, update in reversed(updates.items()):  # New ones in the order that Kafka's table takes them.
             known = self.entries.get(producer_id)
             if known is None:
                 self.entries[producer_id] = update.entry

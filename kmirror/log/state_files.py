@@ -115,7 +115,7 @@ def _entry(
 ) -> ProducerEntry:
     entry = ProducerEntry(producer_id, epoch, coordinator_epoch, timestamp, max(txn_first_offset, -1))
     if last_offset >= 0:
-        entry.add_batch(epoch, BatchMetadata(last_sequence, last_offset, delta, timestamp))
+        entry.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
     return entry
 
 
