@@ -43,7 +43,7 @@ def file_name(offset: int, suffix: str) -> str:
 def offset_of(name: str, suffix: str) -> int | None:
     """The offset in a file name that ends in `suffix`, None for other names."""
     stem = name.removesuffix(suffix)
-    return int(stem) if stem != name and len(stem) == 20 and stem.isdigit() else None
+    return int(stem) if stem != name and len(stem) == 20 and stem.isascii() and stem.isdigit() else None
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:
@@ -168,18 +168,6 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
 def encode_partition_metadata(topic_id: str) -> bytes:
     """`partition.metadata`: the topic id in URL-safe base64."""
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
-
-
-def decode_partition_metadata(data: bytes) -> str:
-    """The topic id in `partition.metadata`; raises CorruptBatch for what is none."""
-    try:
-        fields = dict(line.split(": ", 1) for line in data.decode("ascii").splitlines() if line.strip())
-        version, topic_id = int(fields["version"]), fields["topic_id"].strip()
-    except (ValueError, KeyError, UnicodeDecodeError):
-        raise CorruptBatch("partition.metadata is malformed") from None
-    if version != 0:
-        raise CorruptBatch(f"partition.metadata has version {version}, expected 0")
-    return topic_id
 
 
 assert _PRODUCER.size == 46 and _ABORTED.size == 34 and NO_SEQUENCE == -1

@@ -184,9 +184,10 @@ def _rows(name: str, layout: Any, about: Callable[[Any, int], str]) -> Callable[
     size = layout.sizeof()
 
     def read(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+        written = len(bytes(data).rstrip(b"\0"))
         for index, at in enumerate(range(0, len(data) - size + 1, size)):
             entry = data[at : at + size]
-            if not any(entry) and not any(data[at:]):
+            if at >= written:
                 yield Row(0, "preallocated", at, len(data), None, f"{len(data) - at} zero bytes, not written yet")
                 return
             parsed = layout.parse(entry)

@@ -263,5 +263,3 @@ PARTITION_METADATA: Final = c.Struct(
     field("topic_id_label", c.Const(b"topic_id: ")),
     field("topic_id", c.GreedyBytes, as_text),
 )
-
-TEXT: Final = c.Struct(field("text", c.GreedyBytes, as_text))

@@ -72,6 +72,14 @@ def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path, monkeypatch: 
     follow(log, batch(3, offset=log.log_end_offset))
 
 
+def test_digits_of_other_scripts_name_no_offset(files: FileStore) -> None:
+    for digit in "\u00b2", "\u0662":
+        (files.path / f"{digit:0>20}.log").touch()
+        (files.path / f"{digit:0>20}.snapshot").touch()
+    PartitionLog.open(TP, (folder := LogFolder(files.path.parent)).open(TP), LogConfig(), now_ms=NOW_MS)
+    assert folder.open(TP).segments() == [0]
+
+
 def test_a_doomed_folder_has_its_name_before_it_loses_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(folder := LogFolder(tmp_path), TP).close()
     steps: list[str] = []
