@@ -27,11 +27,16 @@ TP = TopicPartition("benchmark", 0)
 RUN_BYTES = 16 << 20  # What a mirror appends while it catches up, in one call or many.
 FETCH_BYTES = 1 << 20  # What it gets in one fetch, and what a reader of the peers' is handed.
 KIB, MIB = 1 << 10, 1 << 20
+IDEMPOTENT = 7  # A producer's id: what producers send since Kafka 3.0 bears one.
 
 
-def batches(size: int, total: int = RUN_BYTES) -> tuple[memoryview, int]:
+def batches(size: int, total: int = RUN_BYTES, *, producer_id: int = -1) -> tuple[memoryview, int]:
     """So many bytes of batches of `size`, and how many batches that are."""
-    one = bytearray(build_batch([RecordData(None, b"v" * (size - 80), (), 1_000)]))
+    epoch, sequence = (0, 0) if producer_id >= 0 else (-1, -1)
+    record = RecordData(None, b"v" * (size - 80), (), 1_000)
+    one = bytearray(
+        build_batch([record], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+    )
     count = max(1, total // len(one))
     run = bytearray()
     for offset in range(count):
@@ -75,9 +80,9 @@ def memory_limit(view: memoryview) -> Run:
     return run
 
 
-def against_limit(size: int) -> Callable[[], tuple[Run, Run]]:
+def against_limit(size: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
     def prepare() -> tuple[Run, Run]:
-        view, _ = batches(size)
+        view, _ = batches(size, producer_id=producer_id)
         return memory_append(view), memory_limit(view)
 
     return prepare
@@ -166,6 +171,10 @@ def cases() -> list[Case]:
             ("P1", "1 MiB", MIB, 0.95, 0.99),
             ("P2", "1 KiB", KIB, 0.14, 0.20),
         ]
+    ]
+    found += [
+        Case(gate, f"append / limit, idempotent batches of {name}", "kmirror", against_limit(size, IDEMPOTENT))
+        for gate, name, size in [("P1", "16 KiB", 16 * KIB), ("P2", "1 KiB", KIB)]
     ]
     found.append(
         Case("P2", "one checksum of 64 B / cost per 1 KiB batch", "kmirror", no_runs, 1 / 5, 1 / 3.5, cost_in_checksums)

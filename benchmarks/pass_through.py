@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.harness import Case, Run, no_runs
-from benchmarks.log import KIB, MIB, RUN_BYTES, batches, empty, memory_append, memory_limit, warm
+from benchmarks.log import IDEMPOTENT, KIB, MIB, RUN_BYTES, batches, empty, memory_append, memory_limit, warm
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory import MemoryStore
@@ -142,11 +142,11 @@ def _codec(codec: Compression, plain: bytes) -> Run:
 # -- P7 -----------------------------------------------------------------------------------------
 
 
-def cycle(size: int, partitions: int) -> Callable[[], tuple[Run, Run]]:
+def cycle(size: int, partitions: int, producer_id: int = -1) -> Callable[[], tuple[Run, Run]]:
     """Read, encode, decode and append `size` bytes of each partition, a fetch at a time until all are copied."""
 
     def prepare() -> tuple[Run, Run]:
-        view, count = batches(size, RUN_BYTES // partitions)
+        view, count = batches(size, RUN_BYTES // partitions, producer_id=producer_id)
         pairs = [_logs(view, number) for number in range(partitions)]
 
         def ours() -> None:
@@ -289,6 +289,8 @@ def cases() -> list[Case]:
             ("128 KiB", 128 * KIB, 4, (0.50, 0.75)),
         ]
     ]
+    title = "read, encode, decode, append / limit, 50 x 16 KiB, idempotent, a fetch"
+    found.append(Case("P7", title, "kmirror", cycle(16 * KIB, 50, IDEMPOTENT)))
     found += [
         Case("P8", f"two worker processes / one, {name}", "kmirror", no_runs, 1.8, 1.95, two_processes(size))
         for name, size in [("batches of 16 KiB", 16 * KIB), ("batches of 1 MiB", MIB)]
