@@ -54,10 +54,15 @@ _PLAIN_ATTRIBUTES: Final = frozenset(
 
 
 class _Epochs:
-    """The leader epochs of the checkpoint, in step with the batches."""
+    """The leader epochs of the checkpoint, in step with the batches.
+
+    It may begin above the log start. DeleteRecords cuts it at once, and a kill may come before the new log start is
+    written down; and Kafka 2.1 writes none down at first when the format of a topic is raised.
+    """
 
     def __init__(self, entries: list[EpochEntry]) -> None:
         self._left = list(reversed(entries))
+        self.first = entries[0] if entries else None
         self.current = -1
         self.next_start = 0
         self.advance(-1)
@@ -80,10 +85,7 @@ class PartitionCheck:
         self._next_offset = 0  # What the next batch may begin with.
         self._epoch = -1
         self._epoch_change = NEVER  # Where the checkpoint says that another one begins.
-        self._unknown: tuple[Path, int, int, str] | None = None  # The first batch of an epoch below its first line.
-        # It has messages of formats without epochs. A broker that appends one forgets all epochs before, and Kafka 2.1
-        # writes none down at first when the format of a topic is raised.
-        self._is_mixed = False
+        self._unknown: tuple[Path, int, int, str] | None = None  # The first batch with an epoch where there are none.
         self._log = Path()
         self._base = 0
         self._greatest = -1
@@ -102,7 +104,9 @@ class PartitionCheck:
         for segment, following in zip(segments, [*segments[1:], None], strict=True):
             end = None if following is None else following.base_offset
             self._segment(segment, end)
-        self._tell_unknown()
+        if self._unknown is not None:
+            path, position, offset, reason = self._unknown
+            tally.fault(path, reason, position, offset)
         self._producers.on_log_end(self._next_offset)
         return self._next_offset
 
@@ -280,7 +284,8 @@ class PartitionCheck:
         if self._decodes:
             for _ in batch.messages():
                 pass
-        self._is_mixed = True
+        if self._epochs is not None and self._epochs.first is None:
+            self._epochs = self._unknown = None  # A broker that appends one forgets the epochs of all before.
         self._greatest = max(self._greatest, batch.max_timestamp)
         self._indexes(position, batch.last_offset, batch.max_timestamp, self._greatest)
         self._next_offset = batch.next_offset
@@ -321,23 +326,13 @@ class PartitionCheck:
             # The checkpoint is cut at the log start, which may lie inside a batch.
             self._epochs.advance(max(batch.base_offset, self._folder.log_start_offset))
             self._epoch_change = self._epochs.next_start
-            if self._epochs.current >= 0 and batch.base_offset > self._next_offset:
-                self._unknown = None  # Old messages may have been in this gap.
-            reason = f"the leader epoch is {epoch}, and {LEADER_EPOCH_CHECKPOINT} says {self._epochs.current}"
-            if self._epochs.current < 0:
+            known, first = self._epochs.current, self._epochs.first
+            reason = f"the leader epoch is {epoch}, and {LEADER_EPOCH_CHECKPOINT} says {known}"
+            if first is None:
                 self._unknown = self._unknown or (self._log, batch.position, batch.base_offset, reason)
-            else:
-                self._tell_unknown()
-                if self._epochs.current != epoch:
-                    self._fault(batch, reason)
+            elif known != epoch and (known >= 0 or epoch > first.epoch):
+                self._fault(batch, reason)
         self._epoch = max(epoch, self._epoch)
-
-    def _tell_unknown(self) -> None:
-        """Tell of a batch with an epoch below the checkpoint's first line, unless the log has old messages."""
-        if self._unknown is not None and not self._is_mixed:
-            path, position, offset, reason = self._unknown
-            self._tally.fault(path, reason, position, offset)
-        self._unknown = None
 
     def _fault(self, batch: Batch, reason: str) -> None:
         self._tally.fault(self._log, reason, batch.position, batch.base_offset)
