@@ -94,6 +94,17 @@ def test_a_message_cut_short_at_the_end_is_left_out(size: int) -> None:
     assert stored(log) == whole
 
 
+def test_index_rows_do_not_depend_on_how_messages_arrive() -> None:
+    together, apart = open_log(index_interval_bytes=100), open_log(index_interval_bytes=100)
+    parts = [messages(1, offset=offset, magic=1) for offset in range(12)]
+    follow(together, *parts)
+    for part in parts:
+        follow(apart, part)
+    rows = [(list(log.segments[0].offsets.offsets), list(log.segments[0].times.offsets)) for log in (together, apart)]
+    assert rows[0] == rows[1]
+    assert len(rows[0][0]) > 2
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_flipped_bit_is_seen_and_nothing_is_appended(magic: int) -> None:
     good, bad = messages(1, offset=0, magic=magic), messages(1, offset=1, magic=magic)

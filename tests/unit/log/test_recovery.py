@@ -184,6 +184,38 @@ def with_row(store: MemoryStore, number: int, position: int) -> PartitionLog:
     return open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
 
 
+def test_the_index_of_a_segment_that_lost_all_its_bytes_is_made_anew(store: MemoryStore) -> None:
+    last = store.segments()[-1]
+    store.truncate(last, 0)
+    log = open_log(store, recovery_point=CLEAN_SHUTDOWN, **CONFIG)
+    assert (log.log_end_offset, len(log.segments[-1].offsets)) == (last, 0)
+
+
+@pytest.mark.parametrize("recovery_point", [0, CLEAN_SHUTDOWN])
+def test_the_bytes_between_index_rows_count_from_zero_after_a_restart(recovery_point: int) -> None:
+    config = {"index_interval_bytes": 2 * len(batch(1))}
+    log = open_log(**config)
+    follow(log, batch(1), batch(1, offset=1))
+    log.close()
+    again = open_log(log.store, recovery_point=recovery_point, **config)
+    follow(again, *(batch(1, offset=offset) for offset in range(2, 6)))
+    assert list(again.segments[-1].offsets.offsets) == [5]
+
+
+def test_a_snapshot_at_the_log_start_is_of_another_log(store: MemoryStore) -> None:
+    start = store.segments()[1]
+    name = file_name(start, SNAPSHOT_SUFFIX)
+    store.write_file(name, encode_snapshot([ProducerEntry(77)]))
+    store.write_file(LOG_START_OFFSET, b"%d" % start)
+    for base in store.segments()[:1]:
+        store.delete(base)
+    for other in [name for name in store.files() if name.endswith(SNAPSHOT_SUFFIX)]:
+        if other != name:
+            store.delete_file(other)
+    assert sorted(open_log(store, **CONFIG).producers.entries) == [1, 2]
+    assert store.read_file(name) is None
+
+
 def test_an_index_row_that_leads_to_no_batch_is_refused(store: MemoryStore) -> None:
     log = with_row(store, 0, 5)
     with pytest.raises(CorruptBatch, match=r"0\.index leads to no batch"):

@@ -7,7 +7,8 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.log.partition_log import OffsetsOutOfOrder, PartitionLog, UnexpectedAppendOffset
 from kmirror.records.codecs import Compression
-from tests.unit.log.partitions import NOW_MS, batch, content, follow, lead, open_log, run, spans
+from kmirror.records.crc32c import crc32c
+from tests.unit.log.partitions import NOW_MS, batch, content, follow, lead, marker, open_log, reset, run, spans
 
 
 def unchanged_after(log: PartitionLog, error: type[Exception], data: bytes, **kwargs: int) -> pytest.ExceptionInfo:  # type: ignore[type-arg]
@@ -46,6 +47,15 @@ def test_nothing_whole_appends_nothing() -> None:
     for data in (b"", batch(1)[:30], batch(1)[:-1]):
         assert follow(log, data).batches == 0
     assert log.log_end_offset == 0
+
+
+@pytest.mark.decision("D12")
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_logs_own_epoch_is_refused_by_who_fetched_with_an_older_one(count: int) -> None:
+    log = open_log()
+    follow(log, batch(1, epoch=5))
+    info = follow(log, *run(count, start=1, epoch=5), max_epoch=4)
+    assert (info.batches, info.refused_epoch, log.log_end_offset) == (0, 5, 1)
 
 
 @pytest.mark.decision("D12")
@@ -101,8 +111,17 @@ def test_bytes_that_are_no_batch_are_refused_with_their_place() -> None:
 def test_offsets_must_ascend_within_an_append() -> None:
     for second in (0, 1, 2):
         unchanged_after(open_log(), OffsetsOutOfOrder, batch(3) + batch(1, offset=second))
-    negative = batch(1)[:23] + b"\xff\xff\xff\xfe" + batch(1)[27:]
-    unchanged_after(open_log(), CorruptBatch, negative)
+
+
+@pytest.mark.parametrize("held", [0, 1])
+def test_a_batch_that_ends_below_its_beginning_is_refused(held: int) -> None:
+    body = bytearray(batch(1, offset=held))
+    body[23:27] = b"\xff\xff\xff\xfe"
+    body[17:21] = crc32c(body[21:]).to_bytes(4, "big")
+    log = open_log()
+    follow(log, *run(held))
+    unchanged_after(log, OffsetsOutOfOrder, bytes(body))
+    unchanged_after(log, OffsetsOutOfOrder, bytes(body) + batch(1, offset=held + 1))
 
 
 def test_an_append_begins_at_or_above_the_log_end() -> None:
@@ -148,6 +167,20 @@ def test_a_fetch_larger_than_a_segment_is_parted() -> None:
     assert log.segment_base_offsets == [0, 6, 12]
     assert (info.batches, info.bytes, info.first_offset, info.last_offset) == (7, 7 * len(one), 0, 13)
     assert content(log) == b"".join(run(7, records=2))
+
+
+def test_an_append_in_parts_tells_what_a_whole_one_does() -> None:
+    data = b"".join((batch(1, timestamp=NOW_MS + 9), reset(offset=1), *run(4, start=2), marker(commit=True, offset=6)))
+    whole, parted = open_log(), open_log(segment_bytes=len(batch(1)) + 30)
+    assert follow(whole, data) == follow(parted, data)
+    assert len(parted.segment_base_offsets) > 3
+
+
+def test_a_time_row_names_the_greatest_timestamp_of_an_earlier_append() -> None:
+    log = open_log(index_interval_bytes=100)
+    follow(log, batch(1, timestamp=NOW_MS + 9))
+    follow(log, *run(3, start=1, timestamp=-1))
+    assert log.segments[-1].times.last_entry() == (NOW_MS + 9, 0)
 
 
 def test_a_batch_larger_than_a_segment_gets_one_of_its_own() -> None:

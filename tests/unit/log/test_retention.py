@@ -77,6 +77,24 @@ def test_what_is_not_replicated_stays(high_watermark: int, bases: int) -> None:
     assert log.log_start_offset <= high_watermark
 
 
+def test_the_segment_that_takes_the_place_of_all_is_new() -> None:
+    log = filled(retention_ms=5_000)
+    log.delete_old_segments(NOW_MS + 3 * DAY)
+    for offset in (10, 11):
+        log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 3 * DAY)
+    assert log.segment_base_offsets == [10]
+
+
+def test_an_append_by_itself_keeps_a_segment_without_timestamps_young() -> None:
+    log = open_log(retention_ms=5_000)
+    for offset in (0, 1):
+        now_ms = NOW_MS + 3_000 * (offset + 1)
+        log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=now_ms)
+    log.update_high_watermark(2)
+    assert log.delete_old_segments(NOW_MS + 11_000) == 0
+    assert log.delete_old_segments(NOW_MS + 11_001) == 1
+
+
 def test_without_timestamps_the_last_append_counts() -> None:
     log = open_log(retention_ms=5_000, segment_bytes=ONE)
     for offset in range(3):

@@ -147,6 +147,16 @@ def test_aborted_transactions_above_the_cut_are_forgotten_in_every_segment() -> 
         assert [row.last_offset for row in log.aborted_transactions(0, 99)] == list(range(1, end, 2))
 
 
+def test_a_segment_that_is_emptied_is_as_young_as_the_cut() -> None:
+    log = open_log(segment_ms=1_000)
+    for offset, now_ms in ((0, NOW_MS), (1, NOW_MS + 900)):
+        log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=now_ms)
+    log.truncate_to(0)
+    for offset in (0, 1):
+        log.append_as_follower(batch(1, offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 1_800)
+    assert log.segment_base_offsets == [0]
+
+
 def test_the_index_is_cut_with_the_log() -> None:
     log = open_log(index_interval_bytes=0)
     follow(log, *run(50))
