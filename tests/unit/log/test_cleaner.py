@@ -187,6 +187,28 @@ def test_records_of_aborted_transactions_go_and_their_markers_follow() -> None:
     assert [batch.base_offset for batch in log.batches() if batch.is_control] == [3, 5]
 
 
+def test_what_was_aborted_below_the_log_start_is_not_looked_up() -> None:
+    log = compacted()
+    txn(log, 1, 0, ("a", "aborted"))
+    end(log, 1, commit=False)
+    put(log, ("b", "1"))
+    roll(log)
+    log.advance_log_start(2)
+    log.checkpoint()
+    run(log)
+    assert left(log) == [(0, "a", "aborted"), (2, "b", "1")]
+    assert log.segments[0].aborted == []
+
+
+def test_a_cleaned_segment_is_as_old_as_it_was() -> None:
+    log = open_log(compact=True, retention_ms=1_000)
+    follow(log, build_batch([RecordData(b"a", b"1")]))
+    roll(log)
+    run(log, NOW_MS + 900)
+    assert log.delete_old_segments(NOW_MS + 1_000) == 0
+    assert log.delete_old_segments(NOW_MS + 1_001) > 0
+
+
 def test_an_aborted_record_supersedes_nothing() -> None:
     log = compacted()
     put(log, ("a", "1"))
@@ -352,6 +374,7 @@ def test_a_log_must_be_dirty_enough(percent: int, runs: bool) -> None:
     assert what.clean_bytes == what.dirty_bytes > 0
     share = what._replace(clean_bytes=2 * what.dirty_bytes)
     assert share.is_dirty_enough(percent) == runs
+    assert not what.is_dirty_enough(50), "half of it is, and more than half must be"
 
 
 def test_young_segments_wait_for_their_lag() -> None:

@@ -71,6 +71,7 @@ def test_what_conflicts_with_a_new_entry_is_removed(epoch: int, start: int, expe
         (50, ENTRIES[:2]),
         (51, ENTRIES),
         (99, ENTRIES),
+        (-1, ENTRIES),
     ],
 )
 def test_truncate_from_end(offset: int, expected: list[tuple[int, int]]) -> None:

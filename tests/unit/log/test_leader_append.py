@@ -81,6 +81,12 @@ def test_sizes_are_bounded() -> None:
     lead(open_log(max_message_bytes=len(data), segment_bytes=len(data)), data)
 
 
+def test_the_size_counts_as_it_is_written() -> None:
+    data = batch(1, size=10_000, compression=Compression.GZIP)
+    assert len(data) < 200
+    assert refused(data, compression_type=Compression.NONE, max_message_bytes=200) is ErrorCode.MESSAGE_TOO_LARGE
+
+
 def test_a_compacted_topic_wants_keys() -> None:
     data = build_batch([RecordData(None, b"v", (), NOW_MS)])
     assert refused(data, compact=True) is ErrorCode.INVALID_RECORD

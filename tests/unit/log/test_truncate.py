@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetOutOfRange, PartitionLog
-from kmirror.log.state_files import file_name
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
 from tests.unit.log.partitions import (
     NOW_MS,
     batch,
@@ -134,6 +134,18 @@ def test_a_cut_below_a_reset_brings_the_producers_back() -> None:
     log.truncate_to(2)
     assert log.producers.entries[1].last_sequence == 1
     assert lead(log, idempotent(0, 2)).duplicate
+
+
+def test_a_table_that_a_cut_shrank_keeps_the_order_of_its_rows() -> None:
+    log = open_log()
+    for offset, pid in enumerate([1, 16, *range(100, 120)]):
+        follow(log, idempotent(0, pid=pid, offset=offset))
+    log.truncate_to(2)
+    follow(log, batch(1, offset=2))
+    log.close()
+    rows = decode_snapshot(log.store.read_file(file_name(3, SNAPSHOT_SUFFIX)) or b"")
+    # In a map of 16 buckets 16 would come before 1.
+    assert [entry.producer_id for entry in rows] == [1, 16]
 
 
 def test_aborted_transactions_above_the_cut_are_forgotten_in_every_segment() -> None:
