@@ -23,17 +23,17 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
+from kmirror.net.log_checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from kmirror.net.log_segments import CLEANED_SUFFIX, PARTITION_NAME, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
-    HIGH_WATERMARK: "replication-offset-checkpoint",
-    LOG_START_OFFSET: "log-start-offset-checkpoint",
-    RECOVERY_POINT: "recovery-point-offset-checkpoint",
-    CLEANER_OFFSET: "cleaner-offset-checkpoint",
+    HIGH_WATERMARK: HIGH_WATERMARKS,
+    LOG_START_OFFSET: LOG_START_OFFSETS,
+    RECOVERY_POINT: RECOVERY_POINTS,
+    CLEANER_OFFSET: CLEANER_OFFSETS,
 }
-_PARTITION_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
-CLEANED_SUFFIX = ".cleaned"
-SWAP_SUFFIX = ".swap"
+_PARTITION_FOLDER = re.compile(PARTITION_NAME)
 _MAPS_KEPT = 8
 _SMALL_READ = 1 << 16
 

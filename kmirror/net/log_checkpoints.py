@@ -4,6 +4,7 @@
     replication-offset-checkpoint    the high watermark of each partition
     log-start-offset-checkpoint      the log start offset, where it is above the first segment's base offset
     recovery-point-offset-checkpoint the offset up to which the log has been flushed
+    cleaner-offset-checkpoint        the offset up to which a compacted log has been cleaned
     T-P/partition.metadata           the topic id
     T-P/leader-epoch-checkpoint      see `kmirror.log.epochs`
 
@@ -26,6 +27,7 @@ META_PROPERTIES = "meta.properties"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
 LOG_START_OFFSETS = "log-start-offset-checkpoint"
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # A broker writes this file as the last act of a clean shutdown and removes it when it starts.
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 

@@ -27,6 +27,7 @@ from kmirror.net.log_checkpoints import (
 )
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.net.log_segments import (
+    PARTITION_NAME,
     Expected,
     SegmentFile,
     check_segments,
@@ -60,7 +61,7 @@ _SET_ASIDE_REASONS = {
     "stray": "the broker found no such partition in its metadata",
     "future": "a move between disks was not finished",
 }
-_PARTITION_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
+_PARTITION_FOLDER = re.compile(PARTITION_NAME)
 _PARTITION_MAX = 2**31 - 1
 _ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"
 
@@ -211,7 +212,7 @@ def _find_partitions(top: Path, names: list[str], skipped: list[Skipped]) -> Ite
 
 
 def _parse_name(name: str) -> TopicPartition | None:
-    """Return the partition whose folder has this name; topics may hold dots and dashes themselves."""
+    """Return the partition whose folder has this name, None for a name that no broker gives one."""
     match = _PARTITION_FOLDER.fullmatch(name)
     if match is None or match["topic"] in (".", "..") or int(match["partition"]) > _PARTITION_MAX:
         return None

@@ -20,14 +20,15 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
+from kmirror.log.state_files import LOG_SUFFIX, TIME_INDEX_SUFFIX
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
 
-LOG_SUFFIX = ".log"
-TIME_INDEX_SUFFIX = ".timeindex"
+# The name of a partition's folder; topics may hold dots and dashes themselves.
+PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
 _OFFSET_DIGITS = 20

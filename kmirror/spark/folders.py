@@ -18,16 +18,16 @@ from urllib.parse import unquote, urlparse
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.net.log_checkpoints import read_folder_facts
 from kmirror.net.log_dirs import INTERNAL_TOPICS
-from kmirror.net.log_segments import LOG_SUFFIX, is_segment_name, list_segments
+from kmirror.net.log_segments import PARTITION_NAME, is_segment_name, list_segments
 from kmirror.records import layout
 
 SPLIT_BYTES = 64 << 20
-INDEX_SUFFIX = ".index"
 _INDEX_ENTRY = Struct(">ii")
 _HEAD = Struct(">qi")
-_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})")
+_FOLDER = re.compile(PARTITION_NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.net.log_checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
 from kmirror.net.log_errors import CorruptLog, reading
-from kmirror.net.log_segments import SegmentFile, is_segment_name, list_segments
+from kmirror.net.log_segments import PARTITION_NAME, SegmentFile, is_segment_name, list_segments
 from kmirror.net.tools.mapped import FileFault, Mapped, fault_of, mapped
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 # A folder may bear what the broker was doing to it: `orders-0.<topic id>-delete`.
-_NAME: Final = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})(\.[^.]+-\w+)?")
+_NAME: Final = re.compile(PARTITION_NAME + r"(\.[^.]+-\w+)?")
 _ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.log_checkpoints import (
     CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     LOG_START_OFFSETS,
     META_PROPERTIES,
@@ -18,7 +19,6 @@ from kmirror.net.log_checkpoints import (
 )
 from kmirror.net.tools.faults import Tally
 
-CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
 # What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
 _META_KEYS: Final = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
 
