@@ -14,6 +14,16 @@ from kmirror.errors import UsageError
 REMEDY = "copy the folder again from a broker that was shut down cleanly, or choose other topics"
 
 
+def place_of(path: Path, position: int | None = None, offset: int | None = None) -> str:
+    """Return where something is: the file, the byte in it, and Kafka's offset there, as far as they are known."""
+    place = str(path)
+    if position is not None:
+        place += f", position {position}"
+    if offset is not None:
+        place += f", offset {offset}"
+    return place
+
+
 class CorruptLog(UsageError):
     """A file of a log folder does not hold what Kafka would have written.
 
@@ -28,12 +38,7 @@ class CorruptLog(UsageError):
         self.path = path
         self.position = position
         self.offset = offset
-        place = [str(path)]
-        if position is not None:
-            place.append(f"position {position}")
-        if offset is not None:
-            place.append(f"offset {offset}")
-        super().__init__(f"{', '.join(place)}: {reason}; {REMEDY}")
+        super().__init__(f"{place_of(path, position, offset)}: {reason}; {REMEDY}")
 
 
 @contextmanager

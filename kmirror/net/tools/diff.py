@@ -9,10 +9,9 @@ Both logs are mapped and walked side by side. As long as runs of bytes are equal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from struct import Struct
 from typing import Any, Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
@@ -33,8 +32,6 @@ from kmirror.net.tools.partition_folder import (
 )
 
 _RUN_BYTES: Final = 256 * 1024
-_START: Final = Struct(">qi")
-_OVERHEAD: Final = 12
 
 
 class Difference(NamedTuple):
@@ -69,12 +66,15 @@ class _Side:
     def __init__(self, folder: PartitionFolder, start: int, end: int | None) -> None:
         self.folder = folder
         self._segments = list(reversed(folder.segments_from(start)))
-        self._end = end
+        self.end = end
         self.file: Mapped | None = None
         self.position = 0
         self.next_offset = start
-        while (head := self.head()) is not None and self.batch(head).last_offset < start:
-            self.take(head.size_in_bytes, self.batch(head).last_offset + 1)
+
+    def pass_to(self, offset: int) -> None:
+        """Pass the batches that end below `offset`; raises `FileFault`."""
+        while (head := self.head()) is not None and (last := self.batch(head).last_offset) < offset:
+            self.take(head.size_in_bytes, last + 1)
 
     @property
     def view(self) -> memoryview:
@@ -104,7 +104,7 @@ class _Side:
         if head is None:
             reason = f"{self.remaining} bytes that are no whole batch"
             raise FileFault(reason, path=self.file.path, position=self.position)
-        return None if self._end is not None and head.offset >= self._end else head
+        return None if self.end is not None and head.offset >= self.end else head
 
     def batch(self, head: Head) -> AnyFileBatch:
         try:
@@ -142,6 +142,8 @@ def compare_partitions(
         end = read_transactions(left, end=left.high_watermark).last_stable_offset if until_lso else None
         sides = (_Side(left, start, end), _Side(right, start, end))
         try:
+            for side in sides:
+                side.pass_to(start)
             found = _walk(*sides, result, progress)
         finally:
             for side in sides:
@@ -184,25 +186,17 @@ def _equal_run(left: _Side, right: _Side) -> _Run | None:
     count = min(_RUN_BYTES, left.remaining, right.remaining)
     if left.bytes(count) != right.bytes(count):
         return None
-    batches, size, last = 0, 0, None
-    for head in _whole_heads(left, count):
-        batches += 1
-        size += head.size_in_bytes
-        last = head
+    batches, size, last, end = 0, 0, None, left.end
+    try:
+        for head in iter_heads(left.view, left.position, left.position + count):
+            if end is not None and head.offset >= end:
+                break
+            batches += 1
+            size += head.size_in_bytes
+            last = head
+    except CorruptBatch:
+        pass  # Told when it is its turn.
     return None if last is None else _Run(batches, size, last)
-
-
-def _whole_heads(side: _Side, count: int) -> Iterator[Head]:
-    """Yield the batches of the next `count` bytes that may be compared, up to the first one that is odd."""
-    view, at, end = side.view, side.position, side.position + count
-    bound = side._end
-    while at + 17 <= end:
-        offset, length = _START.unpack_from(view, at)
-        following = at + _OVERHEAD + length
-        if length < 14 or following > end or (bound is not None and offset >= bound):
-            return
-        yield Head(at, offset, length, view[at + 16])
-        at = following
 
 
 def _ended(left: _Side, right: _Side) -> Difference:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from kmirror.net.log_errors import place_of
+
 Progress = Callable[[int], None]
 """Called with how many bytes of log have been passed since the last call."""
 
@@ -20,12 +22,7 @@ class Fault(NamedTuple):
     offset: int | None = None
 
     def __str__(self) -> str:
-        place = str(self.path)
-        if self.position is not None:
-            place += f", position {self.position}"
-        if self.offset is not None:
-            place += f", offset {self.offset}"
-        return f"{place}: {self.reason}"
+        return f"{place_of(self.path, self.position, self.offset)}: {self.reason}"
 
 
 @dataclass(slots=True)

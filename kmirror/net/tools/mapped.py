@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from kmirror.errors import CorruptBatch, UsageError
+from kmirror.net.log_errors import place_of
 
 _WINDOW: Final = 16 * 1024 * 1024
 _MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
@@ -27,12 +28,7 @@ class FileFault(UsageError):
         self.path = path
         self.position = position
         self.offset = offset
-        place = str(path)
-        if position is not None:
-            place += f", position {position}"
-        if offset is not None:
-            place += f", offset {offset}"
-        super().__init__(f"{place}: {reason}")
+        super().__init__(f"{place_of(path, position, offset)}: {reason}")
 
 
 def fault_of(error: CorruptBatch, path: Path) -> FileFault:
