@@ -100,7 +100,9 @@ class PartitionCheck:
         segments = folder.segments
         if segments:
             self._next_offset = segments[0].base_offset
-            self._producers.start(segments[0].base_offset, folder.log_start_offset)
+            first = None if self._epochs is None else self._epochs.first
+            log_start = folder.log_start_offset if first is None else max(folder.log_start_offset, first.start_offset)
+            self._producers.start(segments[0].base_offset, log_start)
         for segment, following in zip(segments, [*segments[1:], None], strict=True):
             end = None if following is None else following.base_offset
             self._segment(segment, end)
