@@ -68,6 +68,17 @@ DIFFERENT: list[tuple[bytes, bytes, str, Any, Any]] = [
         "base sequence", 7, 8,
     ),
     (
+        batch(1, producer_id=5, producer_epoch=3, base_sequence=7),
+        batch(1, producer_id=5, producer_epoch=4, base_sequence=7),
+        "producer epoch", 3, 4,
+    ),
+    (
+        batch(1, values=(b"v", b"w")), batch(1, last_offset_delta=1),
+        "record count", 2, 1,
+    ),
+    (batch(1), batch(1, delete_horizon_ms=9), "base timestamp", 10, 9),
+    (batch(1), batch(1, max_timestamp=11), "max timestamp", 10, 11),
+    (
         batch(1, compression=Compression.GZIP), batch(1),
         "attributes", "0x01 (gzip, create_time)", "0x00 (none, create_time)",
     ),
@@ -98,6 +109,14 @@ def test_a_byte_that_no_field_has(logs: Logs) -> None:
     logs.write(batch(0), bytes(data))
     (row,) = logs.diff()
     assert (row["field"], row["left"], row["right"]) == ("byte 21 of the batch", "0x00", "0x80")
+
+
+def test_what_is_equal_need_not_be_of_a_format_that_exists(logs: Logs) -> None:
+    message = bytearray(build_message_set([RecordData(b"k", b"v", (), 10)], magic=1, base_offset=1))
+    message[16] = 0x82
+    logs.write(batch(0) + message, batch(0) + message)
+    assert logs.diff() == []
+    assert logs.summary["batches"] == 2
 
 
 def test_old_messages(logs: Logs) -> None:
