@@ -39,7 +39,14 @@ _SMALL_READ = 1 << 16
 
 
 class LogFolder:
-    """One folder of `log.dirs`; a `Disk` whose partitions are on disk."""
+    """One folder of `log.dirs`; a `Disk` whose partitions are on disk.
+
+    with LogFolder(Path("kafka-logs")) as folder:
+        log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
+
+    It is made if there is none. Raises `CorruptBatch` for a common checkpoint that cannot be read. No other process
+    may have the folder open, a broker included.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -85,7 +92,14 @@ class LogFolder:
                 entry.unlink()
             doomed.rmdir()
 
+    def __enter__(self) -> LogFolder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def close(self) -> None:
+        """Close the files of all partitions; their logs are closed before, if they are to be closed at all."""
         for store in self._stores.values():
             store.close()
         self._stores.clear()

@@ -156,7 +156,7 @@ class Batch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop tombstones and markers; it stands in place of the base timestamp."""
+        """When the cleaner may drop tombstones and markers, if it has said so; it stands in place of the base timestamp."""
         return self.base_timestamp if self.attributes & layout.DELETE_HORIZON_FLAG else None
 
     @property
@@ -193,7 +193,7 @@ class Batch:
             )
 
     def payload(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-        """Return the bytes of the records, inflated up to `limit`."""
+        """Return the bytes of the records; raises `CorruptBatch` when they do not inflate, or beyond `limit`."""
         if self.record_count == 0:
             return b""  # The cleaner keeps the codec in the attributes of a batch that it emptied.
         try:

@@ -212,7 +212,7 @@ class LegacyBatch:
         )
 
     def payload(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> bytes:
-        """Return the message set inside a wrapper."""
+        """Return the message set inside a wrapper; raises `CorruptBatch` when it cannot be inflated up to `limit`."""
         codec = self.compression
         if codec is Compression.ZSTD:
             raise self._corrupt("zstd does not exist in message formats 0 and 1")
@@ -259,7 +259,7 @@ class LegacyBatch:
         return self.last_offset - last_inside
 
     def records(self, *, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
-        """Yield what a reader gets."""
+        """Yield what a reader gets; raises as `messages`."""
         for message in self.messages(limit=limit):
             context = RecordContext(base_offset=message.offset, timestamp_type=message.timestamp_type)
             yield Record(message.offset, message.timestamp, message.key, message.value, [], context)
@@ -314,7 +314,8 @@ def build_message_set(
 ) -> bytes:
     """Return messages in a row, or one wrapper around them.
 
-    A wrapper's own timestamp is the greatest inside, or `timestamp_ms` under LOG_APPEND_TIME.
+    A wrapper's own timestamp is the greatest inside, or `timestamp_ms` under LOG_APPEND_TIME. Raises
+    `LocalProtocolError` for headers, zstd, and formats that have no message sets.
     """
     if magic not in _FIELDS_AT:
         raise LocalProtocolError(f"a message set has format 0 or 1, not {magic}")

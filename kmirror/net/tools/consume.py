@@ -84,7 +84,7 @@ def _open_at_start(folder: PartitionFolder) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which records to read; `timestamp` asks for the first record that is not older and all that follow."""
+    """Which records to read; `timestamp`, in milliseconds, asks for the first that is not older and all that follow."""
 
     from_offset: int = 0
     timestamp: int | None = None

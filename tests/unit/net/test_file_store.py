@@ -146,6 +146,16 @@ def test_many_segments_are_read_with_few_maps_and_one_open_file(files: FileStore
     assert files.view(3)[0] == 3
 
 
+def test_a_folder_that_is_left_has_no_file_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with LogFolder(tmp_path) as folder:
+        log = fill(folder, TP)
+        content(log)
+        log.close()
+        assert len(os.listdir("/proc/self/fd")) > before
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_named_files(store: PartitionStore) -> None:
     assert store.read_file("a") is None
     for name, data in (("b", b"1"), ("a", b"2"), ("a", b"3"), (HIGH_WATERMARK, b"12")):
