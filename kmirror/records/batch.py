@@ -156,7 +156,7 @@ class Batch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop tombstones and markers, if it has said so; it stands in place of the base timestamp."""
+        """When the cleaner may drop tombstones and markers; it stands in place of the base timestamp."""
         return self.base_timestamp if self.attributes & layout.DELETE_HORIZON_FLAG else None
 
     @property

@@ -417,7 +417,7 @@ def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]]
 
 
 def _check_snapshot(path: Path, tally: Tally) -> None:
-    """Look at a snapshot of a metadata log: batches from offset 0 on, from a header to a footer."""
+    """Look at a snapshot of a metadata log: batches from offset 0 on without a gap, the last one a footer."""
     next_offset = 0
     batch: Batch | None = None
     with mapped(path) as file:
