@@ -38,6 +38,7 @@ class PartitionFolder:
     log_start_offset: int
     high_watermark: int | None
     clean_shutdown: bool
+    is_set_aside: bool  # It bears what the broker was doing to it.
 
     @property
     def size(self) -> int:
@@ -91,6 +92,8 @@ def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
     with plain_errors():
         around = read_folder_facts(named.parent) if facts is None else facts
+        if named.name != str(tp) and (named.parent / str(tp)).is_dir():
+            around = FolderFacts()  # They are about that one.
         segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
@@ -101,6 +104,7 @@ def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         log_start_offset=max(start, min(bases, default=start)),
         high_watermark=around.high_watermarks.get(tp),
         clean_shutdown=around.clean_shutdown,
+        is_set_aside=named.name != str(tp),
     )
 
 

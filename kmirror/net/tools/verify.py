@@ -122,6 +122,8 @@ class PartitionCheck:
             self._epoch_change = min(self._epochs.next_start, self._folder.log_start_offset)
         except CorruptLog as error:
             self._tally.fault(path, error.reason)
+        if self._folder.is_set_aside and self._epochs is not None and self._epochs.first is None:
+            self._epochs = None  # A broker that is about to delete a log forgets its epochs.
 
     # Segments
 

@@ -233,6 +233,17 @@ def test_a_folder_being_deleted_can_be_read(folder: Path) -> None:
     assert cat(renamed, "--format", "%t %p %o").stdout == "some-topic 7 0"
 
 
+def test_the_checkpoints_are_about_the_partition_s_new_folder_where_there_is_one(folder: Path) -> None:
+    write(folder, data(0, count=4), data(4))
+    checkpoint(folder, "log-start-offset-checkpoint", 3)
+    checkpoint(folder, "replication-offset-checkpoint", 4)
+    old = folder.with_name("some-topic-7.b4379a1025d545d4a0eb1bc6e8983526-delete")
+    folder.rename(old)
+    assert offsets(old) == [3]
+    folder.mkdir()
+    assert offsets(old) == [0, 1, 2, 3, 4]
+
+
 def test_the_relative_name_of_the_folder_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(folder, data(0))
     monkeypatch.chdir(folder)

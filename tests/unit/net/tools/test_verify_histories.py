@@ -139,3 +139,11 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["d 0 3"]))
     kept = {name(0, "txnindex"): rows, name(2, "snapshot"): encode_snapshot([]), name(3, "snapshot"): entry()}
     assert faults(partition(tmp_path, "d-0", {0: emptied}, kept)) == []
+
+
+def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs(tmp_path: Path) -> None:
+    log = batch(0, epoch=0)
+    assert faults(partition(tmp_path, "a-0.b4379a1025d545d4a0eb1bc6e8983526-delete", {0: log}, epochs())) == []
+    assert len(faults(partition(tmp_path, "a-0", {0: log}, epochs()))) == 1
+    other = partition(tmp_path, "b-0.b4379a1025d545d4a0eb1bc6e8983526-delete", {0: log}, epochs("0 0"))
+    assert faults(other) == []
