@@ -98,13 +98,14 @@ class PartitionCheck:
         tally.partitions += 1
         self._read_epochs()
         segments = folder.segments
+        self._next_offset = folder.log_start_offset  # Where a broker begins a log that has no segment.
         if segments:
             self._next_offset = segments[0].base_offset
             first = None if self._epochs is None else self._epochs.first
             log_start = folder.log_start_offset if first is None else max(folder.log_start_offset, first.start_offset)
             self._producers.start(segments[0].base_offset, log_start)
-        for segment, following in zip(segments, [*segments[1:], None], strict=True):
-            end = None if following is None else following.base_offset
+        ends = [*(segment.base_offset for segment in segments), None][1:]
+        for segment, end in zip(segments, ends, strict=True):
             self._segment(segment, end)
         if self._unknown is not None:
             path, position, offset, reason = self._unknown

@@ -190,6 +190,17 @@ def test_offsets_and_counts(tmp_path: Path) -> None:
     ]
 
 
+def test_a_partition_that_lost_its_segments_ends_where_it_begins(top: Path) -> None:
+    folder = top / "txn-2"
+    assert (folder / "leader-epoch-checkpoint").exists()
+    for path in [*folder.glob("*.log"), *folder.glob("*.snapshot")]:
+        path.unlink()
+    assert verify(folder)[:2] == (0, [])
+    faults = verify(top)[1]
+    reasons = [fault["reason"] for fault in faults]
+    assert len(reasons) == 2 and all("txn-2 is at" in reason and "log ends at 0" in reason for reason in reasons)
+
+
 def test_a_kill_leaves_rows_of_zeros_in_the_last_segment_alone(top: Path) -> None:
     folder = top / "txn-2"
     last, other = max(folder.glob("*.index")), segment(folder, 2, ".index")
