@@ -125,6 +125,9 @@ def test_an_index_that_a_broker_has_open_ends_in_room_not_yet_written() -> None:
     rows = by_path(data, "00000000000000000042.index")
     assert rows["entry[0]"].meaning == "offset 47"
     assert (rows["preallocated"].start, rows["preallocated"].end) == (8, 32)
+    rows = by_path(data + bytes(1 << 17), "00000000000000000042.index")
+    assert (rows["preallocated"].start, rows["preallocated"].end) == (8, 32 + (1 << 17))
+    assert list(by_path(bytes(1 << 16), "00000000000000000042.index")) == ["preallocated"]
     rows = by_path(data[:11], "00000000000000000042.index")
     assert rows["remainder"].is_fault
 
