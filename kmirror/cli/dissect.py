@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
 from kmirror.records.dissect import KINDS, Kind, dissect, kind_of
@@ -47,10 +48,11 @@ def command(file: Path, kind_name: str | None, depth: int | None, limit: int, ou
     data = _read(file)
     has_fault = False
     try:
-        for row, path in with_paths(dissect(kind, data, base_offset=base_offset, limit=limit)):
-            has_fault |= row.is_fault
-            if depth is None or row.depth <= depth:
-                click.echo(json.dumps(_as_json(row, path)) if output == "json" else as_text(row))
+        with Output() as out:
+            for row, path in with_paths(dissect(kind, data, base_offset=base_offset, limit=limit)):
+                has_fault |= row.is_fault
+                if depth is None or row.depth <= depth:
+                    out.write((json.dumps(_as_json(row, path)) if output == "json" else as_text(row)) + "\n")
     except CorruptBatch as error:
         raise CorruptBatch(f"{file}: {error.reason}", position=error.position) from None
     return int(has_fault)

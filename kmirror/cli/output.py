@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import TracebackType
 from typing import BinaryIO
 
 import click
 
+from kmirror.errors import UsageError
+
 _HELD_BYTES_MAX = 1 << 16
 
 
 class Output:
-    """Stdout for tools that print a lot; on the way out it writes what it still holds."""
+    """Stdout for tools that print a lot; on the way out it writes what it still holds.
+
+    Raises `UsageError` where it cannot be written, `BrokenPipeError` where nobody reads on.
+    """
 
     def __init__(self) -> None:
+        if sys.stdout is None:
+            raise UsageError("stdout is closed")
         self._stream: BinaryIO = sys.stdout.buffer
         self._held: list[bytes] = []
         self._size = 0
@@ -40,8 +48,15 @@ class Output:
 
     def flush(self) -> None:
         held, self._held, self._size = self._held, [], 0
-        self._stream.write(b"".join(held))
-        self._stream.flush()
+        try:
+            self._stream.write(b"".join(held))
+            self._stream.flush()
+        except BrokenPipeError:
+            raise  # click ends the process without a word.
+        except OSError as error:
+            # Python still holds bytes, and would fail once more when it writes them at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            raise UsageError(f"stdout cannot be written: {error.strerror or error}") from None
 
     def complain(self, text: str) -> None:
         """Write to stderr, after what stands before it on stdout."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import click
 import pytest
@@ -124,6 +125,26 @@ def test_ctrl_c_ends_the_process_with_130_and_no_traceback() -> None:
     done = python("-c", program)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
+
+
+SEGMENT = Path(kmirror.__file__).parent / "data" / "sample" / "codecs-0" / f"{0:020d}.log"
+PRINTING = [
+    ["cat", str(SEGMENT.parent)],
+    ["verify", str(SEGMENT.parent)],
+    ["diff", str(SEGMENT.parent), str(SEGMENT.parent)],
+    ["dump-log", "--files", str(SEGMENT)],
+    ["dissect", str(SEGMENT)],
+]
+
+
+@pytest.mark.parametrize("words", PRINTING, ids=[words[0] for words in PRINTING])
+@pytest.mark.parametrize(("stdout", "reason"), [(">&-", "stdout is closed"), (">/dev/full", "No space left on device")])
+def test_a_stdout_that_takes_nothing_is_an_error_in_one_line(words: list[str], stdout: str, reason: str) -> None:
+    shell = ["sh", "-c", f'exec "$@" {stdout}', "sh", sys.executable, "-m", "kmirror", *words]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("kmirror: stdout ") and line.endswith(reason)
 
 
 def test_optimised_python_is_refused() -> None:
