@@ -92,7 +92,8 @@ def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
     with plain_errors():
         around = read_folder_facts(named.parent) if facts is None else facts
-        if named.name != str(tp) and (named.parent / str(tp)).is_dir():
+        is_set_aside = named.name != str(tp)
+        if is_set_aside and (named.parent / str(tp)).is_dir():
             around = FolderFacts()  # They are about that one.
         segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
@@ -103,8 +104,8 @@ def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         segments=segments,
         log_start_offset=max(start, min(bases, default=start)),
         high_watermark=around.high_watermarks.get(tp),
-        clean_shutdown=around.clean_shutdown,
-        is_set_aside=named.name != str(tp),
+        clean_shutdown=around.clean_shutdown and not is_set_aside,  # What is being deleted is not closed before.
+        is_set_aside=is_set_aside,
     )
 
 

@@ -141,9 +141,11 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
     assert faults(partition(tmp_path, "d-0", {0: emptied}, kept)) == []
 
 
-def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs(tmp_path: Path) -> None:
-    log = batch(0, epoch=0)
-    assert faults(partition(tmp_path, "a-0.b4379a1025d545d4a0eb1bc6e8983526-delete", {0: log}, epochs())) == []
-    assert len(faults(partition(tmp_path, "a-0", {0: log}, epochs()))) == 1
-    other = partition(tmp_path, "b-0.b4379a1025d545d4a0eb1bc6e8983526-delete", {0: log}, epochs("0 0"))
-    assert faults(other) == []
+def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs_and_is_not_closed(tmp_path: Path) -> None:
+    deleted = "-0.b4379a1025d545d4a0eb1bc6e8983526-delete"
+    (tmp_path / ".kafka_cleanshutdown").touch()
+    log = {0: batch(0, epoch=0)}
+    assert faults(partition(tmp_path, f"a{deleted}", log, epochs() | {name(0, "timeindex"): b""})) == []
+    assert len(faults(partition(tmp_path, "b-0", log, epochs("0 0") | {name(0, "timeindex"): b""}))) == 1
+    assert len(faults(partition(tmp_path, "c-0", log, epochs()))) == 1
+    assert faults(partition(tmp_path, f"d{deleted}", log, epochs("0 0"))) == []
