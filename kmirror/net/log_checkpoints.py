@@ -47,13 +47,16 @@ class FolderFacts:
 
 
 def read_folder_facts(folder: Path) -> FolderFacts:
-    """Return what the files at the top of `folder` say; a file that is missing says nothing."""
+    """Return what the files at the top of `folder` say; a file that is missing says nothing.
+
+    Raises `CorruptLog` for one that is not what a broker writes, `UsageError` for one that cannot be read.
+    """
     return FolderFacts(
         cluster_id=_cluster_id(folder / META_PROPERTIES),
         clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
-        high_watermarks=_offsets(folder / HIGH_WATERMARKS),
-        log_start_offsets=_offsets(folder / LOG_START_OFFSETS),
-        recovery_points=_offsets(folder / RECOVERY_POINTS),
+        high_watermarks=read_offsets(folder / HIGH_WATERMARKS),
+        log_start_offsets=read_offsets(folder / LOG_START_OFFSETS),
+        recovery_points=read_offsets(folder / RECOVERY_POINTS),
     )
 
 
@@ -67,8 +70,8 @@ def read_if_present(path: Path) -> bytes | None:
 
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
-    """Return the topic id that a `partition.metadata` file gives."""
-    fields = dict(_pairs(data, ":"))
+    """Return the topic id that a `partition.metadata` file gives; raises `CorruptLog`."""
+    fields = parse_properties(data, separator=":")
     if fields.get("version") != str(_VERSION):
         raise CorruptLog(f"version {fields.get('version')!r} where {_VERSION} is expected", path=path)
     text = fields.get("topic_id", "")
@@ -82,7 +85,7 @@ def parse_topic_id(data: bytes, path: Path) -> Uuid:
 
 
 def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
-    """Return the entries of a `leader-epoch-checkpoint` file."""
+    """Return the entries of a `leader-epoch-checkpoint` file; raises `CorruptLog`."""
     try:
         return decode_checkpoint(data) if data else []
     except CorruptBatch as error:
@@ -91,21 +94,24 @@ def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
 
 def _cluster_id(path: Path) -> str | None:
     data = read_if_present(path)
-    return None if data is None else dict(_pairs(data, "=")).get("cluster.id")
+    return None if data is None else parse_properties(data).get("cluster.id")
 
 
-def _pairs(data: bytes, separator: str) -> list[tuple[str, str]]:
-    """Split the lines of a properties-like file; Java reads these as Latin-1, which no byte can break."""
-    pairs = []
+def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:
+    """Return the pairs in the lines of a file such as `meta.properties`.
+
+    Java reads these as Latin-1, which no byte can break.
+    """
+    found = {}
     for line in data.decode("latin-1").splitlines():
-        key, found, value = line.partition(separator)
-        if found and not line.lstrip().startswith(("#", "!")):
-            pairs.append((key.strip(), value.strip()))
-    return pairs
+        key, is_pair, value = line.partition(separator)
+        if is_pair and not line.lstrip().startswith(("#", "!")):
+            found[key.strip()] = value.strip()
+    return found
 
 
-def _offsets(path: Path) -> dict[TopicPartition, int]:
-    """Return the rows of one of the common offset checkpoints."""
+def read_offsets(path: Path) -> dict[TopicPartition, int]:
+    """Return the rows of one of the common offset checkpoints, none where there is no file; raises `CorruptLog`."""
     data = read_if_present(path)
     if not data:
         return {}

@@ -15,8 +15,11 @@ from kmirror.net.log_checkpoints import (
     META_PROPERTIES,
     RECOVERY_POINTS,
     FolderFacts,
+    parse_properties,
     read_if_present,
+    read_offsets,
 )
+from kmirror.net.log_errors import CorruptLog
 from kmirror.net.tools.faults import Tally
 
 # What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
@@ -27,7 +30,10 @@ def check_folder_files(top: Path, tally: Tally) -> None:
     """Look at the files that say nothing about where a log ends."""
     _check_meta_properties(top / META_PROPERTIES, tally)
     _check_clean_shutdown(top / CLEAN_SHUTDOWN, tally)
-    _check_rows(top / CLEANER_OFFSETS, tally)
+    try:
+        read_offsets(top / CLEANER_OFFSETS)
+    except CorruptLog as error:
+        tally.fault(error.path, error.reason)
 
 
 def check_offsets(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:
@@ -46,8 +52,7 @@ def _check_meta_properties(path: Path, tally: Tally) -> None:
     data = read_if_present(path)
     if data is None:
         return
-    lines = [line.strip() for line in data.decode("latin-1").splitlines()]
-    fields = dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+    fields = parse_properties(data)
     wanted = _META_KEYS.get(fields.get("version", ""))
     if wanted is None:
         tally.fault(path, f"version {fields.get('version')!r}, expected {' or '.join(_META_KEYS)}")
@@ -67,20 +72,3 @@ def _check_clean_shutdown(path: Path, tally: Tally) -> None:
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("version"), int):
         tally.fault(path, "it is not a JSON object with a version")
-
-
-def _check_rows(path: Path, tally: Tally) -> None:
-    """Look at a file of `topic partition offset` lines."""
-    data = read_if_present(path)
-    if not data:
-        return
-    lines = data.decode("latin-1").splitlines()
-    if len(lines) < 2 or lines[0].strip() != "0":
-        tally.fault(path, "it does not begin with version 0 and a count")
-        return
-    if lines[1].strip() != str(len(lines) - 2):
-        tally.fault(path, f"it announces {lines[1].strip()!r} lines and has {len(lines) - 2}")
-    for number, line in enumerate(lines[2:], start=3):
-        words = line.split()
-        if len(words) != 3 or not (words[1].isdecimal() and words[2].isdecimal()):
-            tally.fault(path, f"line {number} is not `topic partition offset`: {line!r}")
