@@ -28,7 +28,7 @@ def scan_any_batches(view: memoryview, segment: Segment, *, max_epoch: int, late
     scan.row_offsets, scan.row_positions, scan.time_rows = [], [], []
     next_row = segment.index_interval_bytes - segment.since_row
     top = (segment.max_timestamp, segment.max_timestamp_offset)
-    epoch_before: int | None = latest_epoch if latest_epoch <= max_epoch else None
+    epoch_before = latest_epoch
     row_timestamp = segment.times.last_timestamp
     position = 0
     while position < len(view):

@@ -22,7 +22,7 @@ class _Segment:
         self.buffer = memoryview(buffer)
         self.readable = self.buffer.toreadonly()
         self.size = size
-        self.frozen = frozen  # True while the buffer's tail may be visible elsewhere: borrowed, or cut.
+        self.frozen = frozen  # True while the buffer's tail is somebody else's or visible elsewhere: borrowed, or cut.
 
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
@@ -60,10 +60,9 @@ class MemoryStore:
         return store
 
     def fork(self) -> MemoryStore:
-        """Another store with the same content; both borrow the bytes and neither sees the other's appends."""
+        """Another store with the same content, which borrows the bytes; neither sees the other's appends."""
         other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
-            segment.frozen = True
             other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
         other._files.update(self._files)
         return other

@@ -65,6 +65,11 @@ def test_a_fork_and_its_origin_go_their_own_ways() -> None:
     assert bytes(store.view(0)) == b"abc1"
     assert bytes(other.view(0)) == b"abc2"
     assert store.read_file("f") is None
+    third = store.fork()
+    store.truncate(0, 2)
+    store.append(0, b"!!")
+    assert bytes(store.view(0)) == b"ab!!"
+    assert bytes(third.view(0)) == b"abc1"
 
 
 def test_files() -> None:
