@@ -14,6 +14,8 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class KmirrorError(Exception):
     """The root of everything kmirror raises on purpose."""
@@ -32,6 +34,12 @@ class ProtocolError(KmirrorError):
         if position is not None:
             where.append(f"byte {position}")
         super().__init__(f"{message} (at {', '.join(where)})" if where else message)
+
+    def within(self, place: str) -> Self:
+        """Put before the text the file or the partition that it is about; returns the error, to raise it again."""
+        self.reason = f"{place}: {self.reason}"
+        self.args = (f"{place}: {self}",)
+        return self
 
 
 class CorruptBatch(ProtocolError):

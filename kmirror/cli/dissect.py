@@ -54,7 +54,7 @@ def command(file: Path, kind_name: str | None, depth: int | None, limit: int, ou
                 if depth is None or row.depth <= depth:
                     out.write((json.dumps(_as_json(row, path)) if output == "json" else as_text(row)) + "\n")
     except CorruptBatch as error:
-        raise CorruptBatch(f"{file}: {error.reason}", position=error.position) from None
+        raise error.within(str(file)) from None
     return int(has_fault)
 
 

@@ -34,7 +34,6 @@ from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
 from kmirror.log.segment import Segment, delete_segment, place_at
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
-from kmirror.records.batch import UnsupportedMagic
 
 CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
 """The recovery point of a log that was closed: no segment needs to be read."""
@@ -271,12 +270,7 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *
 
 def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
     """The same fault with the file it is in."""
-    reason = f"{file_name(segment.base_offset, LOG_SUFFIX)}: {fault.reason}"
-    if isinstance(fault, UnsupportedMagic):
-        fault.reason = reason
-        fault.args = (f"{reason} (offset {fault.offset}) (at byte {fault.position})",)
-        return fault
-    return CorruptBatch(reason, position=fault.position, offset=fault.offset)
+    return fault.within(file_name(segment.base_offset, LOG_SUFFIX))
 
 
 def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:

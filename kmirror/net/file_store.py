@@ -61,7 +61,7 @@ class LogFolder:
         try:
             return {} if data is None else decode_offsets(data)
         except CorruptBatch as error:
-            raise CorruptBatch(f"{path}: {error.reason}") from None
+            raise error.within(str(path)) from None
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions that have a folder, sorted; folders that are being deleted or moved are not among them."""

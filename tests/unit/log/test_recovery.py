@@ -7,7 +7,7 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import encode_checkpoint
 from kmirror.log.memory import MemoryStore
-from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetsOutOfOrder, PartitionLog
 from kmirror.log.producers import ProducerEntry
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
@@ -214,6 +214,17 @@ def test_a_snapshot_at_the_log_start_is_of_another_log(store: MemoryStore) -> No
             store.delete_file(other)
     assert sorted(open_log(store, **CONFIG).producers.entries) == [1, 2]
     assert store.read_file(name) is None
+
+
+def test_a_fault_is_told_once_with_file_offset_and_position_and_keeps_its_kind() -> None:
+    first, wrong = batch(2), batch(1, offset=1)
+    store = MemoryStore.from_files({0: first + wrong}, {})
+    with pytest.raises(OffsetsOutOfOrder) as caught:
+        open_log(store)
+    assert str(caught.value) == (
+        f"{0:020d}.log: a batch begins at offset 1, expected one above 1 (offset 1) (at byte {len(first)})"
+    )
+    assert (caught.value.offset, caught.value.position) == (1, len(first))
 
 
 def test_an_index_row_that_leads_to_no_batch_is_refused(store: MemoryStore) -> None:
