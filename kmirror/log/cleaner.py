@@ -84,8 +84,8 @@ def cleanable(log: PartitionLog, last_end_offset: int | None, now_ms: int) -> Cl
 
 def _reaching(segments: list[Segment], offset: int) -> Iterator[Segment]:
     """The segment that holds `offset` and those behind it."""
-    for segment, following in zip(segments, [*segments[1:], None], strict=True):
-        if following is None or following.base_offset > offset:
+    for number, segment in enumerate(segments, start=1):
+        if number == len(segments) or segments[number].base_offset > offset:
             yield segment
 
 

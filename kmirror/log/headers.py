@@ -85,6 +85,14 @@ def stage_produced(batch: Batch, staging: Staging) -> list[int]:
     return [] if kind is None else [kind]
 
 
+def control_type(batch: Batch) -> int | None:
+    """The type of a control batch's record; None of a data batch, and of one that the cleaner emptied."""
+    if not batch.is_control or batch.record_count == 0:
+        return None
+    record = next(batch.records())
+    return parse_control(record.key, record.value).type_id
+
+
 def _stage_control(batch: Batch, staging: Staging) -> int | None:
     """Stage a control batch and return its type; one that the cleaner emptied changes nothing."""
     if batch.record_count == 0:

@@ -46,11 +46,13 @@ def prepare(
 ) -> Prepared:
     """The batch in `data` with offsets and epoch assigned; raises LogAppendError."""
     batch = _only_batch(data, tp)
+    if origin is AppendOrigin.CLIENT and batch.base_offset != 0:
+        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: base offset {batch.base_offset}, expected 0")
     _check_size(batch.size_in_bytes, tp, config)
-    if origin is AppendOrigin.CLIENT:
-        _check_client_batch(batch, tp)
     try:
         batch.verify_crc()
+        if origin is AppendOrigin.CLIENT:
+            _check_client_batch(batch, tp)
         records = list(batch.records())
         codec = batch.compression
     except CorruptBatch as error:
@@ -68,11 +70,6 @@ def prepare(
     else:
         result = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if stamped else None)
         _check_size(len(result), tp, config)
-    if len(result) > config.segment_bytes:
-        raise LogAppendError(
-            ErrorCode.RECORD_LIST_TOO_LARGE,
-            f"{tp}: a batch of {len(result)} bytes exceeds segment.bytes {config.segment_bytes}",
-        )
     return Prepared(result, now_ms if stamped else NO_TIMESTAMP)
 
 
@@ -102,11 +99,17 @@ def _check_size(size: int, tp: TopicPartition, config: LogConfig) -> None:
         )
 
 
+def check_fits_segment(size: int, tp: TopicPartition, config: LogConfig) -> None:
+    if size > config.segment_bytes:
+        raise LogAppendError(
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            f"{tp}: a batch of {size} bytes exceeds segment.bytes {config.segment_bytes}",
+        )
+
+
 def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
     count, span = batch.record_count, batch.last_offset_delta + 1
-    if batch.base_offset != 0:
-        reason = f"base offset {batch.base_offset}, expected 0"
-    elif span <= 0:
+    if span <= 0:
         reason = f"last offset delta {batch.last_offset_delta} is negative"
     elif count <= 0:
         reason = f"record count {count}, expected at least 1"
@@ -122,23 +125,25 @@ def _check_client_batch(batch: Batch, tp: TopicPartition) -> None:
 
 
 def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, config: LogConfig, now_ms: int) -> None:
-    if config.compact:
-        for index, record in enumerate(records):
-            if record.key is None:
-                raise LogAppendError(
-                    ErrorCode.INVALID_RECORD, f"{tp}: record {index} has no key, and the topic is compacted"
-                )
-    if config.message_timestamp_type is TimestampType.CREATE_TIME:
-        earliest = now_ms - config.message_timestamp_before_max_ms
-        latest = now_ms + config.message_timestamp_after_max_ms
-        for index, record in enumerate(records):
-            if record.timestamp != NO_TIMESTAMP and not earliest <= record.timestamp <= latest:
-                raise LogAppendError(
-                    ErrorCode.INVALID_TIMESTAMP,
-                    f"{tp}: record {index} has timestamp {record.timestamp}, expected {earliest} to {latest}",
-                )
-    if batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        raise LogAppendError(ErrorCode.INVALID_TIMESTAMP, f"{tp}: a producer may not set LogAppendTime")
+    """Refuse the batch for its records; one record without a key hides what is wrong with no other's timestamp."""
+    keyless = untimely = None
+    by_producer = config.message_timestamp_type is TimestampType.CREATE_TIME
+    earliest = now_ms - config.message_timestamp_before_max_ms
+    latest = now_ms + config.message_timestamp_after_max_ms
+    for index, record in enumerate(records):
+        if config.compact and record.key is None:
+            keyless = keyless or f"record {index} has no key, and the topic is compacted"
+        elif by_producer and record.timestamp != NO_TIMESTAMP:
+            if not earliest <= record.timestamp <= latest:
+                untimely = f"record {index} has timestamp {record.timestamp}, expected {earliest} to {latest}"
+                break
+        elif batch.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            untimely = "a producer may not set LogAppendTime"
+            break
+    if untimely is not None:
+        raise LogAppendError(ErrorCode.INVALID_TIMESTAMP, f"{tp}: {untimely}")
+    if keyless is not None:
+        raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: {keyless}")
 
 
 def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int) -> bytearray:
@@ -147,7 +152,7 @@ def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int
     if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
         attributes, greatest = batch.attributes | layout.LOG_APPEND_TIME_FLAG, now_ms
     else:
-        attributes = batch.attributes
+        attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
         greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
     if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
         return result

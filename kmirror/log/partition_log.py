@@ -23,14 +23,14 @@ from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
 from kmirror.log.headers import data_batch, stage_batches, stage_produced
-from kmirror.log.leader_append import prepare
+from kmirror.log.leader_append import check_fits_segment, prepare
 from kmirror.log.one_batch import append_one
-from kmirror.log.producer_files import delete_snapshots, rebuild, take_snapshot
+from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.retention import delete_old_segments
-from kmirror.log.scan import LEGACY_EPOCH, Scan, part_ends, scan_batches
+from kmirror.log.scan import LEGACY_EPOCH, SPAN_MAX, Scan, part_ends, scan_batches
 from kmirror.log.segment import Segment, delete_segment
 from kmirror.log.store import (
     CLEANER_OFFSET,
@@ -101,7 +101,8 @@ class PartitionLog:
         self._saved_epochs = loaded.saved_epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
-        self.recovery_point = min(recovery_point, loaded.log_end_offset)  # All below it is flushed.
+        # All below it is flushed, or nobody's business any more.
+        self.recovery_point = max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset)
         self.segments = loaded.segments
         self.bases = [segment.base_offset for segment in loaded.segments]
         self.now_ms = now_ms  # The clock as of the last call that told it.
@@ -143,9 +144,16 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or decided above the high watermark."""
-        offset = self.producers.first_unstable_offset()
-        return None if offset is None else max(offset, self.log_start_offset)
+        """Where the first transaction begins that is open, or decided above the high watermark.
+
+        If that is below the log start, where the first batch begins that is left.
+        """
+        offset, start = self.producers.first_unstable_offset(), self.log_start_offset
+        if offset is None or offset >= start:
+            return offset
+        found = (segment.find(start) for segment in self.segments[self._segment_number(start) :])
+        place = next(filter(None, found), None)
+        return self.log_end_offset if place is None else max(place.base_offset, start)
 
     @property
     def last_stable_offset(self) -> int:
@@ -172,7 +180,8 @@ class PartitionLog:
     ) -> AppendInfo:
         """Append the one batch in `data` at the log end.
 
-        Raises LogAppendError, and then nothing has changed but that a full segment may have been rolled.
+        Raises LogAppendError, and then nothing has changed but that the epoch may have been noted and a full
+        segment rolled, as in Kafka.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         self.now_ms = now_ms
@@ -189,7 +198,10 @@ class PartitionLog:
         batch = Batch(view)
         scan = scan_batches(view, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"
-        self._make_room(view, scan)  # Kafka rolls before it asks about the producer.
+        if scan.epochs:
+            self._assign_epochs(scan.epochs)
+        check_fits_segment(len(view), self.tp, self.config)
+        self._make_room(view, scan)  # Kafka notes the epoch and rolls before it asks about the producer.
         if origin is AppendOrigin.CLIENT and batch.has_producer_id:
             known = self.producers.find_duplicate(data_batch(batch))
             if known is not None:
@@ -224,9 +236,11 @@ class PartitionLog:
             return AppendInfo(refused_epoch=scan.refused_epoch)
         if scan.first_offset < self.log_end_offset:
             self._begin_at_straddling_batch(scan)
+            scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, check_crc=False)  # No epoch is left.
         if scan.valid_bytes < len(view):
             view = view[: scan.valid_bytes]
-        if scan.valid_bytes > self.config.segment_bytes and scan.batches > 1:
+        is_too_large = scan.valid_bytes > self.config.segment_bytes
+        if scan.batches > 1 and (is_too_large or scan.last_offset - scan.roll_offset > SPAN_MAX):
             return self._append_in_parts(view, scan)
         return self._append_judged(view, scan)
 
@@ -255,7 +269,8 @@ class PartitionLog:
     def _append_in_parts(self, view: memoryview, scan: Scan) -> AppendInfo:
         """Append more than a segment holds: as many batches at a time as fit, at least one.
 
-        Kafka refuses here. A mirrored topic has its source's segment size, which may be below one fetch.
+        Kafka refuses here. A mirrored topic has its source's segment size, which may be below one fetch, and of a
+        compacted one a fetch may span more offsets than a segment.
         """
         total = AppendInfo(scan.first_offset, refused_epoch=scan.refused_epoch)
         start = 0
@@ -274,17 +289,17 @@ class PartitionLog:
     def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
         """Append replicated batches that fit a segment."""
         self._make_room(view, scan)
-        if not scan.special:
-            return self._append(view, scan, None, [])
-        staging = self.producers.stage(AppendOrigin.REPLICATION)
-        control_types = stage_batches(view, scan.special, staging)
+        staging, control_types = None, list[int]()
+        if scan.special:
+            staging = self.producers.stage(AppendOrigin.REPLICATION)
+            control_types = stage_batches(view, scan.special, staging)
+        if scan.epochs:
+            self._assign_epochs(scan.epochs)
         return self._append(view, scan, staging, control_types)
 
     def _append(self, view: memoryview, scan: Scan, staging: Staging | None, control_types: list[int]) -> AppendInfo:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
         segment = self.segments[-1]
-        if scan.epochs:
-            self._assign_epochs(scan.epochs)
         self.store.append(segment.base_offset, view)
         segment.add(scan)
         segment.modified_ms = self.now_ms
@@ -321,7 +336,7 @@ class PartitionLog:
         self._deactivate(active)
         self.producers.map_end_offset = base_offset
         take_snapshot(self.producers, self.store)
-        self.recovery_point = max(self.recovery_point, self.log_end_offset)
+        self.recovery_point = max(self.recovery_point, base_offset)
         return self._add_segment(base_offset)
 
     def _deactivate(self, segment: Segment) -> None:
@@ -444,8 +459,8 @@ class PartitionLog:
         self._assign_epochs([(epoch, self.log_end_offset)])
 
     def update_high_watermark(self, offset: int) -> int:
-        """Set the high watermark, bounded by log start and log end; returns what it is now."""
-        self.high_watermark = min(max(offset, self.log_start_offset), self.log_end_offset)
+        """Set the high watermark, bounded by log end and log start, which may be above that; returns what it is now."""
+        self.high_watermark = max(min(offset, self.log_end_offset), self.log_start_offset)
         self.producers.on_high_watermark(self.high_watermark)
         return self.high_watermark
 
@@ -464,8 +479,11 @@ class PartitionLog:
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
+        self.recovery_point = max(self.recovery_point, offset)
         self.epochs.truncate_from_start(offset)
+        self._write_epochs()
         self.producers.on_log_start(offset)
+        self.producers.snapshot_offset = max(snapshot_offsets(self.store), default=offset)
         return True
 
     def remove_expired_producers(self, now_ms: int) -> None:
@@ -488,6 +506,7 @@ class PartitionLog:
         if offset < self.bases[0]:
             self.truncate_fully_and_start_at(offset)
             return True
+        reads = brings_back(self.producers, self.segments[self._segment_number(offset) :], offset)
         self._prepare_cut(offset, min(self.log_start_offset, offset))
         while self.bases[-1] > offset:
             self._drop_last_segment()
@@ -495,17 +514,8 @@ class PartitionLog:
         self.log_end_offset = offset
         self.epochs.truncate_from_end(offset)
         self._write_epochs()
-        decided, most = self.producers.unreplicated, self.producers.most
-        self.producers = rebuild(
-            self.store,
-            self.segments,
-            log_start_offset=self.log_start_offset,
-            end_offset=offset,
-            expired=recovery.expiry(self.config, self.now_ms),
-        )
-        # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
-        self.producers.unreplicated.update((first, last) for first, last in decided.items() if last < offset)
-        self.producers.most = max(self.producers.most, most)
+        expired, start = recovery.expiry(self.config, self.now_ms), self.log_start_offset
+        self.producers = after_cut(self.producers, self.store, self.segments, start, offset, expired, reads=reads)
         self.update_high_watermark(min(self.high_watermark, offset))
         return True
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.headers import last_offset_at, stage_batches
+from kmirror.log.headers import control_type, last_offset_at, stage_batches
 from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
 from kmirror.log.scan import Scan, scan_batches
 from kmirror.log.segment import Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name, offset_of
 from kmirror.log.store import PartitionStore
+from kmirror.records.batch import Batch
+from kmirror.records.control import ControlType
 
 Expired = Callable[[int], bool]
 """Says of a last timestamp whether a producer that has been silent since is forgotten."""
@@ -43,10 +45,15 @@ def rebuild(
     log_start_offset: int,
     end_offset: int,
     expired: Expired,
+    reads: bool = True,
 ) -> ProducerStates:
-    """The table as of `end_offset`; writes a snapshot there and at the last two segments it passes."""
+    """The table as of `end_offset`; writes a snapshot there, and where one of the log's last two segments begins.
+
+    Unless it `reads` the segments, it has only what a snapshot says.
+    """
     producers = _load_newest(store, log_start_offset, end_offset, expired)
-    keep_at = {segment.base_offset for segment in segments[-2:]}
+    segments = segments if reads else ()
+    keep_at = store.segments()[-2:]
     for number, segment in enumerate(segments, start=1):
         if number < len(segments) and segments[number].base_offset <= producers.map_end_offset:
             continue
@@ -64,6 +71,42 @@ def rebuild(
     return producers
 
 
+def after_cut(
+    known: ProducerStates,
+    store: PartitionStore,
+    segments: Sequence[Segment],
+    log_start_offset: int,
+    end_offset: int,
+    expired: Expired,
+    *,
+    reads: bool,
+) -> ProducerStates:
+    """The table of a log that was cut to `end_offset`, and what the one from before knew that no snapshot says."""
+    producers = rebuild(
+        store, segments, log_start_offset=log_start_offset, end_offset=end_offset, expired=expired, reads=reads
+    )
+    # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
+    producers.unreplicated.update((first, last) for first, last in known.unreplicated.items() if last < end_offset)
+    producers.most = max(producers.most, known.most)
+    return producers
+
+
+def brings_back(known: ProducerStates, segments: Sequence[Segment], offset: int) -> bool:
+    """Does a cut to `offset`, which lies in the first segment, bring producers back that no snapshot tells of?
+
+    Where none is known they were forgotten, and stay so, unless it was by a reset that the cut takes away.
+    """
+    if known.entries or known.unreplicated or known.map_end_offset < offset:
+        return True
+    for segment in segments:
+        view = segment.view()
+        for position in scan_batches(view, segment, check_crc=False).special:
+            batch = Batch(view, position)
+            if batch.base_offset >= offset and control_type(batch) == ControlType.MIRROR_PID_RESET:
+                return True
+    return False
+
+
 def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_offset: int) -> ProducerStates:
     """An empty table as of `end_offset`, with snapshots that say so, there and at the last two segments.
 
@@ -76,14 +119,16 @@ def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_off
     return producers
 
 
-def feed(view: memoryview, scan: Scan, producers: ProducerStates, *, from_offset: int) -> list[AbortedTxn]:
+def feed(
+    view: memoryview, scan: Scan, producers: ProducerStates, *, from_offset: int, batch_by_batch: bool = False
+) -> list[AbortedTxn]:
     """Replay the batches that reach `from_offset`; returns the rows for the transaction index."""
     positions = scan.special
     if scan.first_offset < from_offset:
         positions = [position for position in positions if last_offset_at(view, position) >= from_offset]
     staging = producers.stage(AppendOrigin.REPLICATION)
     stage_batches(view, positions, staging)
-    aborted = staging.commit()
+    aborted = staging.commit(batch_by_batch=batch_by_batch)
     producers.map_end_offset = max(producers.map_end_offset, scan.last_offset + 1)
     return aborted
 

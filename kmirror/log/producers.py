@@ -328,11 +328,18 @@ class Staging:
         self._steps[-1].reset_offset = offset
         self._steps.append(_Step())
 
-    def commit(self) -> list[AbortedTxn]:
-        """Apply everything; returns the rows for the transaction index, in log order."""
+    def commit(self, *, batch_by_batch: bool = False) -> list[AbortedTxn]:
+        """Apply everything; returns the rows for the transaction index, in log order.
+
+        Producers of one append enter Kafka's table last one first; in a recovery, `batch_by_batch`, as they come.
+        Two of them may share a bucket, and then a snapshot shows in which order they came.
+        """
         aborted: list[AbortedTxn] = []
         for step in self._steps:
-            self._states.apply(step.updates, step.completed, aborted)
+            updates = step.updates
+            if not batch_by_batch and len(updates) > 1:
+                updates = dict(reversed(updates.items()))
+            self._states.apply(updates, step.completed, aborted)
             if step.reset_offset >= 0:
                 self._states.reset(step.reset_offset)
         return aborted
@@ -364,7 +371,7 @@ class ProducerStates:
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
         started: list[tuple[int, int]] = []
-        for producer_id, update in reversed(updates.items()):  # New ones in the order that Kafka's table takes them.
+        for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
             if known is None:
                 self.entries[producer_id] = update.entry

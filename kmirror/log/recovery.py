@@ -165,7 +165,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
         elif epoch == LEGACY_EPOCH:  # As when they were appended: what came before is no longer known.
             loaded.epochs.replace(entry for entry in loaded.epochs.entries if entry.start_offset > start_offset)
     if scan.batches:
-        aborted = feed(view, scan, loaded.producers, from_offset=from_offset)
+        aborted = feed(view, scan, loaded.producers, from_offset=from_offset, batch_by_batch=True)
         segment.aborted.extend(aborted)
         segment.add(scan)
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.

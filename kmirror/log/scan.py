@@ -27,6 +27,7 @@ _START = Struct(">qiib")
 _CONTROL = layout.CONTROL_FLAG
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 ANY_EPOCH = 0x7FFF_FFFF
+SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's first one.
 LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
 
 
@@ -155,14 +156,16 @@ def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOut
 
 
 def part_ends(view: memoryview, size_max: int) -> list[int]:
-    """Where to part whole batches so that each part has at most `size_max` bytes, or one batch."""
+    """Where to part whole batches so that each part fits a segment: `size_max` bytes, or one batch."""
     ends: list[int] = []
-    start = end = 0
+    start = end = first_offset = 0
     while end < len(view):
         place = place_at(view, end)
-        if place.end_position - start > size_max and end > start:
+        if end > start and (place.end_position - start > size_max or place.last_offset - first_offset > SPAN_MAX):
             ends.append(end)
             start = end
+        if end == start:
+            first_offset = place.base_offset
         end = place.end_position
     ends.append(end)
     return ends

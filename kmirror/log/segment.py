@@ -64,9 +64,11 @@ class Segment:
         "max_timestamp_offset",
         "modified_ms",
         "offsets",
+        "rows_max",
         "since_row",
         "size",
         "store",
+        "time_rows_max",
         "times",
     )
 
@@ -75,6 +77,8 @@ class Segment:
         self.base_offset = base_offset
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
         self.index_interval_bytes = config.index_interval_bytes
+        self.rows_max = config.segment_index_bytes // 8
+        self.time_rows_max = config.segment_index_bytes // 12 - 1  # One is left for when the segment is closed.
         self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
@@ -129,9 +133,7 @@ class Segment:
         waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
         if self.size > 0 and waited > config.segment_ms:
             return True
-        rows = config.segment_index_bytes // 8
-        time_rows = config.segment_index_bytes // 12
-        if len(self.offsets.offsets) >= rows or len(self.times.timestamps) >= time_rows - 1:
+        if len(self.offsets.offsets) >= self.rows_max or len(self.times.timestamps) >= self.time_rows_max:
             return self.size > 0
         return last_offset - self.base_offset > _INT32_MAX
 
@@ -278,7 +280,7 @@ class Segment:
             return 0
         cut = self.size - place.position
         self.store.truncate(self.base_offset, place.position)
-        self.size = place.position
+        self.size, self.modified_ms = place.position, now_ms
         if self.size == 0:
             self.created_ms = now_ms
             self.first_timestamp = NO_TIMESTAMP

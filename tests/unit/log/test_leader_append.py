@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kmirror.log.config import DAY_MS
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
@@ -27,6 +28,11 @@ def refused(data: bytes, *, coordinator: bool = False, **config: Any) -> ErrorCo
 
 def with_bytes(data: bytes, at: int, new: bytes) -> bytes:
     return data[:at] + new + data[at + len(new) :]
+
+
+def sealed(data: bytes) -> bytes:
+    """The same with the checksum that it should have."""
+    return with_bytes(data, 17, crc32c(data[21:]).to_bytes(4, "big"))
 
 
 def test_offsets_and_epoch_are_assigned_and_nothing_else_changes() -> None:
@@ -65,9 +71,10 @@ def test_the_clients_buffer_is_left_alone() -> None:
         (with_bytes(batch(1), 16, b"\x03"), ErrorCode.CORRUPT_MESSAGE),
         (with_bytes(batch(1), 8, b"\x00\x00\x00\x05"), ErrorCode.CORRUPT_MESSAGE),
         (with_bytes(batch(1), 70, b"\xff"), ErrorCode.CORRUPT_MESSAGE),
-        (with_bytes(batch(1), 23, b"\x00\x00\x00\x01"), ErrorCode.INVALID_RECORD),  # Spans two, has one.
-        (with_bytes(batch(1), 57, b"\x00\x00\x00\x00"), ErrorCode.INVALID_RECORD),
-        (with_bytes(batch(1), 23, b"\xff\xff\xff\xff"), ErrorCode.INVALID_RECORD),
+        (sealed(with_bytes(batch(1), 23, b"\x00\x00\x00\x01")), ErrorCode.INVALID_RECORD),  # Spans two, has one.
+        (sealed(with_bytes(batch(1), 57, b"\x00\x00\x00\x00")), ErrorCode.INVALID_RECORD),
+        (sealed(with_bytes(batch(1), 23, b"\xff\xff\xff\xff")), ErrorCode.INVALID_RECORD),
+        (with_bytes(batch(1), 57, b"\x00\x00\x00\x00"), ErrorCode.CORRUPT_MESSAGE),  # The checksum comes first.
     ],
 )
 def test_what_is_no_single_sound_batch_is_refused(data: bytes, error: ErrorCode) -> None:
@@ -107,7 +114,24 @@ def test_timestamps_are_bounded(timestamp: int, fits: bool) -> None:
 
 def test_a_client_may_not_stamp_append_time() -> None:
     data = batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME, timestamp_ms=NOW_MS)
-    assert refused(data) is ErrorCode.INVALID_TIMESTAMP
+    assert refused(data, message_timestamp_type=TimestampType.LOG_APPEND_TIME) is ErrorCode.INVALID_TIMESTAMP
+    untimed = batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME)
+    assert refused(untimed) is ErrorCode.INVALID_TIMESTAMP
+
+
+def test_where_producers_stamp_an_append_time_in_range_becomes_the_batch_s_greatest_timestamp() -> None:
+    log = open_log()
+    lead(log, batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME, timestamp_ms=NOW_MS - 5))
+    stored = Batch(content(log))
+    assert (stored.timestamp_type, stored.max_timestamp) == (TimestampType.CREATE_TIME, NOW_MS - 5)
+    stored.verify_crc()
+
+
+def test_one_record_without_a_key_does_not_hide_another_s_wrong_timestamp() -> None:
+    keyless = RecordData(None, b"v", timestamp=NOW_MS)
+    untimely = RecordData(b"k", b"v", timestamp=NOW_MS + DAY_MS)
+    assert refused(build_batch([keyless, untimely]), compact=True) is ErrorCode.INVALID_TIMESTAMP
+    assert refused(build_batch([untimely._replace(key=None)]), compact=True) is ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.parametrize("codec", list(Compression))
