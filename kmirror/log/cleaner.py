@@ -27,6 +27,7 @@ from kmirror.log.producers import AbortedTxn
 from kmirror.log.scan import scan_batches
 from kmirror.log.segment import Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
+from kmirror.log.walk import reaching
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
@@ -72,21 +73,14 @@ def cleanable(log: PartitionLog, last_end_offset: int | None, now_ms: int) -> Cl
     bounds = [log.last_stable_offset, log.segments[-1].base_offset]
     if log.config.min_compaction_lag_ms > 0:
         earliest = now_ms - log.config.min_compaction_lag_ms
-        too_young = (s.base_offset for s in _reaching(log.segments[:-1], dirty) if s.largest_timestamp > earliest)
+        too_young = (s.base_offset for s in reaching(log.segments[:-1], dirty) if s.largest_timestamp > earliest)
         bounds.append(next(too_young, bounds[-1]))
     bound = max(dirty, min(bounds))
     # Only whole segments are cleaned, so the bound is where the one that holds it begins.
-    uncleanable = next(iter(_reaching(log.segments, bound))).base_offset
+    uncleanable = next(iter(reaching(log.segments, bound))).base_offset
     clean = [s for s in log.segments if s.base_offset < dirty]
-    rest = [s for s in _reaching(log.segments, dirty) if s.base_offset < uncleanable]
+    rest = [s for s in reaching(log.segments, dirty) if s.base_offset < uncleanable]
     return Cleanable(dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))
-
-
-def _reaching(segments: list[Segment], offset: int) -> Iterator[Segment]:
-    """The segment that holds `offset` and those behind it."""
-    for number, segment in enumerate(segments, start=1):
-        if number == len(segments) or segments[number].base_offset > offset:
-            yield segment
 
 
 def clean(log: PartitionLog, what: Cleanable, *, now_ms: int, keys_max: int = KEYS_MAX) -> Cleaned:
@@ -172,7 +166,7 @@ def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
     found = _Offsets()
     state = _Transactions()
     start, end = what.first_dirty_offset, what.first_uncleanable_offset
-    dirty = [s for s in _reaching(log.segments, start) if s.base_offset < end]
+    dirty = [s for s in reaching(log.segments, start) if s.base_offset < end]
     state.expect(_aborted_between(log, start, end))
     for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
         position = segment.offsets.position_for(start)
@@ -195,7 +189,7 @@ def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
 def _aborted_between(log: PartitionLog, start: int, end: int) -> list[AbortedTxn]:
     """What the indexes from the segment that holds `start` on say of the offsets from the log start to `end`."""
     found: list[AbortedTxn] = []
-    for segment in _reaching(log.segments, start):
+    for segment in reaching(log.segments, start):
         for txn in segment.aborted:
             if txn.last_offset >= log.log_start_offset and txn.first_offset < end:
                 found.append(txn)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log import recovery
+from kmirror.log import recovery, walk
 from kmirror.log.cleaner import Cleaned, clean, cleanable
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
@@ -42,8 +42,8 @@ from kmirror.log.store import (
     PartitionStore,
 )
 from kmirror.log.timestamps import OffsetAndTimestamp, offset_for_timestamp
-from kmirror.records.batch import Batch, iter_batches
-from kmirror.records.legacy import AnyBatch, iter_any_batches
+from kmirror.records.batch import Batch
+from kmirror.records.legacy import AnyBatch
 
 __all__ = [
     "AbortedTxn",
@@ -64,6 +64,12 @@ _NOTHING = memoryview(b"")
 
 
 class PartitionLog:
+    """One partition's log over a store; `open` makes it. All times are in milliseconds.
+
+    `log_start_offset` is the first offset that may be read, `log_end_offset` the one that the next record gets.
+    Attributes are there to be read: what moves them are the methods.
+    """
+
     __slots__ = (
         "_saved_epochs",
         "bases",
@@ -120,11 +126,15 @@ class PartitionLog:
     ) -> PartitionLog:
         """The log that the store holds, an empty one in an empty store.
 
-        Raises CorruptBatch, with segment file, position and offset, where the store holds something else;
-        with `repair`, what is wrong is cut off as after an unclean shutdown. Segments that end below
-        `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all of them so.
+        Raises CorruptBatch, with segment file, position and offset, where the store holds something else; with
+        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `repair` tells what went.
+        Segments that end below `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all
+        of them so.
         """
-        loaded = recovery.load(store, config, now_ms=now_ms, repair=repair, recovery_point=recovery_point)
+        try:
+            loaded = recovery.load(store, config, now_ms=now_ms, repair=repair, recovery_point=recovery_point)
+        except CorruptBatch as error:
+            raise error.within(str(tp)) from None
         log = cls(tp, store, config, loaded, now_ms=now_ms, recovery_point=recovery_point)
         log._write_epochs()
         return log
@@ -427,30 +437,11 @@ class PartitionLog:
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
-        for segment, position in self._places(start):
-            try:
-                for batch in iter_batches(segment.view(), position=position):
-                    if end is not None and batch.base_offset >= end:
-                        return
-                    yield batch
-            except CorruptBatch as error:
-                raise recovery.placed(error, segment) from None
+        return walk.batches(self, self.log_start_offset if start is None else start, end)
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
         """The batches and legacy messages from the one that holds `start` on."""
-        for segment, position in self._places(start):
-            try:
-                yield from iter_any_batches(segment.view(), position=position)
-            except CorruptBatch as error:
-                raise recovery.placed(error, segment) from None
-
-    def _places(self, start: int | None) -> Iterator[tuple[Segment, int]]:
-        """The segments from the one that holds `start` on, and where to begin in each."""
-        start = self.log_start_offset if start is None else start
-        for segment in self.segments[self._segment_number(start) :]:
-            place = segment.find(start)
-            if place is not None:
-                yield segment, place.position
+        return walk.any_batches(self, self.log_start_offset if start is None else start)
 
     # Moving the marks
 

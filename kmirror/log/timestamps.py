@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.log.recovery import placed
 from kmirror.log.segment import Segment
+from kmirror.log.walk import batches_in
 from kmirror.records.layout import NO_TIMESTAMP
-from kmirror.records.legacy import AnyBatch, iter_any_batches
+from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import Record
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def offset_for_timestamp(log: PartitionLog, timestamp: int) -> OffsetAndTimestam
         return OffsetAndTimestamp(NO_TIMESTAMP, -1, -1)  # There is no remote storage here.
     for segment in log.segments:
         if segment.largest_timestamp >= timestamp:
-            return _first_in_segment(segment, timestamp, log.log_start_offset)
+            return _first_in_segment(log, segment, timestamp)
     return None
 
 
@@ -62,40 +63,33 @@ def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
     """The first record with the greatest timestamp of the log, which may lie below the log start."""
     segment = max(log.segments, key=lambda candidate: candidate.max_timestamp)
     position = segment.offsets.position_for(segment.max_timestamp_offset)
-    for batch in _batches_from(segment, position):
+    for batch in batches_in(log, segment, position):
         if batch.max_timestamp == segment.max_timestamp:
             if batch.magic == 0:
                 return None  # Format 0 has no timestamps, so it has no greatest one.
-            for record in _records(batch, segment):
+            for record in _records(log, segment, batch):
                 if record.timestamp == batch.max_timestamp:
                     return _answer(batch, record.timestamp, record.offset)
             return None
     return None
 
 
-def _first_in_segment(segment: Segment, timestamp: int, start_offset: int) -> OffsetAndTimestamp | None:
-    row = segment.times.lookup(timestamp)
+def _first_in_segment(log: PartitionLog, segment: Segment, timestamp: int) -> OffsetAndTimestamp | None:
+    row, start_offset = segment.times.lookup(timestamp), log.log_start_offset
     position = segment.offsets.position_for(max(row.offset, start_offset))
-    for batch in _batches_from(segment, position):
+    for batch in batches_in(log, segment, position):
         if batch.max_timestamp >= timestamp:
-            for record in _records(batch, segment):
+            for record in _records(log, segment, batch):
                 if record.timestamp >= timestamp and record.offset >= start_offset:
                     return _answer(batch, record.timestamp, record.offset)
     return None
 
 
-def _batches_from(segment: Segment, position: int) -> Iterator[AnyBatch]:
-    try:
-        yield from iter_any_batches(segment.view(), position=position)
-    except CorruptBatch as error:
-        raise placed(error, segment) from None
-
-
-def _records(batch: AnyBatch, segment: Segment) -> Iterator[Record]:
+def _records(log: PartitionLog, segment: Segment, batch: AnyBatch) -> Iterator[Record]:
     try:
         yield from batch.records()
     except CorruptBatch as error:
-        raise placed(error, segment) from None
+        raise placed(error, segment).within(str(log.tp)) from None
 
 
 def _answer(batch: AnyBatch, timestamp: int, offset: int) -> OffsetAndTimestamp:

@@ -216,13 +216,13 @@ def test_a_snapshot_at_the_log_start_is_of_another_log(store: MemoryStore) -> No
     assert store.read_file(name) is None
 
 
-def test_a_fault_is_told_once_with_file_offset_and_position_and_keeps_its_kind() -> None:
+def test_a_fault_is_told_once_with_partition_file_offset_and_position_and_keeps_its_kind() -> None:
     first, wrong = batch(2), batch(1, offset=1)
     store = MemoryStore.from_files({0: first + wrong}, {})
     with pytest.raises(OffsetsOutOfOrder) as caught:
         open_log(store)
     assert str(caught.value) == (
-        f"{0:020d}.log: a batch begins at offset 1, expected one above 1 (offset 1) (at byte {len(first)})"
+        f"t-0: {0:020d}.log: a batch begins at offset 1, expected one above 1 (offset 1) (at byte {len(first)})"
     )
     assert (caught.value.offset, caught.value.position) == (1, len(first))
 
