@@ -154,10 +154,7 @@ class PartitionLog:
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or decided above the high watermark.
-
-        If that is below the log start, where the first batch begins that is left.
-        """
+        """Where the first transaction begins that is open, or decided above the high watermark; if cut, its rest."""
         offset, start = self.producers.first_unstable_offset(), self.log_start_offset
         if offset is None or offset >= start:
             return offset
@@ -186,12 +183,17 @@ class PartitionLog:
     # Appending
 
     def append_as_leader(
-        self, data: Chunk, *, leader_epoch: int, now_ms: int, origin: AppendOrigin = AppendOrigin.CLIENT
+        self,
+        data: Chunk,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        transaction_version: int = 0,
     ) -> AppendInfo:
-        """Append the one batch in `data` at the log end.
+        """Append the one batch in `data` at the log end; a marker is judged by the coordinator's `transaction.version`.
 
-        Raises LogAppendError, and then nothing has changed but that the epoch may have been noted and a full
-        segment rolled, as in Kafka.
+        Raises LogAppendError, and then nothing has changed but that epoch and a full segment may have ended.
         """
         assert origin is not AppendOrigin.REPLICATION, "a replica appends with append_as_follower"
         self.now_ms = now_ms
@@ -220,7 +222,7 @@ class PartitionLog:
                 )
         staging, control_types = None, list[int]()
         if scan.special:
-            staging = self.producers.stage(origin)
+            staging = self.producers.stage(origin, transaction_version)
             control_types = stage_produced(batch, staging)
         info = self._append(view, scan, staging, control_types)
         info.log_append_time = prepared.log_append_time
@@ -249,8 +251,8 @@ class PartitionLog:
             scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, check_crc=False)  # No epoch is left.
         if scan.valid_bytes < len(view):
             view = view[: scan.valid_bytes]
-        is_too_large = scan.valid_bytes > self.config.segment_bytes
-        if scan.batches > 1 and (is_too_large or scan.last_offset - scan.roll_offset > SPAN_MAX):
+        span = scan.last_offset - scan.roll_offset
+        if (scan.valid_bytes > self.config.segment_bytes or span > SPAN_MAX) and scan.batches > 1:
             return self._append_in_parts(view, scan)
         return self._append_judged(view, scan)
 
@@ -279,8 +281,7 @@ class PartitionLog:
     def _append_in_parts(self, view: memoryview, scan: Scan) -> AppendInfo:
         """Append more than a segment holds: as many batches at a time as fit, at least one.
 
-        Kafka refuses here. A mirrored topic has its source's segment size, which may be below one fetch, and of a
-        compacted one a fetch may span more offsets than a segment.
+        Kafka refuses here. A mirrored topic has its source's segment size, which a fetch may exceed, also in offsets.
         """
         total = AppendInfo(scan.first_offset, refused_epoch=scan.refused_epoch)
         start = 0

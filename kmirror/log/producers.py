@@ -28,6 +28,7 @@ from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP,
 from kmirror.spec.error_codes import ErrorCode
 
 BATCHES_RETAINED = 5
+PRODUCER_EPOCH_MAX = 0x7FFF
 NO_OFFSET = -1
 
 
@@ -219,11 +220,12 @@ class _Step:
 class Staging:
     """One append's changes, not yet visible; feed the batches in log order, then commit."""
 
-    __slots__ = ("_origin", "_states", "_steps")
+    __slots__ = ("_origin", "_states", "_steps", "_transaction_version")
 
-    def __init__(self, states: ProducerStates, origin: AppendOrigin) -> None:
+    def __init__(self, states: ProducerStates, origin: AppendOrigin, transaction_version: int) -> None:
         self._states = states
         self._origin = origin
+        self._transaction_version = transaction_version
         self._steps = [_Step()]
 
     def _update(self, producer_id: int) -> _Update:
@@ -307,6 +309,8 @@ class Staging:
         """Stage a transaction marker; one without an open transaction still moves the producer's epoch."""
         entry = self._update(marker.producer_id).entry
         if self._origin is not AppendOrigin.REPLICATION:
+            if self._transaction_version >= 2:
+                _check_bumped_epoch(entry, marker)
             _check_epoch(entry, marker.producer_epoch, marker.offset)
             if marker.coordinator_epoch < entry.coordinator_epoch:
                 raise LogAppendError(
@@ -361,8 +365,8 @@ class ProducerStates:
         self.map_end_offset = 0  # What the table says is true of all below this offset.
         self.snapshot_offset = 0  # The same of the newest snapshot in the store.
 
-    def stage(self, origin: AppendOrigin) -> Staging:
-        return Staging(self, origin)
+    def stage(self, origin: AppendOrigin, transaction_version: int = 0) -> Staging:
+        return Staging(self, origin, transaction_version)
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
         """The batch that this one repeats, if it is among the producer's last five."""
@@ -450,6 +454,21 @@ def _check_epoch(entry: ProducerEntry, producer_epoch: int, offset: int) -> None
             ErrorCode.INVALID_PRODUCER_EPOCH,
             f"Epoch of producer {entry.producer_id} at offset {offset} is {producer_epoch}, below "
             f"{entry.producer_epoch}, the last one seen",
+        )
+
+
+def _check_bumped_epoch(entry: ProducerEntry, marker: Marker) -> None:
+    """Refuse a marker of transactions v2 that does not bear the epoch after the transaction's (KIP-890).
+
+    The transaction's own epoch may be that of a marker sent again, whose transaction is over; and it cannot be bumped
+    where it is the last one.
+    """
+    epoch = marker.producer_epoch
+    if epoch == entry.producer_epoch and entry.txn_first_offset >= 0 and epoch != PRODUCER_EPOCH_MAX:
+        raise LogAppendError(
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"A marker of producer {entry.producer_id} at offset {marker.offset} has epoch {epoch}, expected one above "
+            "it, as transactions v2 bump the epoch first",
         )
 
 

@@ -23,6 +23,7 @@ from kmirror.log.epochs import EpochEntry, LeaderEpochCache, decode_checkpoint, 
 from kmirror.log.producer_files import (
     Expired,
     begin_without,
+    delete_snapshots,
     delete_strays,
     feed,
     rebuild,
@@ -289,6 +290,7 @@ def _start_empty(loaded: Loaded, store: PartitionStore, config: LogConfig, log_s
     for segment in loaded.segments:
         delete_segment(store, segment.base_offset)
     if loaded.segments:
+        delete_snapshots(store, above=-1)
         store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint([]))
         loaded.saved_epochs = []
     store.create(log_start_offset)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.partition_log import LogAppendError, PartitionLog
+from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.log.producers import PRODUCER_EPOCH_MAX
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import follow, idempotent, lead, marker, open_log, reset
+from tests.unit.log.partitions import NOW_MS, follow, idempotent, lead, marker, open_log, reset
 
 SEQUENCE_MAX = 2**31 - 1
 
@@ -86,6 +89,29 @@ def test_a_marker_of_a_higher_epoch_starts_the_sequence_anew() -> None:
     assert log.producers.entries[1].last_sequence == -1
     assert refused(log, idempotent(2, producer_epoch=1, txn=True)) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     lead(log, idempotent(0, producer_epoch=1, txn=True))
+
+
+@pytest.mark.parametrize(("epoch", "version", "is_refused"), [(4, 1, False), (4, 2, True), (5, 2, False), (3, 2, True)])
+def test_transactions_v2_end_with_the_next_epoch(epoch: int, version: int, is_refused: bool) -> None:
+    log = open_log()
+    lead(log, idempotent(0, producer_epoch=4, txn=True))
+    for _ in range(2):  # A marker that is sent again is taken again.
+        end = marker(commit=True, producer_epoch=epoch)
+        with pytest.raises(LogAppendError) if is_refused else nullcontext() as refused:
+            log.append_as_leader(
+                end, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR, transaction_version=version
+            )
+        if refused is not None:
+            assert refused.value.error is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert log.producers.entries[1].txn_first_offset == (0 if is_refused else -1)
+
+
+def test_the_last_producer_epoch_cannot_be_bumped() -> None:
+    log = open_log()
+    lead(log, idempotent(0, producer_epoch=PRODUCER_EPOCH_MAX, txn=True))
+    end = marker(commit=False, producer_epoch=PRODUCER_EPOCH_MAX)
+    log.append_as_leader(end, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR, transaction_version=2)
+    assert log.producers.ongoing == {}
 
 
 def test_a_marker_of_the_same_epoch_keeps_the_sequence() -> None:

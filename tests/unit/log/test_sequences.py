@@ -154,3 +154,17 @@ def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
     log.update_high_watermark(1)
     assert log.delete_old_segments(NOW_MS + 3_000) == 0
     assert log.delete_old_segments(NOW_MS + 3_001) == 1
+
+
+def test_a_log_that_ends_below_its_start_begins_anew_with_a_snapshot_that_knows_nobody() -> None:
+    """A cut inside of the only batch leaves none, so what was closed at offset 3 ends at 0 when it is opened."""
+    log = open_log()
+    follow(log, idempotent(0, 4))
+    log.update_high_watermark(4)
+    log.advance_log_start(1)
+    log.truncate_to(3)
+    log.close()
+    assert snapshot_offsets(log.store) == [3]
+    again = open_log(log.store, recovery_point=CLEAN_SHUTDOWN)
+    assert (again.segment_base_offsets, snapshot_offsets(log.store)) == ([1], [1])
+    assert _ids_in_snapshot(log.store, 1) == []
