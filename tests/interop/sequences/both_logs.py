@@ -1,0 +1,454 @@
+"""One partition's log, kept by us and by the JVM, each in a folder of its own, and what must be the same of both."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.partition_log import (
+    CLEAN_SHUTDOWN,
+    AppendOrigin,
+    LogAppendError,
+    OffsetOutOfRange,
+    OffsetsOutOfOrder,
+    PartitionLog,
+    UnexpectedAppendOffset,
+)
+from kmirror.log.producers import ProducerEntry
+from kmirror.log.segment import place_at
+from kmirror.log.state_files import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    encode_aborted,
+    file_name,
+)
+from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
+from kmirror.net.file_store import FileStore, LogFolder
+from kmirror.records import Compression
+from kmirror.records.layout import TimestampType
+
+PROGRAM = Path(__file__).with_name("LogSteps.java")
+JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+TP = TopicPartition("t", 0)
+EPOCHS_ASKED = 40
+EPOCHS_PART = 5  # Of an answer to "ask".
+NAMED_TIMES = (-1, -2, -3, -4, -5, -6)
+ISOLATIONS = ("LOG_END", "HIGH_WATERMARK", "TXN_COMMITTED")
+_DELETED_SUFFIX = ".deleted"
+
+
+class Step(NamedTuple):
+    """What is done, and when; it can be done to any log, whatever was done before.
+
+    lead (epoch, origin, transaction version, batch)     append as leader; follow (epoch, batches), as follower
+    elect (epoch)     mark (high watermark)     start (offset)     cut (offset)     restart (offset)
+    retain     expire     config (LogConfig)     flush     clean
+    reopen ("clean" or "unclean", endings of the files that are lost, and of those whose last byte is another one,
+            what a crash leaves behind the last batch)
+    """
+
+    now_ms: int
+    deed: str
+    words: tuple[Any, ...] = ()
+
+
+class Jvm:
+    """A JVM that keeps one log at a time."""
+
+    def __init__(self, class_path: str, folder: Path) -> None:
+        quiet = folder / "log4j2.xml"
+        quiet.write_text('<Configuration><Loggers><Root level="OFF"/></Loggers></Configuration>')
+        command = ["java", *JVM_FLAGS, f"-Dlog4j2.configurationFile={quiet}", "-cp", class_path, str(PROGRAM)]
+        self._errors = (folder / "stderr").open("wb")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
+        )
+
+    def ask(self, now_ms: int, *words: object) -> str:
+        """Return the answer to one line."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        stdin.write("\t".join(map(str, (now_ms, *words))) + "\n")
+        stdin.flush()
+        answer = stdout.readline()
+        assert answer, Path(self._errors.name).read_text("utf-8", "replace")[-3000:]
+        return answer[:-1]
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+
+class Unreadable(Exception):
+    """Neither of the two can read what is in the folder, so there is nothing to go on with."""
+
+
+class Difference(AssertionError):
+    """Something is not the same in both logs."""
+
+
+def properties(config: LogConfig) -> str:
+    """The config in Kafka's words."""
+    codec = config.compression_type
+    name = "producer" if codec is None else "uncompressed" if codec is Compression.NONE else codec.name.lower()
+    stamps = config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+    configs = {
+        "internal.segment.bytes": config.segment_bytes,
+        "segment.ms": config.segment_ms,
+        "segment.jitter.ms": 0,
+        "segment.index.bytes": config.segment_index_bytes,
+        "index.interval.bytes": config.index_interval_bytes,
+        "max.message.bytes": config.max_message_bytes,
+        "compression.type": name,
+        "message.timestamp.type": "LogAppendTime" if stamps else "CreateTime",
+        "message.timestamp.before.max.ms": config.message_timestamp_before_max_ms,
+        "message.timestamp.after.max.ms": config.message_timestamp_after_max_ms,
+        "cleanup.policy": ",".join(["compact"] * config.compact + ["delete"] * config.delete),
+        "retention.ms": config.retention_ms,
+        "retention.bytes": config.retention_bytes,
+        "delete.retention.ms": config.delete_retention_ms,
+        "min.compaction.lag.ms": config.min_compaction_lag_ms,
+    }
+    return ";".join(f"{key}={value}" for key, value in configs.items())
+
+
+class BothLogs:
+    """Does every step to both, and asks both for all that they know."""
+
+    def __init__(self, jvm: Jvm, folder: Path, config: LogConfig, now_ms: int) -> None:
+        self._jvm = jvm
+        self._folder = folder
+        self._config = config
+        self._has_other_transactions = self._has_crashed = False
+        self._theirs = folder / "theirs" / str(TP)
+        self._theirs.parent.mkdir(parents=True)
+        self.log = self._open(now_ms, "clean")
+        self.compare(now_ms)
+
+    @property
+    def _ours(self) -> Path:
+        return self._folder / "ours" / str(TP)
+
+    def _open(self, now_ms: int, shutdown: str) -> PartitionLog:
+        self._shared = LogFolder(self._folder / "ours")
+        store = self._shared.open(TP)
+        starts = [_offset(store, name) for name in (LOG_START_OFFSET, RECOVERY_POINT, HIGH_WATERMARK)]
+        theirs = self._jvm.ask(
+            now_ms,
+            "open",
+            self._theirs,
+            properties(self._config),
+            *starts,
+            shutdown,
+            self._config.producer_id_expiration_ms,
+        )
+        recovery_point = CLEAN_SHUTDOWN if shutdown == "clean" else starts[1]
+        repair = shutdown == "unclean"
+        try:
+            log = PartitionLog.open(
+                TP, store, self._config, now_ms=now_ms, repair=repair, recovery_point=recovery_point
+            )
+        except CorruptBatch as error:
+            if theirs.startswith("!"):
+                raise Unreadable from error
+            raise Difference(f"open: {error}") from error
+        _same("open", "done", theirs)
+        return log
+
+    def do(self, step: Step) -> str:
+        """Do the step to both and return what came of it; raises Difference."""
+        # By a cut or in a new life the JVM forgets what is decided but not replicated, and until the high watermark
+        # moves next it takes what is replicated as if it were not.
+        is_settled = step.deed == "mark" and not self.log.producers.unreplicated
+        self._has_other_transactions = step.deed in ("cut", "reopen") or (
+            self._has_other_transactions and not is_settled
+        )
+        if step.deed == "reopen":
+            self._reopen(step)
+            outcome = "done"
+        else:
+            outcome = self._do(step)
+        self.compare(step.now_ms)
+        return outcome
+
+    def _do(self, step: Step) -> str:
+        words = list(step.words)
+        if step.deed == "clean" and self._has_other_transactions:
+            return "the cleaner gets less far here"
+        if step.deed == "config":
+            self._config = words[0]
+            words = [properties(words[0])]
+        elif step.deed in ("lead", "follow"):
+            words[-1] = base64.b64encode(words[-1]).decode()
+        elif step.deed == "clean":
+            known = self.log.store.read_file(CLEANER_OFFSET)
+            words = [b"" if known is None else known]
+            words = [word.decode() for word in words]
+        self.log.now_ms = step.now_ms
+        theirs = self._jvm.ask(step.now_ms, step.deed, *words)
+        try:
+            ours = _DEEDS[step.deed](self.log, step)
+        except LogAppendError as error:
+            ours = f"!{error.error.name}"
+        except OffsetOutOfRange:
+            ours = "!OFFSET_OUT_OF_RANGE"
+        except OffsetsOutOfOrder:
+            ours = "!OffsetsOutOfOrderException"
+        except UnexpectedAppendOffset:
+            ours = "!UnexpectedAppendOffsetException"
+        except CorruptBatch as error:
+            ours = f"!CORRUPT_MESSAGE\t{error}"
+        if theirs.startswith("!") and ours.startswith("!"):
+            name = theirs.split("\t")[0]
+            if step.deed == "follow" and name in ("!INVALID_TXN_STATE", "!INVALID_RECORD"):
+                name = "!CORRUPT_MESSAGE"  # Whatever is wrong with a leader's batches, the fault is the sender's.
+            if step.deed not in ("lead", "follow", "start"):
+                raise Unreadable(f"{ours} {theirs}")
+            _same("refusal", ours.split("\t")[0], name)
+            return ours
+        _same("outcome", ours, theirs)
+        return ours
+
+    def _reopen(self, step: Step) -> None:
+        shutdown, lost, damaged, tail = step.words
+        is_clean = shutdown == "clean"
+        _same("end", "done", self._jvm.ask(step.now_ms, "close" if is_clean else "crash"))
+        self.log.now_ms = step.now_ms
+        if is_clean:
+            self.log.close()
+        else:
+            self._has_crashed = True
+            # Ours finds the epochs below that the JVM has lost when the log start was not written down.
+            self.log.store.write_file(LOG_START_OFFSET, b"%d" % self.log.log_start_offset)
+        self._shared.close()
+        if is_clean:
+            self._compare_folders()
+        for folder in (self._ours, self._theirs):
+            for path in list(folder.iterdir()):
+                if path.name.endswith(lost):
+                    path.unlink()
+                elif path.name.endswith(damaged):
+                    data = path.read_bytes()
+                    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+            if tail and not is_clean:
+                with max(folder.glob("*" + LOG_SUFFIX)).open("ab") as file:
+                    file.write(tail)
+        self.log = self._open(step.now_ms, shutdown)
+        if not is_clean:
+            self._forget_epochs(step.now_ms)
+
+    def _forget_epochs(self, now_ms: int) -> None:
+        """Ours reads early epochs off the batches, which the JVM may have lost."""
+        theirs = self._jvm.ask(now_ms, "ask", 0).split("\t")[EPOCHS_PART].split()
+        ours = self.log.epochs.entries
+        if [f"{epoch}:{start}" for epoch, start in ours[len(ours) - len(theirs) :]] == theirs:
+            self.log.epochs.replace(ours[len(ours) - len(theirs) :])
+
+    # What is the same
+
+    def compare(self, now_ms: int) -> None:
+        """Raise Difference unless both know the same."""
+        log = self.log
+        times = sorted({*NAMED_TIMES, *_times(log)})
+        answer = self._jvm.ask(now_ms, "ask", EPOCHS_ASKED, *times)
+        assert not answer.startswith("!"), answer
+        theirs = answer.split("\t")
+        ours = list(_known(log, times))
+        if not self._has_other_transactions:
+            # Where the cleaner took the batch that a transaction begins with, the JVM tells the next one.
+            stable = log.last_stable_offset
+            if str(stable) != theirs[0]:
+                stable = next((batch.base_offset for batch in log.batches(stable)), log.log_end_offset)
+            _same("last stable offset", str(stable), theirs[0])
+        for (what, known), other in zip(ours, theirs[1:], strict=True):
+            _same(what, known, other)
+        for path in self._theirs.iterdir():
+            assert path.suffix != _DELETED_SUFFIX, path
+        self._compare_segments()
+        for name in self._names(SNAPSHOT_SUFFIX):
+            _same(name, _bytes(self._ours / name), _bytes(self._theirs / name))
+        self._compare_reads(now_ms)
+
+    def _names(self, suffix: str) -> list[str]:
+        names = [sorted(path.name for path in folder.glob("*" + suffix)) for folder in (self._ours, self._theirs)]
+        _same(f"files {suffix}", *names)
+        return names[0]
+
+    def _compare_segments(self) -> None:
+        """What of the indexes is in memory here is in a map there, of which the active segment's has room to grow."""
+        self._names(LOG_SUFFIX)
+        for segment in self.log.segments:
+            is_active = segment is self.log.segments[-1]
+            for suffix, rows in (
+                (LOG_SUFFIX, bytes(segment.view())),
+                (INDEX_SUFFIX, segment.offsets.encode()),
+                (TIME_INDEX_SUFFIX, segment.times.encode()),
+                (TXN_INDEX_SUFFIX, encode_aborted(segment.aborted)),
+            ):
+                name = file_name(segment.base_offset, suffix)
+                found = _bytes(self._theirs / name) or b""
+                if is_active and suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+                    found = found[: len(rows)]  # How many rows there are was asked.
+                _same(name, rows, found)
+                if not is_active and suffix != LOG_SUFFIX:
+                    _same(f"{name} in our folder", rows, _bytes(self._ours / name) or b"")
+
+    def _compare_folders(self) -> None:
+        """After a clean shutdown every file is the same."""
+        if self._has_crashed:  # A transaction index of ours is written later, so a crash may leave none.
+            for folder in (self._ours, self._theirs):
+                for path in folder.glob("*" + TXN_INDEX_SUFFIX):
+                    if not path.stat().st_size:
+                        path.unlink()
+        for name in self._names(""):
+            _same(name, _bytes(self._ours / name), _bytes(self._theirs / name))
+
+    def _compare_reads(self, now_ms: int) -> None:
+        log, draw = self.log, now_ms
+        span = log.log_end_offset - log.log_start_offset
+        if span < 0:
+            return
+        # Where no batch begins at the high watermark, the JVM moves it when it is asked to read below it.
+        mark = next((batch.base_offset for batch in log.batches(log.high_watermark)), log.log_end_offset)
+        is_at_batch = mark == log.high_watermark
+        count = 3 - self._has_other_transactions if is_at_batch else 1
+        for number, isolation in enumerate(ISOLATIONS[:count]):
+            draw = draw * 6364136223846793005 + 1442695040888963407 & 0xFFFF_FFFF_FFFF_FFFF
+            offset = log.log_start_offset + (draw >> 20) % (span + 1)
+            size, min_one = ((draw >> 8) % 1500, bool(draw >> 6 & 1)) if draw >> 5 & 1 else (1 << 20, True)
+            ends = (log.log_end_offset, log.high_watermark, log.last_stable_offset)
+            found = log.read(offset, max_bytes=size, end_offset=ends[number], min_one=min_one)
+            theirs = self._jvm.ask(now_ms, "read", offset, size, isolation, str(min_one).lower())
+            assert not theirs.startswith("!"), (offset, size, isolation, min_one, theirs)
+            text, aborted = theirs.split("\t")
+            records = _whole(base64.b64decode(text))
+            _same(f"read {offset} {size} {isolation} {min_one}", bytes(found.records), records)
+            if isolation == "TXN_COMMITTED" and found.records:
+                rows = log.aborted_transactions(offset, found.end_offset)
+                ours = [f"{row.producer_id}:{row.first_offset}" for row in rows]
+                pairs = [pair for pair in aborted.split(",") if pair]
+                near = [pair for pair in pairs if int(pair.split(":")[1]) < found.end_offset]
+                _same(f"aborted transactions from {offset} to {found.end_offset}", ours, near)
+
+
+def _lead(log: PartitionLog, step: Step) -> str:
+    epoch, origin, version, data = step.words
+    info = log.append_as_leader(
+        data,
+        leader_epoch=epoch,
+        now_ms=step.now_ms,
+        origin=AppendOrigin[origin],
+        transaction_version=max(version, 0),
+    )
+    return f"{info.first_offset}\t{info.last_offset}\t{info.log_append_time}"
+
+
+def _follow(log: PartitionLog, step: Step) -> str:
+    epoch, data = step.words
+    info = log.append_as_follower(data, max_epoch=epoch, now_ms=step.now_ms)
+    return f"{info.first_offset}\t{info.last_offset}\t{info.max_timestamp}\t{info.bytes}"
+
+
+def _quiet(done: object) -> str:
+    return "done"
+
+
+def _config(log: PartitionLog, step: Step) -> str:
+    log.config = step.words[0]
+    return "done"
+
+
+def _clean(log: PartitionLog, step: Step) -> str:
+    done = log.compact(step.now_ms)
+    return "-1" if done is None else str(done.end_offset)
+
+
+_DEEDS: dict[str, Callable[[PartitionLog, Step], str]] = {
+    "lead": _lead,
+    "follow": _follow,
+    "elect": lambda log, step: _quiet(log.assign_epoch_start(step.words[0])),
+    "mark": lambda log, step: str(log.update_high_watermark(step.words[0])),
+    "start": lambda log, step: str(log.advance_log_start(step.words[0])).lower(),
+    "cut": lambda log, step: str(log.truncate_to(step.words[0])).lower(),
+    "restart": lambda log, step: _quiet(log.truncate_fully_and_start_at(step.words[0])),
+    "retain": lambda log, step: str(log.delete_old_segments(step.now_ms)),
+    "expire": lambda log, step: _quiet(log.remove_expired_producers(step.now_ms)),
+    "config": _config,
+    "flush": lambda log, step: _quiet(log.flush()),
+    "clean": _clean,
+}
+
+
+def _known(log: PartitionLog, times: Iterable[int]) -> Iterable[tuple[str, str]]:
+    """All that the log knows, in the order and words of LogSteps.java."""
+    marks = [
+        log.log_start_offset,
+        log.high_watermark,
+        log.log_end_offset,
+        log.recovery_point,
+    ]
+    yield "start, high watermark, end, recovery point", " ".join(map(str, marks))
+    yield "segments", " ".join(
+        f"{one.base_offset}:{one.size}:{len(one.offsets)}:{len(one.times)}:{one.max_timestamp}:{one.max_timestamp_offset}"
+        for one in log.segments
+    )
+    yield "producers", " ".join(_producer(entry) for _, entry in sorted(log.producers.entries.items()))
+    yield "end of the producers", str(log.producers.map_end_offset)
+    yield "epochs", " ".join(f"{epoch}:{start}" for epoch, start in log.epochs.entries)
+    ends = (log.end_offset_for_epoch(epoch) for epoch in range(-1, EPOCHS_ASKED + 1))
+    yield "ends of epochs", " ".join(f"{end.epoch}:{end.end_offset}" for end in ends)
+    found = ((time, log.offset_for_timestamp(time)) for time in times)
+    answers = [f"{one.timestamp}:{one.offset}:{one.leader_epoch}" if one else "-" for _, one in found]
+    yield f"offsets of times {times}", " ".join(answers)
+
+
+def _producer(entry: ProducerEntry) -> str:
+    batches = ",".join(f"{b.last_sequence}/{b.last_offset}/{b.offset_delta}/{b.timestamp}" for b in entry.batches)
+    return (
+        f"{entry.producer_id}:{entry.producer_epoch}:{entry.coordinator_epoch}:{entry.last_timestamp}:"
+        f"{entry.txn_first_offset}:{batches}"
+    )
+
+
+def _times(log: PartitionLog) -> list[int]:
+    """Timestamps around those that the log has."""
+    found = [segment.max_timestamp for segment in log.segments if segment.max_timestamp > 0]
+    return [time + delta for time in found[-3:] for delta in (-700, 0, 1)]
+
+
+def _whole(data: bytes) -> bytes:
+    view, position = memoryview(data), 0
+    while len(data) - position >= 61:
+        end = place_at(view, position).end_position
+        if end > len(data):
+            break
+        position = end
+    return data[:position]
+
+
+def _offset(store: FileStore, name: str) -> int:
+    return int(store.read_file(name) or b"0")
+
+
+def _bytes(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def _same(what: str, ours: object, theirs: object) -> None:
+    if ours != theirs:
+        raise Difference(f"{what}:\n  ours   {_short(ours)}\n  theirs {_short(theirs)}")
+
+
+def _short(value: object) -> str:
+    text = value.hex() if isinstance(value, bytes) else str(value)
+    return text if len(text) < 1200 else f"{text[:1200]}... ({len(text)})"

@@ -1,0 +1,52 @@
+"""The JVM's log and ours stay the same through whatever is done to them, step by step.
+
+A seed draws the deeds, their order and the configs. After each step both say the same came of it, know the same, and
+have the same bytes in the same files. KMIRROR_SEQUENCES=10000 runs so many more sequences; where one parts the two, the
+test tells the shortest that does. tests/interop/conftest.py says where Kafka's jars come from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.interop.sequences.both_logs import Jvm
+from tests.interop.sequences.drawn import WEIGHTS
+from tests.interop.sequences.histories import Historian
+
+SEEDS = 100 + int(os.environ.get("KMIRROR_SEQUENCES", "0"))
+STEPS = 60
+# What a leader refuses a producer or a coordinator, a replica its leader, and anybody who asks for too high an offset.
+REFUSALS = {
+    "lead !CORRUPT_MESSAGE",
+    "lead !INVALID_PRODUCER_EPOCH",
+    "lead !INVALID_RECORD",
+    "lead !INVALID_TIMESTAMP",
+    "lead !INVALID_TXN_STATE",
+    "lead !MESSAGE_TOO_LARGE",
+    "lead !OUT_OF_ORDER_SEQUENCE_NUMBER",
+    "follow !CORRUPT_MESSAGE",
+    "follow !UnexpectedAppendOffsetException",
+    "start !OFFSET_OUT_OF_RANGE",
+}
+
+
+@pytest.fixture
+def historian(tmp_path: Path, kafka_class_path: str) -> Iterator[Historian]:
+    jvm = Jvm(kafka_class_path, tmp_path)
+    yield Historian(jvm, tmp_path)
+    jvm.close()
+
+
+def test_whatever_is_done_both_stay_the_same(historian: Historian) -> None:
+    outcomes: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        history = historian.draw(seed, STEPS)
+        if history.difference:
+            pytest.fail(f"seed {seed}, {len(history.steps)} steps, of which it takes\n{historian.shortest(history)}")
+        outcomes += history.outcomes
+    assert {f"{deed} done" for deed in WEIGHTS} | REFUSALS <= set(outcomes)
