@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.net.log_checkpoints import read_folder_facts
 from kmirror.net.log_dirs import INTERNAL_TOPICS
 from kmirror.net.tools.consume import read_transactions
-from kmirror.net.tools.diff_words import BatchDifference, first_difference
+from kmirror.net.tools.diff_words import BatchDifference, Value, first_difference
 from kmirror.net.tools.faults import Progress
 from kmirror.net.tools.file_batches import AnyFileBatch, Head, iter_heads, open_batch
 from kmirror.net.tools.mapped import FileFault, Mapped, fault_of
@@ -35,13 +35,16 @@ _RUN_BYTES: Final = 256 * 1024
 
 
 class Difference(NamedTuple):
-    """Where two logs part: `left` and `right` are the two values of `field`."""
+    """Where two logs part: `left` and `right` are the two values of `field`.
+
+    `offset` is None where one side lacks the partition, or a file cannot be read at a place without an offset.
+    """
 
     tp: TopicPartition
     offset: int | None
     field: str
-    left: Any
-    right: Any
+    left: Value
+    right: Value
     text: str
 
     def __str__(self) -> str:

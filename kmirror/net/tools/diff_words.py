@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
 from kmirror.net.tools.file_batches import AnyFileBatch, AnyRecord, FileBatch, FileMessage
@@ -11,12 +11,17 @@ from kmirror.records.codecs import Compression
 
 _SHOWN_BYTES_MAX: Final = 32
 
+# What a field holds on one side: a number, or its value in words; None where there is none or it is not known.
+Value: TypeAlias = int | str | None
+
 
 class BatchDifference(NamedTuple):
+    """The first field in which two batches differ; `offset` is the record's or the batch's, `text` says it all."""
+
     offset: int
     field: str
-    left: Any
-    right: Any
+    left: Value
+    right: Value
     text: str
 
 
@@ -50,7 +55,7 @@ def first_difference(left: AnyFileBatch, right: AnyFileBatch) -> BatchDifference
     return _of_content(left, right, offset)
 
 
-def _of(offset: int, field: str, left: Any, right: Any) -> BatchDifference:
+def _of(offset: int, field: str, left: Value, right: Value) -> BatchDifference:
     return BatchDifference(offset, field, left, right, f"{field} is {left} on the left and {right} on the right")
 
 
@@ -108,7 +113,7 @@ def _of_pairs(pairs: list[tuple[AnyRecord, AnyRecord]]) -> BatchDifference | Non
     return None
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> Value:
     if isinstance(value, bytes):
         more = f"... ({len(value)} bytes)" if len(value) > _SHOWN_BYTES_MAX else ""
         return f"{value[:_SHOWN_BYTES_MAX]!r}{more}"
