@@ -298,12 +298,12 @@ class PartitionLog:
         return total
 
     def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
-        """Append replicated batches that fit a segment."""
-        self._make_room(view, scan)
+        """Append replicated batches that fit a segment; what is refused leaves no segment above the log end."""
         staging, control_types = None, list[int]()
         if scan.special:
             staging = self.producers.stage(AppendOrigin.REPLICATION)
             control_types = stage_batches(view, scan.special, staging)
+        self._make_room(view, scan)
         if scan.epochs:
             self._assign_epochs(scan.epochs)
         return self._append(view, scan, staging, control_types)

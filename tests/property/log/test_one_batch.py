@@ -150,6 +150,16 @@ def test_a_producer_that_writes_outside_its_transaction_is_named_with_the_first_
     assert caught.value.offset == 1 and log.log_end_offset == 1
 
 
+def test_a_refused_batch_behind_a_gap_leaves_no_segment_that_begins_above_the_log_end() -> None:
+    log = open_log(segment_bytes=200)
+    log.append_as_follower(idempotent(0, txn=True, size=100), max_epoch=0)
+    with pytest.raises(CorruptBatch, match="outside a transaction at offset 9"):
+        log.append_as_follower(idempotent(1, size=100, offset=9), max_epoch=0)
+    assert (log.segment_base_offsets, log.log_end_offset) == ([0], 1)
+    log.append_as_follower(idempotent(1, txn=True, size=100, offset=1), max_epoch=0)
+    assert (log.segment_base_offsets, log.log_end_offset) == ([0, 1], 2)
+
+
 def test_a_plain_batch_is_not_scanned() -> None:
     log = open_log()
     log.append_as_follower(batch(), max_epoch=0)
