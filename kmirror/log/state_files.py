@@ -12,6 +12,7 @@ be told from a repetition.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from struct import Struct
 
@@ -34,6 +35,7 @@ _CHECKED_AT = 6
 _PRODUCER = Struct(">qhiqiqiq")
 _ABORTED = Struct(">hqqqq")
 _INT32 = 0xFFFF_FFFF
+_OFFSET_LINE = re.compile(r"\s*(\S+)\s+(\d{1,10})\s+(\d{1,19})\s*")
 
 
 def file_name(offset: int, suffix: str) -> str:
@@ -151,17 +153,19 @@ def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
     """The offsets in such a checkpoint; raises CorruptBatch for what is none. An empty file has none."""
-    if not data:
+    lines = data.decode("utf-8", "replace").splitlines()
+    if not lines:
         return {}
-    try:
-        lines = data.decode("utf-8").splitlines()
-        version, count = int(lines[0]), int(lines[1])
-        rows = [line.split(" ") for line in lines[2:] if line.strip()]
-        offsets = {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in rows}
-    except (ValueError, IndexError):
-        raise CorruptBatch("an offset checkpoint is malformed") from None
-    if version != 0 or count != len(rows):
-        raise CorruptBatch(f"an offset checkpoint has version {version}, and {len(rows)} of {count} entries")
+    if len(lines) < 2 or lines[0].strip() != "0":
+        raise CorruptBatch("it does not begin with version 0 and a count")
+    offsets: dict[TopicPartition, int] = {}
+    for number, line in enumerate(lines[2:], start=3):
+        row = _OFFSET_LINE.fullmatch(line)
+        if row is None:
+            raise CorruptBatch(f"line {number} is not `topic partition offset`: {line!r}")
+        offsets[TopicPartition(row[1], int(row[2]))] = int(row[3])
+    if lines[1].strip() != str(len(lines) - 2):
+        raise CorruptBatch(f"it announces {lines[1].strip()!r} lines and has {len(lines) - 2}")
     return offsets
 
 

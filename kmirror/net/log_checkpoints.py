@@ -20,6 +20,7 @@ from pathlib import Path
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
+from kmirror.log.state_files import decode_offsets
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.protocol.uuid import Uuid
 
@@ -31,8 +32,7 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # A broker writes this file as the last act of a clean shutdown and removes it when it starts.
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
-# The versions of the common checkpoints and of partition.metadata that Kafka knows.
-_VERSION = 0
+_METADATA_VERSION = 0  # The one of partition.metadata that Kafka knows.
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def read_if_present(path: Path) -> bytes | None:
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id that a `partition.metadata` file gives; raises `CorruptLog`."""
     fields = parse_properties(data, separator=":")
-    if fields.get("version") != str(_VERSION):
-        raise CorruptLog(f"version {fields.get('version')!r} where {_VERSION} is expected", path=path)
+    if fields.get("version") != str(_METADATA_VERSION):
+        raise CorruptLog(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)
     text = fields.get("topic_id", "")
     try:
         topic_id = Uuid.from_str(text)
@@ -112,22 +112,7 @@ def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
     """Return the rows of one of the common offset checkpoints, none where there is no file; raises `CorruptLog`."""
-    data = read_if_present(path)
-    if not data:
-        return {}
-    lines = data.decode("latin-1").splitlines()
-    rows: dict[TopicPartition, int] = {}
-    if len(lines) < 2 or lines[0].strip() != str(_VERSION):
-        raise CorruptLog(f"it does not begin with version {_VERSION} and a count", path=path)
-    for number, line in enumerate(lines[2:], start=3):
-        words = line.split()
-        try:
-            topic, partition, offset = words[0], int(words[1]), int(words[2])
-        except (ValueError, IndexError):
-            raise CorruptLog(f"line {number} is not `topic partition offset`: {line!r}", path=path) from None
-        if len(words) != 3 or partition < 0 or offset < 0:
-            raise CorruptLog(f"line {number} is not `topic partition offset`: {line!r}", path=path)
-        rows[TopicPartition(topic, partition)] = offset
-    if lines[1].strip() != str(len(lines) - 2):
-        raise CorruptLog(f"it announces {lines[1].strip()!r} lines and has {len(lines) - 2}", path=path)
-    return rows
+    try:
+        return decode_offsets(read_if_present(path) or b"")
+    except CorruptBatch as error:
+        raise CorruptLog(error.reason, path=path) from None

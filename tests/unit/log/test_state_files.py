@@ -70,9 +70,23 @@ def test_what_is_no_transaction_index(data: bytes, base_offset: int, reason: str
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"0\n", b"1\n0\n", b"0\n2\na 0 5\n", b"0\n1\na 0\n", b"0\n1\na 0 x\n"])
-def test_what_is_no_offset_checkpoint(data: bytes) -> None:
-    with pytest.raises(CorruptBatch, match="offset checkpoint"):
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"\xff", "version 0 and a count"),
+        (b"0\n", "version 0 and a count"),
+        (b"1\n0\n", "version 0 and a count"),
+        (b"0\n2\na 0 5\n", "announces '2' lines and has 1"),
+        (b"0\n1\n\na 0 5\n", "line 3 is not"),
+        (b"0\n1\na 0\n", "line 3 is not"),
+        (b"0\n2\na 0 5\na 1 x\n", "line 4 is not"),
+        (b"0\n1\na 0 -5\n", "line 3 is not"),
+        (b"0\n1\na 0 1_0\n", "line 3 is not"),
+        pytest.param(b"0\n1\na 0 " + b"9" * 5_000, "line 3 is not", id="more digits than Python reads"),
+    ],
+)
+def test_what_is_no_offset_checkpoint(data: bytes, reason: str) -> None:
+    with pytest.raises(CorruptBatch, match=reason):
         decode_offsets(data)
 
 
