@@ -140,7 +140,9 @@ def test_a_broker_that_trusts_our_files_leaves_them_as_they_are(trusted: Run, tm
         trusted.open(tp, folder).close()
         kept = files(folder.path, tp)
         assert different(files(trusted.after.path, tp), kept) == [], tp
-        assert changed(files(trusted.before.path, tp), kept) == [], tp
+        # A log that its log start emptied is closed without a snapshot, and the next life begins with one.
+        added = [f"{10:020}.snapshot"] if tp.topic == "deleted-to-the-end" else []
+        assert changed(files(trusted.before.path, tp), kept) == added, tp
 
 
 def test_what_a_broker_builds_anew_is_what_kmirror_builds(recovered: Run, tmp_path: Path) -> None:

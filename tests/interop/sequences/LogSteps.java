@@ -98,9 +98,14 @@ public class LogSteps {
                 touch(isCut);
                 return "" + isCut;
             }
-            case "restart" -> log.truncateFullyAndStartAt(Long.parseLong(words[2]), Optional.empty());
+            case "restart" -> {
+                log.truncateFullyAndStartAt(Long.parseLong(words[2]), Optional.empty());
+                touch(true);
+            }
             case "retain" -> {
-                return "" + log.deleteOldSegments();
+                int deleted = log.deleteOldSegments();
+                touch(log.activeSegment().size() == 0);
+                return "" + deleted;
             }
             case "expire" -> log.removeExpiredProducers(CLOCK.now);
             case "config" -> log.updateConfig(new LogConfig(properties(words[2])));
@@ -177,7 +182,7 @@ public class LogSteps {
             info = log.appendAsFollower(MemoryRecords.readableRecords(ByteBuffer.wrap(data)), epoch);
         }
         touch(info.validBytes() > 0);
-        return info.firstOffset() + "\t" + info.lastOffset() + "\t" + info.maxTimestamp() + "\t" + info.validBytes();
+        return info.firstOrLastOffsetOfFirstBatch() + "\t" + info.lastOffset() + "\t" + info.maxTimestamp() + "\t" + info.validBytes();
     }
 
     private static String clean(Optional<Long> lastClean) throws Exception {

@@ -34,7 +34,7 @@ from kmirror.log.state_files import (
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
 from kmirror.net.file_store import FileStore, LogFolder
 from kmirror.records import Compression
-from kmirror.records.layout import TimestampType
+from kmirror.records.layout import LEGACY_LENGTH_MIN, LOG_OVERHEAD, TimestampType
 
 PROGRAM = Path(__file__).with_name("LogSteps.java")
 JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -249,10 +249,11 @@ class BothLogs:
 
     def _forget_epochs(self, now_ms: int) -> None:
         """Ours reads early epochs off the batches, which the JVM may have lost."""
-        theirs = self._jvm.ask(now_ms, "ask", 0).split("\t")[EPOCHS_PART].split()
-        ours = self.log.epochs.entries
-        if [f"{epoch}:{start}" for epoch, start in ours[len(ours) - len(theirs) :]] == theirs:
-            self.log.epochs.replace(ours[len(ours) - len(theirs) :])
+        answer = self._jvm.ask(now_ms, "ask", 0).split("\t")[EPOCHS_PART]
+        theirs = [(int(epoch), int(start)) for epoch, start in (pair.split(":") for pair in answer.split())]
+        ours = self.log.epochs.entries[-len(theirs) :] if theirs else []
+        if ours[1:] == theirs[1:] and [entry.epoch for entry in ours] == [epoch for epoch, _ in theirs]:
+            self.log.epochs.replace(theirs)
 
     # What is the same
 
@@ -268,7 +269,7 @@ class BothLogs:
             # Where the cleaner took the batch that a transaction begins with, the JVM tells the next one.
             stable = log.last_stable_offset
             if str(stable) != theirs[0]:
-                stable = next((batch.base_offset for batch in log.batches(stable)), log.log_end_offset)
+                stable = next((batch.base_offset for batch in log.any_batches(stable)), log.log_end_offset)
             _same("last stable offset", str(stable), theirs[0])
         for (what, known), other in zip(ours, theirs[1:], strict=True):
             _same(what, known, other)
@@ -319,7 +320,7 @@ class BothLogs:
         if span < 0:
             return
         # Where no batch begins at the high watermark, the JVM moves it when it is asked to read below it.
-        mark = next((batch.base_offset for batch in log.batches(log.high_watermark)), log.log_end_offset)
+        mark = next((batch.base_offset for batch in log.any_batches(log.high_watermark)), log.log_end_offset)
         is_at_batch = mark == log.high_watermark
         count = 3 - self._has_other_transactions if is_at_batch else 1
         for number, isolation in enumerate(ISOLATIONS[:count]):
@@ -428,7 +429,7 @@ def _times(log: PartitionLog) -> list[int]:
 
 def _whole(data: bytes) -> bytes:
     view, position = memoryview(data), 0
-    while len(data) - position >= 61:
+    while len(data) - position >= LOG_OVERHEAD + LEGACY_LENGTH_MIN:
         end = place_at(view, position).end_position
         if end > len(data):
             break

@@ -10,6 +10,7 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.control import end_txn_marker
 from kmirror.records.layout import SEQUENCE_MAX, TimestampType, add_to_sequence
+from kmirror.records.legacy import build_message_set
 from tests.interop.sequences.both_logs import Step
 
 START_MS = 1_700_000_000_000
@@ -43,6 +44,10 @@ class Drawn:
         off = self.draw.sample(sorted(set(WEIGHTS) - {"lead", "follow", "mark"}), self.draw.randrange(6))
         self.weights = {deed: weight for deed, weight in WEIGHTS.items() if deed not in off}
         self.lateness = self.draw.choice([0, 1, 1])
+        self.timeless = self.draw.choice([0.03, 0.03, 0.03, 0.9, 1])
+        if self.timeless > 0.5:
+            self.weights.pop("clean", None)  # What the JVM's cleaner writes looks at the system's clock.
+        self.legacy = self.draw.choice([0, 0, 0, 0.3])
         if self.draw.random() < 0.3:
             del self.weights["follow" if self.draw.random() < 0.6 else "lead"]
         # The JVM appends more rows to an index than it has room for, and dies of it.
@@ -92,7 +97,7 @@ class Drawn:
             value = draw.choice([None, b"", b"v" * draw.randrange(200), draw.randbytes(20)])
             headers = [(draw.choice(["", "h", "größe"]), draw.choice([None, b"", b"x"]))] * draw.choice([0, 0, 0, 1, 3])
             late = draw.choice([0, 0, 0, 1, 50, 2_000, 10_000, -50, -5_000])
-            timestamp = -1 if draw.random() < 0.03 else self.now_ms - late * self.lateness
+            timestamp = -1 if draw.random() < self.timeless else self.now_ms - late * self.lateness
             found.append(RecordData(draw.choice(keys), value, headers, timestamp))
         return found
 
@@ -186,7 +191,7 @@ class Drawn:
             return self.epoch, "CLIENT", -1, self._again(log)
         if draw.random() < 0.02:
             data[draw.randrange(17, len(data))] ^= 1 << draw.randrange(8)
-        elif draw.random() < 0.01:
+        elif len(data) < 600 and draw.random() < 0.01:  # A broker counts the batches before it weighs them.
             data = data + data
         return self.epoch, "CLIENT", -1, bytes(data)
 
@@ -208,11 +213,15 @@ class Drawn:
         draw = self.draw
         offset, epoch = log.log_end_offset, max(log.latest_epoch, 0)
         known = self._known_producers(log)
+        if draw.random() < self.legacy and log.latest_epoch < 0:  # Nobody went back to them.
+            return epoch, self._legacy(offset)
         data, size, has_marker = b"", 0, False  # Behind a marker no transaction begins: the JVM's index is wrong then.
         if draw.random() < 0.03:
             offset = max(offset - draw.randrange(1, 4), 0)
         for _ in range(draw.choice([1, 1, 2, 5])):
             offset += draw.choice([0] * 9 + [1, 7, 300])
+            if not data and draw.random() < 0.01:
+                offset += 2**31 - draw.randrange(-5, 20)
             epoch = min(epoch + draw.choice([0] * 9 + [1, 2]), 35)
             marks = not has_marker and draw.random() < 0.2
             batch = self._marker(log, base_offset=offset, epoch=epoch, known=known) if marks else None
@@ -243,6 +252,14 @@ class Drawn:
             data += batch[: draw.randrange(len(batch))]
         return epoch - (draw.random() < 0.1), data
 
+    def _legacy(self, offset: int) -> bytes:
+        """Messages of the old formats."""
+        draw = self.draw
+        records = [record._replace(headers=()) for record in self._records(draw.choice([1, 2, 3]))]
+        magic = draw.choice([0, 1])
+        codec = draw.choice([Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY])
+        return build_message_set(records, magic=magic, base_offset=offset + draw.choice([0, 0, 3]), compression=codec)
+
     def _elect(self, log: PartitionLog) -> tuple[object, ...]:
         self.epoch = min(max(self.epoch, log.latest_epoch) + self.draw.choice([0, 1, 1, 2]), 35)
         return (self.epoch,)
@@ -252,7 +269,7 @@ class Drawn:
         end, draw = log.log_end_offset, self.draw
         if log.log_start_offset > end:
             return (0,)
-        above = [batch.base_offset for batch in log.batches() if batch.base_offset >= log.high_watermark]
+        above = [batch.base_offset for batch in log.any_batches() if batch.base_offset >= log.high_watermark]
         return (draw.choice([end, end, end + 5, draw.choice(above or [end])]),)
 
     def _offset(self, log: PartitionLog) -> int:

@@ -18,7 +18,7 @@ from tests.interop.sequences.both_logs import Jvm
 from tests.interop.sequences.drawn import WEIGHTS
 from tests.interop.sequences.histories import Historian
 
-SEEDS = 100 + int(os.environ.get("KMIRROR_SEQUENCES", "0"))
+SEEDS = 60 + int(os.environ.get("KMIRROR_SEQUENCES", "0"))
 STEPS = 60
 # What a leader refuses a producer or a coordinator, a replica its leader, and anybody who asks for too high an offset.
 REFUSALS = {
