@@ -147,13 +147,16 @@ def test_many_segments_are_read_with_few_maps_and_one_open_file(files: FileStore
 
 
 def test_a_folder_that_is_left_has_no_file_open(tmp_path: Path) -> None:
-    before = len(os.listdir("/proc/self/fd"))
+    def open_files() -> list[str]:
+        paths = (path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
+        return [path.name for path in paths if tmp_path in path.parents]
+
     with LogFolder(tmp_path) as folder:
         log = fill(folder, TP)
         content(log)
         log.close()
-        assert len(os.listdir("/proc/self/fd")) > before
-    assert len(os.listdir("/proc/self/fd")) == before
+        assert open_files()
+    assert not open_files()
 
 
 def test_named_files(store: PartitionStore) -> None:
