@@ -299,7 +299,8 @@ class PartitionLog:
 
     def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
         """Append replicated batches that fit a segment; what is refused leaves no segment above the log end."""
-        staging, control_types = None, list[int]()
+        staging: Staging | None = None
+        control_types: list[int] = []
         if scan.special:
             staging = self.producers.stage(AppendOrigin.REPLICATION)
             control_types = stage_batches(view, scan.special, staging)
