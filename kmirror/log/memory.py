@@ -77,6 +77,9 @@ class MemoryStore:
     def size(self, base_offset: int) -> int:
         return self._segments[base_offset].size
 
+    def modified_ms(self, base_offset: int) -> int | None:
+        return None
+
     def append(self, base_offset: int, data: Chunk) -> None:
         segment = self._segments[base_offset]
         position = segment.size

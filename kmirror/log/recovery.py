@@ -81,6 +81,8 @@ def load(
     is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # And stays so while nothing must be read.
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
+        modified_ms = store.modified_ms(base_offset)
+        segment.modified_ms = now_ms if modified_ms is None else modified_ms
         loaded.segments.append(segment)
         is_last = number + 1 == len(bases)
         end = CLEAN_SHUTDOWN if is_last else bases[number + 1]

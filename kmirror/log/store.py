@@ -39,6 +39,10 @@ class PartitionStore(Protocol):
         """The segment's length in bytes."""
         ...
 
+    def modified_ms(self, base_offset: int) -> int | None:
+        """When the segment was last written to, in ms since 1970; None if the store keeps no such time."""
+        ...
+
     def append(self, base_offset: int, data: Chunk) -> None:
         """Add the bytes at the segment's end."""
         ...
@@ -64,7 +68,10 @@ class PartitionStore(Protocol):
         ...
 
     def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
-        """Put one segment in the place of neighbours, at the first one's base offset; all or nothing, and safe."""
+        """Put one segment in the place of neighbours, at the first one's base offset; all or nothing, and safe.
+
+        It counts as written when the last of them was.
+        """
         ...
 
     def read_file(self, name: str) -> bytes | None:

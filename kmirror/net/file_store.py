@@ -180,6 +180,9 @@ class FileStore:
     def size(self, base_offset: int) -> int:
         return self._sizes[base_offset]
 
+    def modified_ms(self, base_offset: int) -> int | None:
+        return self._log(base_offset).stat().st_mtime_ns // 1_000_000
+
     def append(self, base_offset: int, data: Chunk) -> None:
         descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
         try:
@@ -252,7 +255,9 @@ class FileStore:
     def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
         first = self._log(base_offsets[0])
         cleaned, swap = first.with_name(first.name + CLEANED_SUFFIX), first.with_name(first.name + SWAP_SUFFIX)
+        last = self._log(base_offsets[-1]).stat()
         _write_new(cleaned, data)
+        os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
         cleaned.rename(swap)
         _sync_folder(self.path)  # From here on the replacement counts.

@@ -49,6 +49,9 @@ class RecordingStore:
     def flush(self, base_offset: int) -> None:
         self._note("flush", base_offset)
 
+    def modified_ms(self, base_offset: int) -> int | None:
+        return self.inner.modified_ms(base_offset)
+
     def truncate(self, base_offset: int, size: int) -> None:
         self._note("truncate", base_offset, size)
         self.inner.truncate(base_offset, size)

@@ -159,6 +159,31 @@ def test_a_folder_that_is_left_has_no_file_open(tmp_path: Path) -> None:
     assert not open_files()
 
 
+def test_segments_without_timestamps_are_as_old_as_their_files_also_after_a_restart(tmp_path: Path) -> None:
+    config = LogConfig(retention_ms=1000, segment_ms=1)
+    folder = LogFolder(tmp_path)
+    log = PartitionLog.open(TP, folder.open(TP), config, now_ms=NOW_MS)
+    for offset in range(3):
+        log.append_as_follower(batch(offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 10 * offset)
+    log.update_high_watermark(3)
+    log.close()
+    folder.close()
+    for base, age_ms in ((0, 5000), (1, 500), (2, 500)):
+        os.utime(tmp_path / str(TP) / f"{base:020d}.log", ns=(0, (NOW_MS - age_ms) * 1_000_000))
+    log = PartitionLog.open(TP, LogFolder(tmp_path).open(TP), config, now_ms=NOW_MS, recovery_point=CLEAN_SHUTDOWN)
+    assert log.delete_old_segments(NOW_MS) == 1
+    assert log.segment_base_offsets == [1, 2]
+
+
+def test_a_replacement_is_as_old_as_the_last_segment_it_replaces(files: FileStore) -> None:
+    for base in (0, 5, 9):
+        files.create(base)
+        files.append(base, b"x" * 100)
+        os.utime(files.path / f"{base:020d}.log", ns=(0, (NOW_MS - base) * 1_000_000))
+    files.replace([0, 5], b"y")
+    assert [files.modified_ms(base) for base in files.segments()] == [NOW_MS - 5, NOW_MS - 9]
+
+
 def test_named_files(store: PartitionStore) -> None:
     assert store.read_file("a") is None
     for name, data in (("b", b"1"), ("a", b"2"), ("a", b"3"), (HIGH_WATERMARK, b"12")):
