@@ -277,6 +277,8 @@ class Segment:
         self.since_row = 0
         self.cut_files(had_aborted=had_aborted)
         if place is None:
+            if self.size == 0:
+                self.created_ms = now_ms
             return 0
         cut = self.size - place.position
         self.store.truncate(self.base_offset, place.position)

@@ -52,6 +52,7 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 public class LogSteps {
     private static final Clock CLOCK = new Clock();
     private static UnifiedLog log;
+    private static LogSegment last;
 
     public static void main(String[] none) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -61,7 +62,9 @@ public class LogSteps {
                 String[] words = line.split("\t", -1);
                 CLOCK.now = Long.parseLong(words[0]);
                 answer = step(words);
+                touchNew();
             } catch (Throwable refused) {
+                touchNew();
                 answer = "!" + name(refused) + "\t" + refused.toString().replace('\n', ' ').replace('\t', ' ');
             }
             System.out.println(answer);
@@ -94,18 +97,15 @@ public class LogSteps {
                     Long.parseLong(words[2]), LogStartOffsetIncrementReason.ClientRecordDeletion);
             }
             case "cut" -> {
+                Map<Long, Integer> sizes = log.logSegments().stream()
+                    .collect(Collectors.toMap(LogSegment::baseOffset, LogSegment::size));
                 boolean isCut = log.truncateTo(Long.parseLong(words[2]));
-                touch(isCut);
+                touch(sizes.getOrDefault(log.activeSegment().baseOffset(), -1) != log.activeSegment().size());
                 return "" + isCut;
             }
-            case "restart" -> {
-                log.truncateFullyAndStartAt(Long.parseLong(words[2]), Optional.empty());
-                touch(true);
-            }
+            case "restart" -> log.truncateFullyAndStartAt(Long.parseLong(words[2]), Optional.empty());
             case "retain" -> {
-                int deleted = log.deleteOldSegments();
-                touch(log.activeSegment().size() == 0);
-                return "" + deleted;
+                return "" + log.deleteOldSegments();
             }
             case "expire" -> log.removeExpiredProducers(CLOCK.now);
             case "config" -> log.updateConfig(new LogConfig(properties(words[2])));
@@ -131,10 +131,16 @@ public class LogSteps {
 
     /** Files are as old as the clock says, not as the system says. */
     private static void touch(boolean isChanged) {
-        if (!isChanged) {
-            return;
+        if (isChanged) {
+            log.activeSegment().log().file().setLastModified(CLOCK.now);
         }
-        log.activeSegment().log().file().setLastModified(CLOCK.now);
+    }
+
+    /** A step that came to nothing may have begun a segment. */
+    private static void touchNew() {
+        LogSegment active = log == null ? null : log.activeSegment();
+        touch(active != last);
+        last = active;
     }
 
     private static Properties properties(String pairs) {

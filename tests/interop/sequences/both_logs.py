@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -152,6 +153,8 @@ class BothLogs:
             shutdown,
             self._config.producer_id_expiration_ms,
         )
+        for path in self._ours.glob("*" + LOG_SUFFIX):  # LogSteps.java does the same: the files are as old as the log.
+            os.utime(path, ns=(now_ms * 1_000_000, now_ms * 1_000_000))
         recovery_point = CLEAN_SHUTDOWN if shutdown == "clean" else starts[1]
         repair = shutdown == "unclean"
         try:

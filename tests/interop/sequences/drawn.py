@@ -46,7 +46,9 @@ class Drawn:
         self.lateness = self.draw.choice([0, 1, 1])
         self.timeless = self.draw.choice([0.03, 0.03, 0.03, 0.9, 1])
         if self.timeless > 0.5:
-            self.weights.pop("clean", None)  # What the JVM's cleaner writes looks at the system's clock.
+            self.weights.pop("clean", None)
+        elif "clean" in self.weights:
+            self.timeless = 0  # A segment that the JVM's cleaner wrote looks at the system's clock.
         self.legacy = self.draw.choice([0, 0, 0, 0.3])
         if self.draw.random() < 0.3:
             del self.weights["follow" if self.draw.random() < 0.6 else "lead"]

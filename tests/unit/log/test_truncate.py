@@ -169,6 +169,19 @@ def test_a_segment_that_is_emptied_is_as_young_as_the_cut() -> None:
     assert log.segment_base_offsets == [0]
 
 
+def test_a_segment_that_was_empty_is_as_young_as_the_cut_too() -> None:
+    log = open_log(segment_bytes=100, segment_ms=1_000)
+    lead(log, idempotent(0, timestamp=-1))
+    lead(log, idempotent(0, timestamp=-1))  # A duplicate, for which the log was rolled in vain.
+    follow(log, batch(offset=1 << 32, timestamp=-1))
+    assert log.segment_base_offsets == [0, 1, 1 << 32]
+    log.config, log.now_ms = open_log(segment_ms=1_000).config, NOW_MS + 2_000
+    log.truncate_to(5)
+    for offset in (5, 6):
+        log.append_as_follower(batch(offset=offset, timestamp=-1), max_epoch=0, now_ms=NOW_MS + 3_000)
+    assert log.segment_base_offsets == [0, 1]
+
+
 def test_the_index_is_cut_with_the_log() -> None:
     log = open_log(index_interval_bytes=0)
     follow(log, *run(50))
