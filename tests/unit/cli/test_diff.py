@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.diff import command
 from kmirror.errors import UsageError
+from kmirror.net.tools.diff import compare, pair_folders
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset
@@ -182,6 +183,22 @@ def test_long_equal_runs_and_a_difference_behind_them(logs: Logs) -> None:
     (row,) = logs.diff()
     assert (row["offset"], row["field"]) == (1001, "record value")
     assert logs.summary["batches"] == 1001
+
+
+def test_a_log_without_checkpoints_starts_with_its_first_segment(logs: Logs) -> None:
+    (logs.left / f"{1:020d}.log").write_bytes(batch(1) + batch(2))
+    (logs.right / f"{0:020d}.log").write_bytes(batch(0) + batch(1) + batch(2))
+    assert logs.diff() == []
+    assert logs.summary["notes"] == ["t-0: the logs start at 1 and 0; compared from 1"]
+
+
+def test_progress_comes_to_the_size_of_the_left_log(logs: Logs) -> None:
+    same = b"".join(batch(offset) for offset in range(5))
+    logs.write(same + batch(5) + batch(6), same + batch(5, epoch=1))
+    passed: list[int] = []
+    pairs = pair_folders(logs.left, logs.right)
+    compare(pairs, progress=passed.append)
+    assert sum(passed) == pairs.size == len(same) + 2 * len(batch(5))
 
 
 def test_two_log_folders(logs: Logs) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import pytest
@@ -14,14 +15,18 @@ from hypothesis import strategies as st
 
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
+from kmirror.net.tools.dump_indexes import OffsetIndexFile
 from kmirror.net.tools.jvm import compact_json, double, in_hash_order, utf8
+from kmirror.net.tools.mapped import mapped
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
 from kmirror.protocol.records import encode_key, encode_value
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset
+from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli"
@@ -137,6 +142,48 @@ def test_index_of_a_missing_log_is_refused_and_nothing_is_created(tmp_path: Path
     result = dump("--files", str(tmp_path / "5.timeindex"))
     assert str(result.exception) == f"{tmp_path / '5.log'}: no such file"
     assert [path.name for path in tmp_path.iterdir()] == ["5.timeindex"]
+
+
+def test_what_max_bytes_cuts_off_is_not_invalid(segment: Path) -> None:
+    one = build_batch([RecordData(b"k", b"v")])
+    segment.write_bytes(one + one)
+    shown = dump("--max-bytes", str(len(one) + 20), "--files", str(segment))
+    assert len(lines(shown)) == 3 and "invalid" not in shown.stdout
+    segment.write_bytes(one + one[:20])
+    assert lines(dump("--files", str(segment)))[-1] == f"Found 20 invalid bytes at the end of {SEGMENT}"
+
+
+def test_the_last_record_is_shown_when_nothing_follows_it(segment: Path) -> None:
+    two = build_batch([RecordData(b"k", b"v"), RecordData(b"k", b"w")])
+    segment.write_bytes(two[:57] + (1).to_bytes(4, "big") + two[61:])
+    shown = dump("--deep-iteration", "--files", str(segment))
+    assert isinstance(shown.exception, KmirrorError)
+    assert "| offset" not in shown.stdout
+    segment.write_bytes(two)
+    assert dump("--deep-iteration", "--files", str(segment)).stdout.count("| offset") == 2
+
+
+def test_a_wrapper_with_offset_0_says_nothing_of_the_offsets_inside(segment: Path) -> None:
+    records = [RecordData(b"k", b"%d" % number, (), 1) for number in range(3)]
+    wrapper = build_message_set(records, magic=1, compression=Compression.GZIP)
+    segment.write_bytes(bytes(8) + wrapper[8:])
+    shown = [line.split()[2] for line in lines(dump("--deep-iteration", "--files", str(segment))) if line[0] == "|"]
+    assert shown == ["0", "1", "2"]
+
+
+def test_a_time_index_that_ends_below_its_segment_is_not_sane(segment: Path) -> None:
+    segment.write_bytes(build_batch([RecordData(b"k", b"v")]))
+    segment.with_suffix(".index").write_bytes(bytes(8))
+    segment.with_suffix(".timeindex").write_bytes(b"".join(Struct(">qi").pack(*row) for row in ((5, 0), (6, -1))))
+    shown = dump("--index-sanity-check", "--files", str(segment.with_suffix(".timeindex")))
+    assert "position 12: the last offset is -1, less than the base offset 0" in str(shown.exception)
+
+
+def test_a_lookup_stops_at_the_row_that_it_meets_as_kafkas_does(segment: Path) -> None:
+    path = segment.with_suffix(".index")
+    path.write_bytes(b"".join(Struct(">ii").pack(*row) for row in ((1, 5), (7, 10), (7, 20), (7, 30))))
+    with mapped(path) as file:
+        assert OffsetIndexFile(file, 0).lookup(7) == (7, 20)
 
 
 def test_numbers_as_keys_and_values(segment: Path) -> None:

@@ -17,10 +17,12 @@ from click.testing import CliRunner
 
 from kmirror.cli.verify import command
 from kmirror.errors import UsageError
-from kmirror.log.producers import ProducerEntry
+from kmirror.log.producers import BatchMetadata, ProducerEntry
 from kmirror.log.state_files import decode_snapshot, encode_snapshot
 from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
+from kmirror.records.crc32c import crc32c
+from kmirror.records.legacy import build_message
 from kmirror.records.record import RecordData
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
@@ -72,6 +74,7 @@ PLANTED: list[tuple[str, str, Damage, int | None, str]] = [
     ("txn-2", f"{2:020d}.timeindex", lambda path: flip(path, 7), 0, "has the timestamp"),
     ("txn-2", f"{2:020d}.timeindex", lambda path: put(path, 8, b"\x7f"), 0, "the segment ends before"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 9), 0, "aborts producer"),
+    ("txn-2", f"{2:020d}.txnindex", lambda path: put(path, 26, b"\x01"), 0, "the last stable offset is"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: path.unlink(), None, "that no row of"),
     ("txn-2", f"{2:020d}.txnindex", lambda path: flip(path, 1), 0, "has version 1"),
     ("txn-2", f"{46:020d}.snapshot", lambda path: flip(path, 20), 2, "its checksum is"),
@@ -188,6 +191,56 @@ def test_offsets_and_counts(tmp_path: Path) -> None:
         "the segment goes on to offset 2, and the next one begins with 2",
         "an offset more than 2147483647 above the segment's base offset 2",
     ]
+
+
+def with_crc(batch: bytes) -> bytes:
+    return batch[:17] + crc32c(batch[21:]).to_bytes(4, "big") + batch[21:]
+
+
+def plain(offset: int, **options: Any) -> bytes:
+    return build_batch([RecordData(b"k", b"v", (), 1)], base_offset=offset, partition_leader_epoch=0, **options)
+
+
+def test_a_negative_record_count(tmp_path: Path) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    batch = plain(0)
+    segment(folder, 0).write_bytes(with_crc(batch[:57] + b"\xff" * 4 + batch[61:]))
+    assert [fault["reason"] for fault in verify(folder)[1]] == ["-1 records in 1 offsets"]
+
+
+def test_a_segment_that_is_larger_than_a_broker_can_open(tmp_path: Path) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    segment(folder, 0).write_bytes(plain(0))
+    os.truncate(segment(folder, 0), 2**31)
+    first = verify(folder)[1][0]
+    assert (first["position"], first["reason"]) == (None, f"{2**31} bytes, more than the {2**31 - 1} of a segment")
+
+
+def test_only_a_deep_look_finds_a_wrapper_that_cannot_be_inflated(tmp_path: Path) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    segment(folder, 0).write_bytes(build_message(RecordData(None, b"no gzip"), magic=1, offset=0, attributes=1))
+    assert verify(folder)[1] == []
+    (fault,) = verify(folder, "--deep")[1]
+    assert "gzip data cannot be inflated" in fault["reason"]
+
+
+@pytest.mark.parametrize("breaks", ["nothing", "checksum", "gap"])
+def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not(tmp_path: Path, breaks: str) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    first = plain(0, producer_id=7, producer_epoch=0, base_sequence=0)
+    second = plain(1)
+    if breaks == "checksum":
+        second = second[:-1] + b"!"
+    segment(folder, 0).write_bytes(first + second)
+    base = 5 if breaks == "gap" else 2
+    segment(folder, base).write_bytes(plain(base))
+    known = ProducerEntry(7, 0, -1, 1)
+    known.batches.append(BatchMetadata(1, 1, 0, 1))
+    segment(folder, base, ".snapshot").write_bytes(encode_snapshot([known]))
+    reasons = [fault["reason"] for fault in verify(folder)[1]]
+    told = ["producer 7: its last batch ends at 1, and in the log at 0"]
+    assert reasons[-1:] == ([] if breaks == "gap" else told)
+    assert len(reasons) == {"nothing": 1, "checksum": 2, "gap": 0}[breaks]
 
 
 def test_a_partition_that_lost_its_segments_ends_where_it_begins(top: Path) -> None:

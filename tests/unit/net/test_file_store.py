@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -72,12 +75,57 @@ def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path, monkeypatch: 
     follow(log, batch(3, offset=log.log_end_offset))
 
 
+def test_a_replacement_that_counts_takes_the_place_of_all_that_it_covers(tmp_path: Path) -> None:
+    store = LogFolder(tmp_path).open(TP)
+    for base_offset in (0, 1, 2):
+        store.create(base_offset)
+        store.append(base_offset, batch(1, offset=base_offset))
+    (store.path / f"{0:020d}.log.swap").write_bytes(batch(1) + batch(1, offset=1))
+    (store.path / f"{2:020d}.log.cleaned").write_bytes(b"half")
+    again = LogFolder(tmp_path).open(TP)
+    assert again.segments() == [0, 2]
+    assert bytes(again.view(0)) == batch(1) + batch(1, offset=1)
+    assert sorted(path.suffix for path in store.path.iterdir()) == [".log", ".log"]
+
+
 def test_digits_of_other_scripts_name_no_offset(files: FileStore) -> None:
     for digit in "\u00b2", "\u0662":
         (files.path / f"{digit:0>20}.log").touch()
         (files.path / f"{digit:0>20}.snapshot").touch()
     PartitionLog.open(TP, (folder := LogFolder(files.path.parent)).open(TP), LogConfig(), now_ms=NOW_MS)
     assert folder.open(TP).segments() == [0]
+
+
+EFFECTS: list[tuple[str, Callable[[FileStore], None], str]] = [
+    ("create", lambda store: store.create(9), "folder"),
+    ("append", lambda store: store.append(1, b"!"), ""),
+    ("flush", lambda store: store.flush(1), "file"),
+    ("truncate", lambda store: store.truncate(1, 2), "ftruncate file"),
+    ("delete", lambda store: store.delete(1), "unlink folder"),
+    ("replace", lambda store: store.replace([0, 1], b"new"), "file rename folder unlink unlink rename folder"),
+    ("write", lambda store: store.write_file("leader-epoch-checkpoint", b"0\n0\n"), "file rename folder"),
+    ("write shared", lambda store: store.write_file(HIGH_WATERMARK, b"7"), "file rename folder"),
+]
+
+
+@pytest.mark.parametrize(("act", "expected"), [row[1:] for row in EFFECTS], ids=[row[0] for row in EFFECTS])
+def test_what_must_be_safe_is_flushed_in_its_order(
+    files: FileStore, monkeypatch: pytest.MonkeyPatch, act: Callable[[FileStore], None], expected: str
+) -> None:
+    for base_offset in (0, 1):
+        files.create(base_offset)
+        files.append(base_offset, b"bytes")
+    steps: list[str] = []
+
+    def noted(owner: object, name: str, told: Callable[[Any], str]) -> None:
+        done = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *words: (steps.append(told(words[0])), done(*words))[1])
+
+    noted(os, "fsync", lambda file: "folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
+    for owner, name in ((os, "ftruncate"), (Path, "rename"), (Path, "unlink")):
+        noted(owner, name, lambda _, name=name: name)  # type: ignore[misc]
+    act(files)
+    assert " ".join(steps) == expected
 
 
 def test_a_doomed_folder_has_its_name_before_it_loses_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
