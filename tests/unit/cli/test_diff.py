@@ -120,6 +120,14 @@ def test_what_is_equal_need_not_be_of_a_format_that_exists(logs: Logs) -> None:
     assert logs.summary["batches"] == 2
 
 
+def test_a_batch_that_is_longer_and_says_nothing_more(logs: Logs) -> None:
+    left = batch(0)
+    right = left[:8] + (len(left) - 11).to_bytes(4, "big") + left[12:] + b"!"
+    logs.write(left, right)
+    (row,) = logs.diff()
+    assert (row["field"], row["left"], row["right"]) == ("size in bytes", len(left), len(left) + 1)
+
+
 def test_old_messages(logs: Logs) -> None:
     left, right = (
         build_message_set([RecordData(b"k", value, (), 10)], magic=1, base_offset=0) for value in (b"v", b"w")

@@ -243,6 +243,16 @@ def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not
     assert len(reasons) == {"nothing": 1, "checksum": 2, "gap": 0}[breaks]
 
 
+def test_a_snapshot_knows_no_older_epoch_of_a_producer_than_the_log(tmp_path: Path) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    segment(folder, 0).write_bytes(plain(0, producer_id=7, producer_epoch=3, base_sequence=0))
+    for epoch, told in ((3, []), (2, ["producer 7: its epoch is 2, and in the log 3"])):
+        known = ProducerEntry(7, epoch, -1, 1)
+        known.batches.append(BatchMetadata(0, 0, 0, 1))
+        segment(folder, 1, ".snapshot").write_bytes(encode_snapshot([known]))
+        assert [fault["reason"] for fault in verify(folder)[1]] == told
+
+
 def test_a_partition_that_lost_its_segments_ends_where_it_begins(top: Path) -> None:
     folder = top / "txn-2"
     assert (folder / "leader-epoch-checkpoint").exists()

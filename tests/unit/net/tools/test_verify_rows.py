@@ -61,6 +61,11 @@ def test_every_bit_of_a_row_counts(folder: Path, suffix: str) -> None:
         assert bit // 8 // row * row in {fault.position for fault in faults(folder) if fault.path == path}, bit
 
 
+def test_a_wrong_last_timestamp_is_told_once(folder: Path) -> None:
+    write(folder, ".timeindex", TIME_ROW, [(1000, 0), (1010, 1), (1020, 3), (1031, 5)])
+    assert [fault.position for fault in faults(folder)] == [36]
+
+
 # What is done to the rows, which rows then have something wrong about them, and what is said of the first.
 TIMES: list[tuple[str, Callable[[Rows], None], set[int], str]] = [
     ("a row twice", lambda rows: rows.insert(1, rows[0]), {1}, "expected more than 1000 at 40"),
