@@ -76,7 +76,7 @@ def holds_partition_files(folder: Path) -> bool:
     except FileNotFoundError:
         raise UsageError(f"{folder}: no such folder") from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{folder}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise FileFault(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=folder) from None
     return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -324,3 +325,19 @@ def test_an_index_may_be_wrong_from_end_to_end(tmp_path: Path, row: bytes) -> No
     assert summary["index_entries"] == 6000
     of_the_index = [fault for fault in faults if fault["path"].endswith(".index")]
     assert {fault["position"] for fault in of_the_index} == set(range(0, 24_000, 8))
+
+
+def test_a_folder_that_cannot_be_listed_is_a_fault(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def refused(path: Path) -> object:
+        if Path(path).name == "txn-2":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    code, faults, _ = verify(top)
+    assert code == 1
+    assert [(fault["path"], fault["reason"]) for fault in faults if fault["path"].endswith("txn-2")] == [
+        (str(top / "txn-2"), "cannot be read: Permission denied")
+    ]
