@@ -65,6 +65,7 @@ def scan_batches(
     """Judge the batches of `view`, which would be appended to `segment`."""
     scan = Scan()
     unpack, crc32c = FUSED.unpack_from, crc32c_function()
+    overhead, length_min, control = LOG_OVERHEAD, _LENGTH_MIN, _CONTROL
     scan.row_offsets, scan.row_positions, scan.time_rows = row_offsets, row_positions, time_rows = [], [], []
     scan.special, scan.epochs = special, epochs = [], []
     start, interval = segment.size, segment.index_interval_bytes
@@ -74,16 +75,19 @@ def scan_batches(
     epoch_before = latest_epoch if latest_epoch <= max_epoch else None
     size = len(view)
     last_header = size - layout.HEADER_SIZE
-    position, last, batches = 0, -1, 0
+    position, last, batches, epoch_at = 0, -1, 0, -1
     while position <= last_header:
         base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id = unpack(view, position)
-        end = position + LOG_OVERHEAD + length
-        if end > size or magic != 2 or length < _LENGTH_MIN:
+        end = position + overhead + length
+        if end > size or magic != 2 or length < length_min:
             scan.fault = start_fault(view, position)
             break
-        if epoch != epoch_before and epoch > max_epoch:
-            scan.refused_epoch = epoch
-            break
+        if epoch != epoch_before:
+            if epoch > max_epoch:
+                scan.refused_epoch = epoch
+                break
+            epochs.append((epoch, base))
+            epoch_before, epoch_at = epoch, position
         if check_crc and crc32c(view[position + 21 : end]) != crc:
             scan.fault = CorruptBatch("the checksum does not hold", position=position, offset=base)
             break
@@ -92,12 +96,9 @@ def scan_batches(
             break
         last = base + delta
         batches += 1
-        if epoch != epoch_before:
-            epochs.append((epoch, base))
-            epoch_before = epoch
         if timestamp > max_timestamp:
             max_timestamp, max_timestamp_offset = timestamp, last
-        if producer_id >= 0 or attributes & _CONTROL:
+        if producer_id >= 0 or attributes & control:
             special.append(position)
         if position > next_row:
             row_offsets.append(last)
@@ -112,6 +113,8 @@ def scan_batches(
         position = end
     else:
         scan.fault = start_fault(view, position)
+    if epoch_at == position:
+        epochs.pop()  # It began with the batch that is faulty.
     if isinstance(scan.fault, UnsupportedMagic):
         return _scan_any(view, segment, max_epoch, latest_epoch, check_crc)
     if batches:

@@ -240,3 +240,12 @@ def test_an_index_that_cannot_be_of_this_segment_is_made_anew(store: MemoryStore
     log = with_row(store, rows - 1, position)
     assert content(log) == told
     assert indexes(store) == indexes(log.store)  # type: ignore[arg-type]
+
+
+def test_an_epoch_that_begins_with_the_faulty_batch_is_not_noted() -> None:
+    log = open_log()
+    follow(log, batch(3, offset=0, epoch=0))
+    log.store.append(0, batch(1, offset=1, epoch=5))
+    log = open_log(log.store, repair=True)
+    assert log.repair is not None and log.log_end_offset == 3
+    assert log.epochs.entries == [(0, 0)]
