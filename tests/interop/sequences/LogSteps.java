@@ -9,10 +9,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ScheduledFuture;
 import java.util.function.Supplier;
@@ -52,7 +55,7 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 public class LogSteps {
     private static final Clock CLOCK = new Clock();
     private static UnifiedLog log;
-    private static LogSegment last;
+    private static final Set<LogSegment> SEEN = Collections.newSetFromMap(new IdentityHashMap<>());
 
     public static void main(String[] none) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -136,11 +139,12 @@ public class LogSteps {
         }
     }
 
-    /** A step that came to nothing may have begun a segment. */
+    /** A step that came to nothing may have begun a segment; one that a cut makes active again is as old as it was. */
     private static void touchNew() {
-        LogSegment active = log == null ? null : log.activeSegment();
-        touch(active != last);
-        last = active;
+        if (log != null) {
+            touch(!SEEN.contains(log.activeSegment()));
+            SEEN.addAll(log.logSegments());
+        }
     }
 
     private static Properties properties(String pairs) {
