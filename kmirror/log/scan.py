@@ -66,8 +66,9 @@ def scan_batches(
     scan = Scan()
     unpack, crc32c = FUSED.unpack_from, crc32c_function()
     overhead, length_min, control = LOG_OVERHEAD, _LENGTH_MIN, _CONTROL
-    scan.row_offsets, scan.row_positions, scan.time_rows = row_offsets, row_positions, time_rows = [], [], []
-    scan.special, scan.epochs = special, epochs = [], []
+    scan.row_offsets, scan.row_positions, scan.special = [], [], []
+    scan.time_rows, scan.epochs = time_rows, epochs = [], []
+    add_offset, add_position, add_special = scan.row_offsets.append, scan.row_positions.append, scan.special.append
     start, interval = segment.size, segment.index_interval_bytes
     next_row = interval - segment.since_row  # The first batch behind this position gets a row.
     known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp
@@ -99,10 +100,10 @@ def scan_batches(
         if timestamp > max_timestamp:
             max_timestamp, max_timestamp_offset = timestamp, last
         if producer_id >= 0 or attributes & control:
-            special.append(position)
+            add_special(position)
         if position > next_row:
-            row_offsets.append(last)
-            row_positions.append(start + position)
+            add_offset(last)
+            add_position(start + position)
             next_row = position + interval
             if max_timestamp > row_timestamp or known_timestamp > row_timestamp:
                 if max_timestamp > known_timestamp:
