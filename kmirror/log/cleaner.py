@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kmirror.log.producers import AbortedTxn
 from kmirror.log.scan import scan_batches
-from kmirror.log.segment import Segment
+from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
 from kmirror.log.walk import reaching
 from kmirror.records import layout
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 # Kafka's default: a dedupe buffer of 128 MiB, 24 bytes to a key, filled to nine tenths.
 KEYS_MAX = (128 << 20) // 24 * 9 // 10
-_INT32_MAX = 0x7FFF_FFFF
 
 
 class Cleanable(NamedTuple):
@@ -77,7 +76,7 @@ def cleanable(log: PartitionLog, last_end_offset: int | None, now_ms: int) -> Cl
         bounds.append(next(too_young, bounds[-1]))
     bound = max(dirty, min(bounds))
     # Only whole segments are cleaned, so the bound is where the one that holds it begins.
-    uncleanable = next(iter(reaching(log.segments, bound))).base_offset
+    uncleanable = reaching(log.segments, bound)[0].base_offset
     clean = [s for s in log.segments if s.base_offset < dirty]
     rest = [s for s in reaching(log.segments, dirty) if s.base_offset < uncleanable]
     return Cleanable(dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))
@@ -209,7 +208,7 @@ def _groups(segments: list[Segment], log: PartitionLog, uncleanable_offset: int)
             size + segment.size <= config.segment_bytes
             and (rows + len(segment.offsets)) * 8 <= config.segment_index_bytes
             and (time_rows + len(segment.times)) * 12 <= config.segment_index_bytes
-            and (segment.size == 0 or not group or end - 1 - group[0].base_offset <= _INT32_MAX)
+            and (segment.size == 0 or not group or end - 1 - group[0].base_offset <= SPAN_MAX)
         )
         if group and not fits:
             yield group

@@ -12,13 +12,11 @@ import zlib
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
 from kmirror.log.scan import LEGACY_EPOCH, Scan, start_fault
-from kmirror.log.segment import Segment
+from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch, LegacyBatch
-
-_INT32_MAX = 0x7FFF_FFFF
 
 
 def scan_any_batches(view: memoryview, segment: Segment, *, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:
@@ -70,7 +68,7 @@ def scan_any_batches(view: memoryview, segment: Segment, *, max_epoch: int, late
                 row_timestamp = top[0]
         position += batch.size_in_bytes
     if scan.roll_offset < 0 and scan.batches:
-        scan.roll_offset = max(0, scan.last_offset - _INT32_MAX)  # Kafka's guess at an offset that is not above it.
+        scan.roll_offset = max(0, scan.last_offset - SPAN_MAX)  # Kafka's guess at an offset that is not above it.
     scan.valid_bytes = position
     scan.since_row = position - (next_row - segment.index_interval_bytes)
     return scan

@@ -30,8 +30,8 @@ from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Stag
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.retention import delete_old_segments
-from kmirror.log.scan import LEGACY_EPOCH, SPAN_MAX, Scan, part_ends, scan_batches
-from kmirror.log.segment import Segment, delete_segment
+from kmirror.log.scan import LEGACY_EPOCH, Scan, part_ends, scan_batches
+from kmirror.log.segment import SPAN_MAX, Segment, delete_segment
 from kmirror.log.store import (
     CLEANER_OFFSET,
     HIGH_WATERMARK,
@@ -158,8 +158,7 @@ class PartitionLog:
         offset, start = self.producers.first_unstable_offset(), self.log_start_offset
         if offset is None or offset >= start:
             return offset
-        found = (segment.find(start) for segment in self.segments[self._segment_number(start) :])
-        place = next(filter(None, found), None)
+        _, place = next(walk.places(self, start), (None, None))
         return self.log_end_offset if place is None else max(place.base_offset, start)
 
     @property
@@ -499,7 +498,7 @@ class PartitionLog:
         if offset < self.bases[0]:
             self.truncate_fully_and_start_at(offset)
             return True
-        reads = brings_back(self.producers, self.segments[self._segment_number(offset) :], offset)
+        reads = brings_back(self.producers, walk.reaching(self.segments, offset), offset)
         self._prepare_cut(offset, min(self.log_start_offset, offset))
         while self.bases[-1] > offset:
             self._drop_last_segment()
@@ -508,7 +507,8 @@ class PartitionLog:
         self.epochs.truncate_from_end(offset)
         self._write_epochs()
         expired, start = recovery.expiry(self.config, self.now_ms), self.log_start_offset
-        self.producers = after_cut(self.producers, self.store, self.segments, start, offset, expired, reads=reads)
+        segments = self.segments if reads else ()
+        self.producers = after_cut(self.producers, self.store, segments, start, offset, expired)
         self.update_high_watermark(min(self.high_watermark, offset))
         return True
 

@@ -45,14 +45,12 @@ def rebuild(
     log_start_offset: int,
     end_offset: int,
     expired: Expired,
-    reads: bool = True,
 ) -> ProducerStates:
     """The table as of `end_offset`; writes a snapshot there, and where one of the log's last two segments begins.
 
-    Unless it `reads` the segments, it has only what a snapshot says.
+    Without `segments` it has only what a snapshot says.
     """
     producers = _load_newest(store, log_start_offset, end_offset, expired)
-    segments = segments if reads else ()
     keep_at = store.segments()[-2:]
     for number, segment in enumerate(segments, start=1):
         if number < len(segments) and segments[number].base_offset <= producers.map_end_offset:
@@ -78,12 +76,10 @@ def after_cut(
     log_start_offset: int,
     end_offset: int,
     expired: Expired,
-    *,
-    reads: bool,
 ) -> ProducerStates:
     """The table of a log that was cut to `end_offset`, and what the one from before knew that no snapshot says."""
     producers = rebuild(
-        store, segments, log_start_offset=log_start_offset, end_offset=end_offset, expired=expired, reads=reads
+        store, segments, log_start_offset=log_start_offset, end_offset=end_offset, expired=expired
     )
     # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
     producers.unreplicated.update((first, last) for first, last in known.unreplicated.items() if last < end_offset)

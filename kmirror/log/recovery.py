@@ -32,13 +32,12 @@ from kmirror.log.producer_files import (
 )
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
-from kmirror.log.segment import Segment, delete_segment, place_at
+from kmirror.log.segment import SPAN_MAX, Segment, delete_segment, place_at
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
 
 CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
 """The recovery point of a log that was closed: no segment needs to be read."""
-_INT32_MAX = 0x7FFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
     scan = scan_batches(view, segment, latest_epoch=loaded.epochs.latest_epoch())
-    if scan.last_offset - base_offset > _INT32_MAX:
+    if scan.last_offset - base_offset > SPAN_MAX:
         scan = _scan_in_range(view, segment, loaded.epochs.latest_epoch())
     floor = max(base_offset, loaded.log_end_offset)
     if scan.batches and scan.first_offset < floor:
@@ -187,7 +186,7 @@ def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Sca
     The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
     """
     position, place = 0, place_at(view, 0)
-    while place.last_offset - segment.base_offset <= _INT32_MAX:
+    while place.last_offset - segment.base_offset <= SPAN_MAX:
         position = place.end_position
         place = place_at(view, position)
     scan = scan_batches(view[:position], segment, latest_epoch=latest_epoch)

@@ -15,7 +15,7 @@ from struct import Struct
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.segment import Segment, place_at
+from kmirror.log.segment import SPAN_MAX, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.crc32c import crc32c_function
@@ -27,7 +27,6 @@ _START = Struct(">qiib")
 _CONTROL = layout.CONTROL_FLAG
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 ANY_EPOCH = 0x7FFF_FFFF
-SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's first one.
 LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
 
 

@@ -37,7 +37,7 @@ _LEGACY_BOUNDS = Struct(">qi4xb")
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
 _BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.
-_INT32_MAX = 0x7FFF_FFFF
+SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
 _MAGIC_V2 = layout.MAGIC_V2
 
 
@@ -135,7 +135,7 @@ class Segment:
             return True
         if len(self.offsets.offsets) >= self.rows_max or len(self.times.timestamps) >= self.time_rows_max:
             return self.size > 0
-        return last_offset - self.base_offset > _INT32_MAX
+        return last_offset - self.base_offset > SPAN_MAX
 
     def close(self) -> None:
         """The segment is no longer the active one: its greatest timestamp becomes the last row."""

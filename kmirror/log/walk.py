@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.recovery import placed
-from kmirror.log.segment import Segment
+from kmirror.log.segment import BatchPlace, Segment
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
@@ -15,18 +16,17 @@ if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
 
 
-def reaching(segments: Sequence[Segment], offset: int) -> Iterator[Segment]:
-    """The segment that holds `offset` and those behind it."""
-    for number, segment in enumerate(segments, start=1):
-        if number == len(segments) or segments[number].base_offset > offset:
-            yield segment
+def reaching(segments: Sequence[Segment], offset: int) -> Sequence[Segment]:
+    """The segment that would hold `offset`, which is the first one if none begins so low, and those behind it."""
+    above = bisect_right(segments, offset, key=lambda segment: segment.base_offset)
+    return segments[max(above - 1, 0) :]
 
 
 def batches(log: PartitionLog, start: int, end: int | None) -> Iterator[Batch]:
     """The batches from the one that holds `start` to the last one that begins below `end`; raises CorruptBatch."""
-    for segment, position in _places(log, start):
+    for segment, place in places(log, start):
         try:
-            for batch in iter_batches(segment.view(), position=position):
+            for batch in iter_batches(segment.view(), position=place.position):
                 if end is not None and batch.base_offset >= end:
                     return
                 yield batch
@@ -36,8 +36,8 @@ def batches(log: PartitionLog, start: int, end: int | None) -> Iterator[Batch]:
 
 def any_batches(log: PartitionLog, start: int) -> Iterator[AnyBatch]:
     """The batches and legacy messages from the one that holds `start` on; raises CorruptBatch."""
-    for segment, position in _places(log, start):
-        yield from batches_in(log, segment, position)
+    for segment, place in places(log, start):
+        yield from batches_in(log, segment, place.position)
 
 
 def batches_in(log: PartitionLog, segment: Segment, position: int) -> Iterator[AnyBatch]:
@@ -48,9 +48,9 @@ def batches_in(log: PartitionLog, segment: Segment, position: int) -> Iterator[A
         raise placed(error, segment).within(str(log.tp)) from None
 
 
-def _places(log: PartitionLog, start: int) -> Iterator[tuple[Segment, int]]:
-    """The segments from the one that holds `start` on, and where to begin in each."""
+def places(log: PartitionLog, start: int) -> Iterator[tuple[Segment, BatchPlace]]:
+    """The segments with batches that end at or above `start`, and where the first of them lies in each."""
     for segment in reaching(log.segments, start):
         place = segment.find(start)
         if place is not None:
-            yield segment, place.position
+            yield segment, place

@@ -26,10 +26,9 @@ from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX, Compression
 from kmirror.records.control import ControlType
 from kmirror.records.crc32c import crc32c
 from kmirror.records.dissect_core import Row, rows_of
-from kmirror.records.layout import RECORDS_AT, Buffer
+from kmirror.records.layout import RECORDS_AT, Buffer, end_of_content
 from kmirror.records.legacy import LegacyBatch, iter_any_batches
 
-_BLOCK: Final = 1 << 16
 CONTROL_MESSAGES: Final = {
     ControlType.LEADER_CHANGE: "LeaderChangeMessage",
     ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
@@ -185,7 +184,7 @@ def _rows(name: str, layout: Any, about: Callable[[Any, int], str]) -> Callable[
     size = layout.sizeof()
 
     def read(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
-        written = _end_of_content(data)
+        written = end_of_content(data)
         for index, at in enumerate(range(0, len(data) - size + 1, size)):
             entry = data[at : at + size]
             if at >= written:
@@ -201,18 +200,6 @@ def _rows(name: str, layout: Any, about: Callable[[Any, int], str]) -> Callable[
             yield Row(0, "remainder", at, len(data), bytes(data[at:]), text, is_fault=True)
 
     return read
-
-
-def _end_of_content(data: memoryview) -> int:
-    """Return where the zeros at the end begin."""
-    end = len(data)
-    while end:
-        start = max(0, end - _BLOCK)
-        content = bytes(data[start:end]).rstrip(b"\0")
-        if content:
-            return start + len(content)
-        end = start
-    return 0
 
 
 def _snapshot(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:

@@ -62,6 +62,7 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 NO_LEADER_EPOCH: Final = -1
 SEQUENCE_MAX: Final = 0x7FFFFFFF
+_BLOCK: Final = 1 << 16  # What is looked at in one piece.
 
 assert HEADER.size == HEADER_SIZE
 assert PREFIX.size == BASE_TIMESTAMP_AT
@@ -81,3 +82,15 @@ def add_to_sequence(sequence: int, increment: int) -> int:
     """Return the sequence number `increment` steps on; after 2^31-1 comes 0, never a negative number."""
     total = sequence + increment
     return total if total <= SEQUENCE_MAX else total - SEQUENCE_MAX - 1
+
+
+def end_of_content(data: memoryview) -> int:
+    """Return where the zeros at the end begin, of which a preallocated index has ten million after a kill."""
+    end = len(data)
+    while end:
+        start = max(0, end - _BLOCK)
+        content = bytes(data[start:end]).rstrip(b"\0")
+        if content:
+            return start + len(content)
+        end = start
+    return 0

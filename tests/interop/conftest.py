@@ -49,3 +49,12 @@ def kafka_class_path(tmp_path_factory: pytest.TempPathFactory, give_up: Callable
     if done.returncode:
         give_up("Kafka's jars are not in Maven's local repository (KMIRROR_REQUIRE_KAFKA=1 fetches them)")
     return out.read_text(encoding="utf-8").strip()
+
+
+@pytest.fixture(scope="session")
+def log_class_path(tmp_path_factory: pytest.TempPathFactory, kafka_class_path: str) -> str:
+    """Return the same with what the programs share that open logs: `Clock` and `AtOnce`."""
+    classes = tmp_path_factory.mktemp("shared")
+    sources = [str(HERE / name) for name in ("Clock.java", "AtOnce.java")]
+    subprocess.run(["javac", "-d", str(classes), "-cp", kafka_class_path, *sources], check=True)
+    return f"{classes}{os.pathsep}{kafka_class_path}"

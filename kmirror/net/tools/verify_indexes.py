@@ -21,10 +21,10 @@ from typing import Final
 
 from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import Mapped, mapped
+from kmirror.records.layout import end_of_content
 
 NEVER: Final = 1 << 64
 NO_ROW: Final = (NEVER, NEVER)
-_ZEROS: Final = bytes(1 << 16)
 
 
 class _Rows:
@@ -205,19 +205,7 @@ def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
     rows = file.size // row_size
     if not is_last:
         return rows
-    rows = min(rows, max(1, -(-_end_of_content(file.view) // row_size)))
+    rows = min(rows, max(1, -(-end_of_content(file.view) // row_size)))
     # The first row of an offset index may be of zeros: the first batch of a segment, when it holds one record.
     is_preallocated = rows == 1 and file.size > row_size and not any(file.view[:row_size])
     return 0 if is_preallocated else rows
-
-
-def _end_of_content(view: memoryview) -> int:
-    """Return where the zeros at the end begin, of which there may be ten million."""
-    end = len(view)
-    while end > 0:
-        begin = max(0, end - len(_ZEROS))
-        block = bytes(view[begin:end])
-        if block != _ZEROS[: len(block)]:
-            return begin + len(block.rstrip(b"\0"))
-        end = begin
-    return 0

@@ -2,15 +2,11 @@ import java.io.BufferedReader;
 import java.io.File;
 import java.io.InputStreamReader;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Properties;
-import java.util.concurrent.ScheduledFuture;
-import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Time;
-import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
@@ -44,7 +40,7 @@ public class KafkaLogs {
     }
 
     private static String work(String[] job) throws Exception {
-        Time time = new StoppedTime(Long.parseLong(job[1]));
+        Time time = new Clock(Long.parseLong(job[1]));
         Properties topic = new Properties();
         Arrays.stream(job[5].split(";")).map(one -> one.split("=", 2)).forEach(one -> topic.put(one[0], one[1]));
         int expiry = Integer.parseInt((String) topic.remove("producer.id.expiration.ms"));
@@ -90,45 +86,5 @@ public class KafkaLogs {
         Method field = record.getClass().getDeclaredMethod(name);
         field.setAccessible(true);
         return (long) field.invoke(record);
-    }
-
-    private record StoppedTime(long milliseconds) implements Time {
-        @Override
-        public long nanoseconds() {
-            return milliseconds * 1_000_000;
-        }
-
-        @Override
-        public void sleep(long ms) {
-        }
-
-        @Override
-        public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMs) {
-        }
-    }
-
-    /** Does at once what is to be done once, and never what is to be done again and again. */
-    private static final class AtOnce implements Scheduler {
-        @Override
-        public void startup() {
-        }
-
-        @Override
-        public void shutdown() {
-        }
-
-        @Override
-        public ScheduledFuture<?> schedule(String name, Runnable task, long delayMs, long periodMs) {
-            if (periodMs < 0) {
-                task.run();
-            }
-            Class<?>[] what = {ScheduledFuture.class};
-            return (ScheduledFuture<?>) Proxy.newProxyInstance(
-                getClass().getClassLoader(), what, (proxy, method, arguments) -> false);
-        }
-
-        @Override
-        public void resizeThreadPool(int size) {
-        }
     }
 }

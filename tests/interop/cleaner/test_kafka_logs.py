@@ -101,14 +101,14 @@ def job_of(folder: Folder) -> Job:
     return Job(folder.tp, store, config, folder.opened_ms, log_start=folder.log_start or 0)
 
 
-def test_a_broker_s_folders_opened_as_after_each_kind_of_shutdown(tmp_path: Path, kafka_class_path: str) -> None:
+def test_a_broker_s_folders_opened_as_after_each_kind_of_shutdown(tmp_path: Path, log_class_path: str) -> None:
     jobs = [job_of(folder) for folder in FOLDERS]
     jobs += [job.fork(clean_shutdown=True) for job in jobs if job.log_start < max(job.store.segments())]
     jobs += [job.fork(store=segments_alone(job.store)) for job in jobs if not job.clean_shutdown]
-    compare(jobs, tmp_path, kafka_class_path)
+    compare(jobs, tmp_path, log_class_path)
 
 
-def test_a_damaged_segment_costs_both_the_same(tmp_path: Path, kafka_class_path: str) -> None:
+def test_a_damaged_segment_costs_both_the_same(tmp_path: Path, log_class_path: str) -> None:
     draw = random.Random(4)
     stores = [written(seed, keys=30, batches=80)[0] for seed in range(4)]
     jobs = []
@@ -133,10 +133,10 @@ def test_a_damaged_segment_costs_both_the_same(tmp_path: Path, kafka_class_path:
                 data[position] ^= 1 << draw.randrange(8)
         files = {name: store.read_file(name) or b"" for name in store.files() if name != RECOVERY_POINT}
         jobs.append(Job(TopicPartition("t", 0), MemoryStore.from_files(segments, files), CONFIG, NOW_MS))
-    compare(jobs, tmp_path, kafka_class_path)
+    compare(jobs, tmp_path, log_class_path)
 
 
-def test_the_cleaner_run_after_run(tmp_path: Path, kafka_class_path: str) -> None:
+def test_the_cleaner_run_after_run(tmp_path: Path, log_class_path: str) -> None:
     jobs = []
     for seed, retention, size in ((1, 0, 2_000), (2, 1_500, 2_000), (3, DAY_MS, 4_000), (4, 1_500, 1 << 20)):
         store, _ = written(seed, keys=12, batches=150)
@@ -155,7 +155,7 @@ def test_the_cleaner_run_after_run(tmp_path: Path, kafka_class_path: str) -> Non
         jobs = [job.fork(now_ms=NOW_MS + waited) for job in jobs]
         for job in jobs:
             job.store.delete_file("cleaner-offset")
-        for size, (_, files) in zip(sizes, compare(jobs, tmp_path / str(number), kafka_class_path), strict=True):
+        for size, (_, files) in zip(sizes, compare(jobs, tmp_path / str(number), log_class_path), strict=True):
             size.append(sum(len(data) for name, data in files.items() if name.endswith(".log")))
     assert all(size[0] > size[-1] for size in sizes), "each had something to drop in later runs"
 
@@ -182,7 +182,7 @@ def deeds(draw: random.Random, start: int, end: int, *, clean_shutdown: bool) ->
     return found
 
 
-def test_logs_that_are_cut_and_emptied_life_after_life(tmp_path: Path, kafka_class_path: str) -> None:
+def test_logs_that_are_cut_and_emptied_life_after_life(tmp_path: Path, log_class_path: str) -> None:
     draw, tp = random.Random(1), TopicPartition("t", 0)
     config = LogConfig(segment_bytes=2_000, index_interval_bytes=200, segment_index_bytes=16_384)
     jobs = [Job(tp, MemoryStore(), config, NOW_MS) for _ in range(3)]
@@ -200,7 +200,7 @@ def test_logs_that_are_cut_and_emptied_life_after_life(tmp_path: Path, kafka_cla
             now_ms = NOW_MS + draw.choice([0, 0, 0, 8 * DAY_MS])
             done = tuple(deeds(draw, start, end, clean_shutdown=is_clean))
             lives.append(job.fork(store=store, now_ms=now_ms, log_start=start, clean_shutdown=is_clean, deeds=done))
-        left = compare(lives, tmp_path / str(life), kafka_class_path)
+        left = compare(lives, tmp_path / str(life), log_class_path)
         jobs, starts = lives, [int(answer.split()[0]) for answer, _ in left]
         empty |= {name.split(".")[-1] for _, files in left for name, data in files.items() if data in EMPTY}
     assert empty == {"index", "leader-epoch-checkpoint", "log", "snapshot", "timeindex", "txnindex"}

@@ -3,7 +3,6 @@ import java.io.File;
 import java.io.InputStreamReader;
 import java.lang.reflect.Field;
 import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -17,18 +16,14 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.ScheduledFuture;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.record.internal.FileRecords;
 import org.apache.kafka.common.record.internal.MemoryRecords;
-import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.storage.log.UnexpectedAppendOffsetException;
-import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
@@ -53,7 +48,7 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
  * clock and the deed. Prints after each step what came of it, and after "ask" all that the log knows.
  */
 public class LogSteps {
-    private static final Clock CLOCK = new Clock();
+    private static final Clock CLOCK = new Clock(0);
     private static UnifiedLog log;
     private static final Set<LogSegment> SEEN = Collections.newSetFromMap(new IdentityHashMap<>());
 
@@ -273,52 +268,5 @@ public class LogSteps {
             .collect(Collectors.joining(","));
         return entry.producerId() + ":" + entry.producerEpoch() + ":" + entry.coordinatorEpoch() + ":"
             + entry.lastTimestamp() + ":" + entry.currentTxnFirstOffset().orElse(-1L) + ":" + batches;
-    }
-
-    private static final class Clock implements Time {
-        private long now;
-
-        @Override
-        public long milliseconds() {
-            return now;
-        }
-
-        @Override
-        public long nanoseconds() {
-            return now * 1_000_000;
-        }
-
-        @Override
-        public void sleep(long ms) {
-        }
-
-        @Override
-        public void waitObject(Object object, Supplier<Boolean> condition, long deadlineMs) {
-        }
-    }
-
-    /** Does at once what is to be done once, and never what is to be done again and again. */
-    private static final class AtOnce implements Scheduler {
-        @Override
-        public void startup() {
-        }
-
-        @Override
-        public void shutdown() {
-        }
-
-        @Override
-        public ScheduledFuture<?> schedule(String name, Runnable task, long delayMs, long periodMs) {
-            if (periodMs < 0) {
-                task.run();
-            }
-            Class<?>[] what = {ScheduledFuture.class};
-            return (ScheduledFuture<?>) Proxy.newProxyInstance(
-                getClass().getClassLoader(), what, (proxy, method, arguments) -> false);
-        }
-
-        @Override
-        public void resizeThreadPool(int size) {
-        }
     }
 }

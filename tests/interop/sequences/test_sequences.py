@@ -36,8 +36,8 @@ REFUSALS = {
 
 
 @pytest.fixture
-def historian(tmp_path: Path, kafka_class_path: str) -> Iterator[Historian]:
-    jvm = Jvm(kafka_class_path, tmp_path)
+def historian(tmp_path: Path, log_class_path: str) -> Iterator[Historian]:
+    jvm = Jvm(log_class_path, tmp_path)
     yield Historian(jvm, tmp_path)
     jvm.close()
 
