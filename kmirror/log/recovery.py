@@ -33,7 +33,14 @@ from kmirror.log.producer_files import (
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
 from kmirror.log.segment import SPAN_MAX, Segment, delete_segment, place_at
-from kmirror.log.state_files import LOG_SUFFIX, file_name
+from kmirror.log.state_files import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    file_name,
+    offset_of,
+)
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
 
 CLEAN_SHUTDOWN = 0x7FFF_FFFF_FFFF_FFFF
@@ -73,6 +80,7 @@ def load(
     loaded = Loaded(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs, saved_epochs)
     expired = expiry(config, now_ms)
     bases = store.segments()
+    _delete_orphans(store, bases)
     if bases:
         loaded.log_start_offset = max(log_start_checkpoint, bases[0])
         loaded.log_end_offset = bases[0]
@@ -116,6 +124,15 @@ def load(
         _finish_producers(loaded, store, expired, reloads=repair)
     loaded.producers.on_high_watermark(loaded.high_watermark)
     return loaded
+
+
+def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
+    """Delete the indexes whose segment is no more: a crash came between the deletes."""
+    for name in list(store.files()):
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
+            base_offset = offset_of(name, suffix)
+            if base_offset is not None and base_offset not in bases:
+                store.delete_file(name)
 
 
 def expiry(config: LogConfig, now_ms: int) -> Expired:

@@ -34,6 +34,8 @@ SHARED_FILES = {
     CLEANER_OFFSET: CLEANER_OFFSETS,
 }
 _PARTITION_FOLDER = re.compile(PARTITION_NAME)
+# Kafka renames what it deletes, and deletes it a minute later.
+DELETED_SUFFIX = ".deleted"
 _MAPS_KEPT = 8
 _SMALL_READ = 1 << 16
 
@@ -270,20 +272,36 @@ class FileStore:
         self._sizes[base_offsets[0]] = len(data)
 
     def _finish_replacements(self) -> None:
-        """Drop a replacement that a power cut kept from counting, and finish one that counts, as Kafka does."""
-        for path in self.path.glob("*" + CLEANED_SUFFIX):
+        """Drop what a crash kept from counting and finish what counts, as a broker does before it opens a log.
+
+        All files of a segment share its fate: an index left behind would be taken for that of what replaced the log.
+        """
+        found: dict[str, list[Path]] = {DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
+        for path in self.path.iterdir():
+            if path.suffix in found and _offset_in(path.name) is not None:
+                found[path.suffix].append(path)
+        deleted, cleaned, swaps = found.values()
+        # A split that did not come to its end: its swap files go before the `.cleaned` ones that tell of it.
+        cleaned_from = min((_offset_in(path.name) or 0 for path in cleaned), default=None)
+        undone = [path for path in swaps if cleaned_from is not None and (_offset_in(path.name) or 0) >= cleaned_from]
+        for path in (*deleted, *undone, *cleaned):
             path.unlink()
-        for swap in sorted(self.path.glob("*" + LOG_SUFFIX + SWAP_SUFFIX)):
-            base_offset = offset_of(swap.name, LOG_SUFFIX + SWAP_SUFFIX)
-            if base_offset is None:
-                continue
-            end_offset = next_offset(memoryview(swap.read_bytes()), base_offset)
-            for path in self.path.glob("*" + LOG_SUFFIX):
-                old = offset_of(path.name, LOG_SUFFIX)
-                if old is not None and base_offset <= old < end_offset:
-                    path.unlink()
-            swap.rename(self._log(base_offset))
+        counting = sorted(set(swaps) - set(undone))
+        self._drop_replaced([path for path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)])
+        for path in counting:
+            path.rename(path.with_suffix(""))
+        if deleted or cleaned or swaps:
             _sync_folder(self.path)
+
+    def _drop_replaced(self, swaps: list[Path]) -> None:
+        """Delete whatever is about an offset that these logs, which are to be renamed, cover: snapshots as well."""
+        bases = {path: _offset_in(path.name) or 0 for path in swaps}
+        low = min(bases.values(), default=0)
+        high = max((next_offset(memoryview(path.read_bytes()), base) for path, base in bases.items()), default=0)
+        for path in self.path.iterdir() if swaps else ():
+            offset = _offset_in(path.name)
+            if offset is not None and low <= offset < high and path.suffix != SWAP_SUFFIX:
+                path.unlink()
 
     def _log(self, base_offset: int) -> Path:
         return self.path / file_name(base_offset, LOG_SUFFIX)
@@ -352,6 +370,11 @@ class FileStore:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]
         own = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
         return sorted([*shared, *own])
+
+
+def _offset_in(name: str) -> int | None:
+    """The offset that a file of whatever kind is about, None for the others."""
+    return offset_of(name.partition(".")[0] + LOG_SUFFIX, LOG_SUFFIX)
 
 
 def _read(path: Path) -> bytes | None:

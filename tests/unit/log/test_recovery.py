@@ -54,6 +54,17 @@ def test_missing_index_files_are_written_anew(store: MemoryStore, repair: bool) 
     assert indexes(bare) == indexes(store)
 
 
+@pytest.mark.parametrize("repair", [False, True])
+def test_an_index_without_a_segment_is_deleted(store: MemoryStore, repair: bool) -> None:
+    """Kafka deletes a segment file by file, its log first."""
+    before = indexes(store)
+    for kind in INDEXES:
+        store.write_file(f"{1:020d}.{kind.strip('.')}", b"x")
+    assert len(indexes(store)) == len(before) + 3
+    open_log(store, repair=repair, recovery_point=0 if repair else CLEAN_SHUTDOWN, **CONFIG)
+    assert indexes(store) == before
+
+
 def test_a_transaction_index_whose_rows_are_gone_is_an_empty_file(store: MemoryStore) -> None:
     base = next(base for base in store.segments() if store.read_file(file_name(base, TXN_INDEX_SUFFIX)))
     store.truncate(base, store.size(base) - 1)

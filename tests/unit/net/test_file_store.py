@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -86,6 +86,84 @@ def test_a_replacement_that_counts_takes_the_place_of_all_that_it_covers(tmp_pat
     assert again.segments() == [0, 2]
     assert bytes(again.view(0)) == batch(1) + batch(1, offset=1)
     assert sorted(path.suffix for path in store.path.iterdir()) == [".log", ".log"]
+
+
+class Compaction(NamedTuple):
+    """A closed log whose first two segments are to be replaced by one."""
+
+    place: Path
+    before: dict[str, bytes]
+    old: list[str]  # The files of the two.
+    new: dict[str, bytes]
+
+    @property
+    def now(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in self.place.iterdir()}
+
+
+@pytest.fixture
+def compaction(tmp_path: Path) -> Compaction:
+    store = (folder := LogFolder(tmp_path / "before")).open(TP)
+    fill(folder, TP).close()
+    first, second = (f"{base:020d}" for base in store.segments()[:2])
+    cleaned = (folder := LogFolder(tmp_path / "cleaned")).open(TP)
+    cleaned.create(0)
+    for name in (first, second):
+        cleaned.append(0, (store.path / f"{name}.log").read_bytes())
+    PartitionLog.open(TP, cleaned, LogConfig(index_interval_bytes=0), now_ms=NOW_MS).close()
+    new = {path.name: path.read_bytes() for path in cleaned.path.iterdir() if path.name.startswith(first)}
+    assert sorted(new) == [f"{first}.{kind}" for kind in ("index", "log", "timeindex", "txnindex")]
+    before = {path.name: path.read_bytes() for path in store.path.iterdir()}
+    old = [name for name in before if name.startswith((first, second))]
+    assert f"{second}.snapshot" in old
+    assert before[f"{first}.index"] != new[f"{first}.index"]
+    return Compaction(store.path, before, old, new)
+
+
+@pytest.mark.parametrize("deleted", [0, 1, 3, 4, 8])
+def test_a_swap_is_finished_with_all_files_of_its_segment(compaction: Compaction, deleted: int) -> None:
+    """Of the old segments, which Kafka deletes file by file, an index must not be taken for the new one's."""
+    place, before, old, new = compaction
+    for name, data in new.items():
+        (place / f"{name}.swap").write_bytes(data)
+    for name in sorted(old)[:deleted]:
+        (place / name).rename(place / f"{name}.deleted")
+    LogFolder(place.parent).open(TP)
+    assert compaction.now == {name: data for name, data in before.items() if name not in old} | new
+
+
+@pytest.mark.parametrize("renamed", [1, 2, 3])
+def test_files_that_a_swap_has_not_renamed_yet_are_renamed(compaction: Compaction, renamed: int) -> None:
+    place, _, old, new = compaction
+    for name in old:
+        (place / name).unlink()
+    for number, kind in enumerate(("log", "index", "timeindex", "txnindex")):
+        name = f"{0:020d}.{kind}"
+        (place / (name if number < renamed else f"{name}.swap")).write_bytes(new[name])
+    kept = compaction.now.keys() - {f"{name}.swap" for name in new}
+    LogFolder(place.parent).open(TP)
+    assert compaction.now.keys() == kept | new.keys()
+    assert compaction.now.items() >= new.items()
+
+
+@pytest.mark.parametrize("renamed", [1, 2, 3])
+def test_a_swap_does_not_count_before_all_its_files_have_the_name(compaction: Compaction, renamed: int) -> None:
+    """Kafka renames the log first; as long as another file is `.cleaned`, the old segments count."""
+    for number, kind in enumerate(("log", "index", "timeindex", "txnindex")):
+        name = f"{0:020d}.{kind}"
+        suffix = ".swap" if number < renamed else ".cleaned"
+        (compaction.place / (name + suffix)).write_bytes(compaction.new[name])
+    LogFolder(compaction.place.parent).open(TP)
+    assert compaction.now == compaction.before
+
+
+def test_only_what_is_about_a_segment_is_deleted(files: FileStore) -> None:
+    """A deleted snapshot of a metadata log is Kafka's to look at."""
+    kept = ["00000000000000000012-0000000001.checkpoint.deleted", "notes.deleted", "x.swap"]
+    for name in (*kept, f"{3:020d}.log.deleted", f"{3:020d}.snapshot.deleted", f"{3:020d}.txnindex.cleaned"):
+        (files.path / name).touch()
+    LogFolder(files.path.parent).open(TP)
+    assert sorted(path.name for path in files.path.iterdir()) == sorted(kept)
 
 
 def test_digits_of_other_scripts_name_no_offset(files: FileStore) -> None:
