@@ -7,8 +7,6 @@ import sys
 from types import TracebackType
 from typing import BinaryIO
 
-import click
-
 from kmirror.errors import UsageError
 
 _HELD_BYTES_MAX = 1 << 16
@@ -51,14 +49,21 @@ class Output:
         try:
             self._stream.write(b"".join(held))
             self._stream.flush()
-        except BrokenPipeError:
-            raise  # click ends the process without a word.
         except OSError as error:
             # Python still holds bytes, and would fail once more when it writes them at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            if isinstance(error, BrokenPipeError):
+                raise
             raise UsageError(f"stdout cannot be written: {error.strerror or error}") from None
 
     def complain(self, text: str) -> None:
         """Write to stderr, after what stands before it on stdout."""
         self.flush()
-        click.echo(text, nl=False, err=True)
+        complain(text)
+
+
+def complain(text: str) -> None:
+    """Write to stderr, if there is one."""
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+        sys.stderr.flush()

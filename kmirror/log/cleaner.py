@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
-from kmirror.log.producers import AbortedTxn
+from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.scan import scan_batches
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name

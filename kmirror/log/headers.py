@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from struct import Struct
 
-from kmirror.log.producers import BATCHES_RETAINED, DataBatch, Marker, Staging
+from kmirror.log.producer_entry import BATCHES_RETAINED, DataBatch
+from kmirror.log.producers import Marker, Staging
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType, parse_control

@@ -25,8 +25,9 @@ from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrd
 from kmirror.log.headers import data_batch, stage_batches, stage_produced
 from kmirror.log.leader_append import check_fits_segment, prepare
 from kmirror.log.one_batch import append_one
+from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
-from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates, Staging
+from kmirror.log.producers import AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.retention import delete_old_segments

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.headers import control_type, last_offset_at, stage_batches
-from kmirror.log.producers import AbortedTxn, AppendOrigin, ProducerStates
+from kmirror.log.producer_entry import AbortedTxn
+from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.log.scan import Scan, scan_batches
 from kmirror.log.segment import Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name, offset_of

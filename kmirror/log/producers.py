@@ -24,12 +24,17 @@ from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import LogAppendError
-from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MAX, add_to_sequence
+from kmirror.log.producer_entry import (
+    NO_OFFSET,
+    AbortedTxn,
+    BatchMetadata,
+    DataBatch,
+    ProducerEntry,
+)
+from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, SEQUENCE_MAX
 from kmirror.spec.error_codes import ErrorCode
 
-BATCHES_RETAINED = 5
 PRODUCER_EPOCH_MAX = 0x7FFF
-NO_OFFSET = -1
 
 
 class AppendOrigin(Enum):
@@ -40,56 +45,11 @@ class AppendOrigin(Enum):
     REPLICATION = "replication"
 
 
-class BatchMetadata(NamedTuple):
-    """What is kept of one batch, enough to answer its duplicate."""
-
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-
-    @property
-    def first_offset(self) -> int:
-        return self.last_offset - self.offset_delta
-
-    @property
-    def first_sequence(self) -> int:
-        first = self.last_sequence - self.offset_delta
-        return first if first >= 0 else first + SEQUENCE_MAX + 1
-
-
-class AbortedTxn(NamedTuple):
-    """A row of the transaction index; a fetch response has the first two fields."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
-
-
 class CompletedTxn(NamedTuple):
     producer_id: int
     first_offset: int
     last_offset: int
     aborted: bool
-
-
-class DataBatch(NamedTuple):
-    """What a data batch's header tells the producer table."""
-
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    base_offset: int
-    last_offset: int
-    max_timestamp: int
-    is_transactional: bool
-
-    @property
-    def last_sequence(self) -> int:
-        if self.base_sequence == NO_SEQUENCE:
-            return NO_SEQUENCE
-        return add_to_sequence(self.base_sequence, self.last_offset - self.base_offset)
 
 
 class Marker(NamedTuple):
@@ -101,98 +61,6 @@ class Marker(NamedTuple):
     offset: int
     timestamp: int
     commit: bool
-
-
-class ProducerEntry:
-    """The state of one producer id; `txn_first_offset` is -1 while no transaction is open."""
-
-    __slots__ = (
-        "batches",
-        "coordinator_epoch",
-        "last_timestamp",
-        "producer_epoch",
-        "producer_id",
-        "txn_first_offset",
-    )
-
-    def __init__(
-        self,
-        producer_id: int,
-        producer_epoch: int = NO_PRODUCER_EPOCH,
-        coordinator_epoch: int = -1,
-        last_timestamp: int = NO_TIMESTAMP,
-        txn_first_offset: int = NO_OFFSET,
-    ) -> None:
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
-        self.coordinator_epoch = coordinator_epoch
-        self.last_timestamp = last_timestamp
-        self.txn_first_offset = txn_first_offset
-        self.batches: list[BatchMetadata] = []
-
-    def without_batches(self) -> ProducerEntry:
-        """A copy of everything but the retained batches, to collect the next append's."""
-        return ProducerEntry(
-            self.producer_id,
-            self.producer_epoch,
-            self.coordinator_epoch,
-            self.last_timestamp,
-            self.txn_first_offset,
-        )
-
-    @property
-    def last_sequence(self) -> int:
-        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
-
-    @property
-    def last_data_offset(self) -> int:
-        return self.batches[-1].last_offset if self.batches else NO_OFFSET
-
-    @property
-    def last_offset_delta(self) -> int:
-        return self.batches[-1].offset_delta if self.batches else 0
-
-    def move_to_epoch(self, producer_epoch: int) -> None:
-        """Another epoch starts its sequence anew, so what is retained of the old one is of no use."""
-        if producer_epoch != self.producer_epoch:
-            self.batches.clear()
-            self.producer_epoch = producer_epoch
-
-    def add_batch(self, base_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> None:
-        """Retain a batch of the producer's present epoch; on the mirror's path."""
-        last_sequence = NO_SEQUENCE if base_sequence == NO_SEQUENCE else base_sequence + offset_delta
-        if last_sequence > SEQUENCE_MAX:
-            last_sequence -= SEQUENCE_MAX + 1
-        batches = self.batches
-        if len(batches) == BATCHES_RETAINED:
-            del batches[0]
-        batches.append(BatchMetadata(last_sequence, last_offset, offset_delta, timestamp))
-        self.last_timestamp = timestamp
-
-    def take(self, newer: ProducerEntry) -> None:
-        """Become `newer`, and keep older batches as far as they are of the same epoch."""
-        self.move_to_epoch(newer.producer_epoch)
-        self.batches.extend(newer.batches)
-        del self.batches[:-BATCHES_RETAINED]
-        self.coordinator_epoch = newer.coordinator_epoch
-        self.txn_first_offset = newer.txn_first_offset
-        self.last_timestamp = newer.last_timestamp
-
-    def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
-        """The retained batch with exactly this epoch and these sequence numbers."""
-        if batch.producer_epoch != self.producer_epoch:
-            return None
-        last_sequence = batch.last_sequence
-        for known in self.batches:
-            if known.last_sequence == last_sequence and known.first_sequence == batch.base_sequence:
-                return known
-        return None
-
-    def __repr__(self) -> str:
-        return (
-            f"ProducerEntry(producer_id={self.producer_id}, producer_epoch={self.producer_epoch}, "
-            f"last_sequence={self.last_sequence}, txn_first_offset={self.txn_first_offset})"
-        )
 
 
 class _Update:

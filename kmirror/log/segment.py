@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.index import OffsetIndex, TimeIndex
-from kmirror.log.producers import AbortedTxn
+from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,

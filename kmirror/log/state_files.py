@@ -18,7 +18,7 @@ from struct import Struct
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.producers import AbortedTxn, BatchMetadata, ProducerEntry
+from kmirror.log.producer_entry import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import NO_SEQUENCE
 

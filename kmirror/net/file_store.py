@@ -24,7 +24,7 @@ from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
 from kmirror.net.log_checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
-from kmirror.net.log_segments import CLEANED_SUFFIX, PARTITION_NAME, SWAP_SUFFIX
+from kmirror.net.segment_files import CLEANED_SUFFIX, PARTITION_NAME, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {

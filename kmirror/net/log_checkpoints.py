@@ -14,8 +14,10 @@ is empty and has no entries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
@@ -35,15 +37,17 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 _METADATA_VERSION = 0  # The one of partition.metadata that Kafka knows.
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFacts:
+_NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
+
+
+class FolderFacts(NamedTuple):
     """What the files at the top of a log folder say about all its partitions."""
 
     cluster_id: str | None = None
     clean_shutdown: bool = False
-    high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
-    log_start_offsets: dict[TopicPartition, int] = field(default_factory=dict)
-    recovery_points: dict[TopicPartition, int] = field(default_factory=dict)
+    high_watermarks: Mapping[TopicPartition, int] = _NO_OFFSETS
+    log_start_offsets: Mapping[TopicPartition, int] = _NO_OFFSETS
+    recovery_points: Mapping[TopicPartition, int] = _NO_OFFSETS
 
 
 def read_folder_facts(folder: Path) -> FolderFacts:

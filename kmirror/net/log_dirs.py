@@ -26,15 +26,9 @@ from kmirror.net.log_checkpoints import (
     read_if_present,
 )
 from kmirror.net.log_errors import CorruptLog, reading
-from kmirror.net.log_segments import (
-    PARTITION_NAME,
-    Expected,
-    SegmentFile,
-    check_segments,
-    is_segment_name,
-    list_segments,
-)
+from kmirror.net.log_segments import Expected, check_segments
 from kmirror.net.memory import allowed_bytes, in_words
+from kmirror.net.segment_files import PARTITION_NAME, SegmentFile, is_segment_name, list_segments
 from kmirror.protocol.uuid import Uuid
 
 __all__ = ["CorruptLog", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]

@@ -1,18 +1,12 @@
-"""Which files of a partition folder are its log, and are they what a broker wrote?
+"""Are the segments of a partition folder what a broker wrote?
 
-Rule 1: the choice of files is the one a broker makes when it starts, without its deletes and renames.
-Rule 2: every batch is looked at: its checksum, and for what lies outside the checksum (base offset, leader
-epoch) its order among its neighbours and its agreement with the checkpoints. A message of format 0 or 1 has
-its last offset outside the checksum; the offsets inside a wrapper bear witness to it.
-
-An interrupted compaction leaves `.cleaned` files, which count for nothing, or `.swap` files, which take the
-place of all segments from the lowest base offset to the highest end offset among them. A split of a segment
-leaves both, and then the `.swap` files at or above the lowest `.cleaned` one count for nothing either.
+Every batch is looked at: its checksum, and for what lies outside the checksum (base offset, leader epoch) its order
+among its neighbours and its agreement with the checkpoints. A message of format 0 or 1 has its last offset outside the
+checksum; the offsets inside a wrapper bear witness to it.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,27 +16,13 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
 from kmirror.log.state_files import LOG_SUFFIX, TIME_INDEX_SUFFIX
 from kmirror.net.log_errors import CorruptLog, reading
+from kmirror.net.segment_files import OFFSET_MAX, SegmentFile, corrupt_log, read_segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
 
-# The name of a partition's folder; topics may hold dots and dashes themselves.
-PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
-SWAP_SUFFIX = ".swap"
-CLEANED_SUFFIX = ".cleaned"
-_OFFSET_DIGITS = 20
-_OFFSET_MAX = 2**63 - 1
 _TIME_INDEX_ENTRY = 12  # Timestamp int64, offset relative to the base int32.
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentFile:
-    """A file that a broker would open as the segment at `base_offset`."""
-
-    base_offset: int
-    path: Path
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +44,6 @@ class Scan:
     batches: int = 0
 
 
-def list_segments(folder: Path) -> list[SegmentFile]:
-    """Return the segment files of a partition folder, in order of their base offsets."""
-    logs: list[SegmentFile] = []
-    swaps: list[SegmentFile] = []
-    cleaned_from = _OFFSET_MAX + 1
-    with reading(folder), os.scandir(folder) as entries:
-        for entry in entries:
-            if not entry.is_file():
-                continue
-            offset = _offset_of(entry.name)
-            if offset is None:
-                if entry.name.endswith(LOG_SUFFIX):
-                    reason = "the name of a segment is its base offset in 20 digits"
-                    raise CorruptLog(reason, path=folder / entry.name)
-                continue
-            if entry.name.endswith(CLEANED_SUFFIX):
-                cleaned_from = min(cleaned_from, offset)
-            elif entry.name.endswith(LOG_SUFFIX):
-                logs.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
-            elif entry.name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
-                swaps.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
-    swaps = [file for file in swaps if file.base_offset < cleaned_from]
-    if swaps:
-        logs = _swapped(logs, swaps)
-    return sorted(logs, key=lambda file: file.base_offset)
-
-
 def check_segments(
     folder: Path, files: list[SegmentFile], expected: Expected, on_read: Callable[[int], None]
 ) -> tuple[dict[int, bytes], Scan]:
@@ -107,7 +60,7 @@ def check_segments(
         epochs = LeaderEpochCache(expected.epochs)
     scan = Scan(files[0].base_offset)
     for file, after in zip(files, [*files[1:], None], strict=True):
-        data = _read(file)
+        data = read_segment(file)
         scan.next_offset = max(scan.next_offset, file.base_offset)
         _check_segment(data, file, scan, end=after.base_offset if after else None, epochs=epochs)
         if after is not None:
@@ -116,45 +69,6 @@ def check_segments(
         on_read(len(data))
     _check_end(files[-1], scan, expected, len(segments[files[-1].base_offset]))
     return segments, scan
-
-
-def is_segment_name(name: str) -> bool:
-    """Say whether a file of this name holds batches, also as the swap file of a compaction."""
-    return _offset_of(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
-
-
-def _offset_of(name: str) -> int | None:
-    """Return the offset that a file's name begins with, or None where it does not name one."""
-    digits = name.partition(".")[0]
-    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
-        return None
-    offset = int(digits)
-    return offset if offset <= _OFFSET_MAX else None
-
-
-def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
-    """Return the segments after the swap that a crash interrupted has been brought to its end."""
-    low = min(file.base_offset for file in swaps)
-    high = max(_end_offset(file) for file in swaps)
-    return [file for file in logs if not low <= file.base_offset < high] + swaps
-
-
-def _read(file: SegmentFile) -> bytes:
-    if file.path.is_dir():  # It stands for a segment that is not there yet.
-        return b""
-    with reading(file.path):
-        return file.path.read_bytes()
-
-
-def _end_offset(file: SegmentFile) -> int:
-    data = _read(file)
-    end = file.base_offset
-    try:
-        for batch in iter_any_batches(data):
-            end = batch.next_offset
-    except CorruptBatch as error:
-        raise _corrupt(file.path, data, error, end) from None
-    return end
 
 
 def _check_segment(
@@ -175,7 +89,7 @@ def _check_segment(
             scan.next_offset = batch.next_offset
             scan.batches += 1
     except CorruptBatch as error:
-        raise _corrupt(file.path, data, error, scan.next_offset) from None
+        raise corrupt_log(file.path, data, error, scan.next_offset) from None
 
 
 def _wrong_message(
@@ -214,7 +128,7 @@ def _out_of_place(first: int, batch: AnyBatch, base_offset: int, scan: Scan, end
         return f"the batch lies below the base offset {base_offset} of its segment"
     if first < scan.next_offset:
         return f"offsets go backwards: the batch before it ends at offset {scan.next_offset}"
-    if batch.last_offset > _OFFSET_MAX - 1:
+    if batch.last_offset > OFFSET_MAX - 1:
         return "the batch ends beyond the greatest offset there can be"
     if end is not None and batch.last_offset >= end:
         return f"the batch ends at offset {batch.last_offset}, beyond the next segment's base offset {end}"
@@ -273,20 +187,3 @@ def _check_end(file: SegmentFile, scan: Scan, expected: Expected, size: int) -> 
     if scan.next_offset > flushed and expected.clean_shutdown:
         reason = f"the log ends here, and the broker had closed it at offset {flushed}"
         raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
-
-
-def _corrupt(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:
-    """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
-    position = error.position
-    assert position is not None, "whoever walks a buffer knows where it is"
-    rest = data[position:]
-    stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
-    complete = len(rest) >= layout.BATCH_LENGTH_AT
-    # Within a segment offsets lie within 31 bits of each other.
-    offset = stated if complete and expected <= stated <= expected + 2**31 else expected
-    if not rest.strip(b"\0"):
-        return CorruptLog(
-            f"the last {len(rest)} bytes of the file are zero", path=path, position=position, offset=expected
-        )
-    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `CorruptLog` says it itself.
-    return CorruptLog(reason, path=path, position=position, offset=offset)

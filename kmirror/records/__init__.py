@@ -1,12 +1,37 @@
-"""Record batches: headers over bytes, records on demand, and the way back."""
+"""Record batches: headers over bytes, records on demand, and the way back.
 
-from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic, iter_batches
-from kmirror.records.build import build_batch, set_base_offset_and_epoch
-from kmirror.records.builder import BatchBuilder
-from kmirror.records.codecs import Compression
-from kmirror.records.control import ControlRecord, ControlType
-from kmirror.records.layout import TimestampType
-from kmirror.records.record import Record, RecordData
+A name is imported when it is first used: who reads batches need not load what builds them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic, iter_batches
+    from kmirror.records.build import build_batch, set_base_offset_and_epoch
+    from kmirror.records.builder import BatchBuilder
+    from kmirror.records.codecs import Compression
+    from kmirror.records.control import ControlRecord, ControlType
+    from kmirror.records.layout import TimestampType
+    from kmirror.records.record import Record, RecordData
+
+_HOME = {
+    "Batch": "batch",
+    "TornBatch": "batch",
+    "UnsupportedMagic": "batch",
+    "iter_batches": "batch",
+    "build_batch": "build",
+    "set_base_offset_and_epoch": "build",
+    "BatchBuilder": "builder",
+    "Compression": "codecs",
+    "ControlRecord": "control",
+    "ControlType": "control",
+    "TimestampType": "layout",
+    "Record": "record",
+    "RecordData": "record",
+}
 
 __all__ = [
     "Batch",
@@ -23,3 +48,16 @@ __all__ = [
     "iter_batches",
     "set_base_offset_and_epoch",
 ]
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value  # The next use costs a dictionary lookup.
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,10 +13,9 @@ bears; it names no producer (D15), so it is not transactional, like KRaft's cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, LocalProtocolError
 from kmirror.records.build import build_batch
@@ -41,8 +40,7 @@ class ControlType(IntEnum):
     MIRROR_PID_RESET = 7
 
 
-@dataclass(frozen=True, slots=True)
-class ControlRecord:
+class ControlRecord(NamedTuple):
     """A parsed control record; `type` is None when the number is one this version does not know."""
 
     type: ControlType | None

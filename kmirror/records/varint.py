@@ -28,8 +28,11 @@ def _encode(value: int) -> bytes:
     return bytes(out)
 
 
-# Most lengths, offset deltas and timestamp deltas are here.
-SMALL: Final = tuple(_encode(value) for value in range(4096))
+# Most lengths, offset deltas and timestamp deltas are here: what takes one byte, and half of what takes two.
+SMALL: Final = (
+    *(bytes((raw,)) for raw in range(0, 128, 2)),
+    *(bytes((raw & 127 | 128, raw >> 7)) for raw in range(128, 8192, 2)),
+)
 MINUS_ONE: Final = _encode(-1)
 
 

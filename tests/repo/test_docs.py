@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from kmirror.cli.main import COMMANDS, build
+from kmirror.cli.commands import COMMANDS
+from kmirror.cli.group import build
 
 
 def pages(root: Path) -> list[Path]:

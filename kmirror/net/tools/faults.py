@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,20 +24,16 @@ class Fault(NamedTuple):
         return f"{place_of(self.path, self.position, self.offset)}: {self.reason}"
 
 
-@dataclass(slots=True)
 class Tally:
     """What was looked at; `tell` gets each fault as it is found."""
 
-    tell: Callable[[Fault], None]
-    progress: Progress = lambda count: None
-    partitions: int = 0
-    segments: int = 0
-    batches: int = 0
-    bytes: int = 0
-    index_entries: int = 0
-    snapshots: int = 0
-    faults: int = 0
-    skipped: list[str] = field(default_factory=list)
+    def __init__(self, tell: Callable[[Fault], None], progress: Progress = lambda count: None) -> None:
+        self.tell = tell
+        self.progress = progress
+        self.partitions = self.segments = self.batches = self.bytes = 0
+        self.index_entries = self.snapshots = 0
+        self.faults = 0
+        self.skipped: list[str] = []
 
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
         self.faults += 1

@@ -10,16 +10,15 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.net.log_checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
 from kmirror.net.log_errors import CorruptLog, reading
-from kmirror.net.log_segments import PARTITION_NAME, SegmentFile, is_segment_name, list_segments
+from kmirror.net.segment_files import PARTITION_NAME, SegmentFile, is_segment_name, list_segments
 from kmirror.net.tools.mapped import FileFault, Mapped, fault_of, mapped
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
@@ -28,8 +27,7 @@ _NAME: Final = re.compile(PARTITION_NAME + r"(\.[^.]+-\w+)?")
 _ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionFolder:
+class PartitionFolder(NamedTuple):
     """A partition on disk; `high_watermark` is None where no checkpoint tells it."""
 
     tp: TopicPartition

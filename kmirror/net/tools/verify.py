@@ -9,10 +9,9 @@ Rule 3: what a broker makes anew when it starts may be missing, but what is ther
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.log.epochs import EpochEntry
@@ -20,7 +19,7 @@ from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_S
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.net.log_checkpoints import FolderFacts, parse_epochs, parse_topic_id, read_folder_facts, read_if_present
 from kmirror.net.log_errors import CorruptLog
-from kmirror.net.log_segments import SegmentFile
+from kmirror.net.segment_files import SegmentFile
 from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import FileFault, Mapped, mapped
 from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths
@@ -202,12 +201,12 @@ class PartitionCheck:
         only for what not every batch has.
         """
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
+        file.about_to_read(position, _PROGRESS_BYTES)
         unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._producers.places
         next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
         watch, above, rows, times = self._watch(), self._base + 1, self._offset_rows, self._time_rows
         more_rows, (due_end, due_position) = (_NONE, NO_ROW) if rows is None else (rows.left, rows.due)
         more_times, (stamp, due_time) = (_NONE, NO_ROW) if times is None else (times.left, times.due)
-        latest = -1 if times is None else times.latest
         try:
             while position < stop:
                 head = unpack(view, position)
@@ -221,7 +220,7 @@ class PartitionCheck:
                     Batch(view, position).verify_crc()
                 if (
                     base != next_offset
-                    or records != delta + 1
+                    or records - delta != 1
                     or epoch != current
                     or base >= watch
                     or attributes not in plain
@@ -229,13 +228,13 @@ class PartitionCheck:
                     self._next_offset = next_offset
                     self._unusual(Batch(view, position))
                     current, watch = self._epoch, self._watch()
-                elif producer_id >= 0:
-                    places[producer_id] = position
-                    if attributes & _TRANSACTIONAL:
-                        self._producers.on_transactional(producer_id, base)
-                if timestamp > greatest:
-                    greatest = timestamp
-                next_offset = base + delta + 1
+                    next_offset = base + delta + 1
+                else:
+                    next_offset = base + records
+                    if producer_id >= 0:
+                        places[producer_id] = position
+                        if attributes & _TRANSACTIONAL:
+                            self._producers.on_transactional(producer_id, base)
                 relative = next_offset - above
                 if position >= due_position:
                     if position == due_position and relative == due_end:
@@ -246,14 +245,15 @@ class PartitionCheck:
                         rows.due = due_end, due_position
                         rows.on_batch(position, next_offset - 1)
                         due_end, due_position = rows.due
-                while relative >= due_time:
-                    if latest < stamp == timestamp == greatest and due_time >= 0:
-                        latest = stamp
+                if timestamp > greatest:
+                    greatest = timestamp
+                    # No true row before it can have that timestamp.
+                    if timestamp == stamp and relative >= due_time >= 0:
                         stamp, due_time = next(more_times, NO_ROW)
-                    elif times is not None:
-                        times.due = stamp, due_time
-                        times.on_batch(next_offset - 1, timestamp, greatest)
-                        (stamp, due_time), latest = times.due, times.latest
+                if relative >= due_time and times is not None:
+                    times.due = stamp, due_time
+                    times.on_batch(next_offset - 1, timestamp, greatest)
+                    stamp, due_time = times.due
                 count += 1
                 position = end
         finally:
@@ -262,7 +262,7 @@ class PartitionCheck:
             if rows is not None:
                 rows.due = due_end, due_position
             if times is not None:
-                times.due, times.latest = (stamp, due_time), latest
+                times.due = stamp, due_time
         return position
 
     def _watch(self) -> int:
@@ -354,8 +354,7 @@ class PartitionCheck:
         self._tally.fault(self._log, reason, position, offset)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """What there is to verify."""
 
     top: Path

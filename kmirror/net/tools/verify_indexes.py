@@ -136,16 +136,9 @@ class OffsetRows(_Rows):
 
 
 class TimeRows(_Rows):
-    """The rows of a `.timeindex`, held against the batches as they pass; a row is (timestamp, relative offset).
-
-    `latest` is the timestamp of the last row that was found to be true.
-    """
+    """The rows of a `.timeindex`, held against the batches as they pass; a row is (timestamp, relative offset)."""
 
     _LAYOUT = Struct(">qi")
-
-    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
-        super().__init__(path, base_offset, tally, is_last=is_last)
-        self.latest = -1
 
     def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         timestamp, relative = row
@@ -177,7 +170,6 @@ class TimeRows(_Rows):
                     f"the row says that {stamp} is the greatest timestamp up to offset {self._base + relative}, "
                     f"and it is {greatest}"
                 )
-            self.latest = stamp
             self._advance()
 
     def on_end(self, next_offset: int, greatest: int | None) -> None:

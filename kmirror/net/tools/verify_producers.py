@@ -7,13 +7,12 @@ what contradicts it is a fault. Producers that a snapshot lacks may have expired
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.producers import AbortedTxn, ProducerEntry
+from kmirror.log.producer_entry import AbortedTxn, ProducerEntry
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_aborted, decode_snapshot, offset_of
 from kmirror.net.log_checkpoints import read_if_present
 from kmirror.net.tools.faults import Tally
@@ -41,8 +40,7 @@ class _Last(NamedTuple):
         return cls(epoch, layout.add_to_sequence(sequence, delta) if sequence >= 0 else sequence, base + delta)
 
 
-@dataclass(frozen=True, slots=True)
-class _Abort:
+class _Abort(NamedTuple):
     producer_id: int
     first_offset: int | None  # None when no data of the transaction is in the log any more.
     position: int

@@ -21,7 +21,7 @@ from kmirror.log.partition_log import (
     PartitionLog,
     UnexpectedAppendOffset,
 )
-from kmirror.log.producers import ProducerEntry
+from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.segment import place_at
 from kmirror.log.state_files import (
     INDEX_SUFFIX,

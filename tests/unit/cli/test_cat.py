@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from kmirror.cli.cat import command
 from kmirror.errors import KmirrorError, UsageError
-from kmirror.log.producers import ProducerEntry
+from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
 from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker, mirror_pid_reset

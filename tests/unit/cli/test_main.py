@@ -12,7 +12,8 @@ import pytest
 
 import kmirror
 from kmirror.cli import main
-from kmirror.cli.main import CommandRow
+from kmirror.cli.commands import COMMANDS, CommandRow
+from kmirror.cli.group import build
 from kmirror.errors import UsageError
 
 MODULE = "planted_commands"
@@ -100,8 +101,8 @@ def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_row_leads_to_a_command_of_its_name() -> None:
-    group = main.build(main.COMMANDS)
-    for row in main.COMMANDS:
+    group = build(COMMANDS)
+    for row in COMMANDS:
         command = group.get_command(click.Context(group), row.name)
         assert command is not None
         assert command.name == row.name
@@ -116,7 +117,8 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_ctrl_c_ends_the_process_with_130_and_no_traceback() -> None:
     program = """if True:
         import signal, sys, types, click
-        from kmirror.cli.main import CommandRow, run
+        from kmirror.cli.commands import CommandRow
+        from kmirror.cli.main import run
         module = types.ModuleType("planted")
         module.wait = click.command("wait")(lambda: signal.raise_signal(signal.SIGINT))
         sys.modules["planted"] = module
@@ -125,6 +127,30 @@ def test_ctrl_c_ends_the_process_with_130_and_no_traceback() -> None:
     done = python("-c", program)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
+
+
+def test_a_quick_command_has_no_need_of_click_unless_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt_quickly(words: list[str]) -> int | None:
+        if words == ["wait"]:
+            raise KeyboardInterrupt
+        return None if words else 5
+
+    module = types.ModuleType(MODULE)
+    vars(module).update(answer=answer, quick=interrupt_quickly)
+    monkeypatch.setitem(sys.modules, MODULE, module)
+    rows = (CommandRow("answer", MODULE, "answer", "answer it", quick=f"{MODULE}:quick"),)
+    assert exit_code("answer", rows=rows) == 5
+    assert exit_code("answer", "wait", rows=rows) == 130
+    assert exit_code("answer", "--nope", rows=rows) == 2
+
+
+@pytest.mark.parametrize("command", ["verify", "cat"])
+def test_who_reads_no_more_has_read_enough(command: str) -> None:
+    shell = ["sh", "-c", '"$@"; echo $? >&2', "sh", sys.executable, "-m", "kmirror", command, str(SEGMENT.parent)]
+    with subprocess.Popen(shell, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None and running.stderr is not None
+        running.stdout.close()
+        assert running.stderr.read() == "1\n"
 
 
 SEGMENT = Path(kmirror.__file__).parent / "data" / "sample" / "codecs-0" / f"{0:020d}.log"
@@ -167,7 +193,10 @@ def test_help_imports_neither_rich_nor_any_engine() -> None:
     loaded = done.stderr.split()
     assert {name for name in loaded if name.startswith("kmirror.")} == {
         "kmirror.cli",
+        "kmirror.cli.commands",
+        "kmirror.cli.group",
         "kmirror.cli.main",
+        "kmirror.cli.output",
         "kmirror.errors",
     }
     assert "rich" not in loaded

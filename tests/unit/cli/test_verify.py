@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.verify import command
+from kmirror.cli.verify_folder import quick
 from kmirror.errors import UsageError
-from kmirror.log.producers import BatchMetadata, ProducerEntry
+from kmirror.log.producer_entry import BatchMetadata, ProducerEntry
 from kmirror.log.state_files import decode_snapshot, encode_snapshot
 from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
@@ -28,6 +30,7 @@ from kmirror.records.record import RecordData
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
 _ABORTED = Struct(">hqqqq")
+NUMBERS_OF_TIME = re.compile(rb"[0-9]+ ms, [0-9.]+ \w+/s|\"elapsed_ms\": [0-9]+")
 
 Damage = Callable[[Path], None]
 
@@ -308,7 +311,34 @@ def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
     assert told.returncode == 0, told.stderr
     loaded = set(told.stdout.split())
     assert "kmirror.net.tools.verify" in loaded
-    assert not {"rich", "asyncio", "numpy", "importlib.metadata"} & loaded
+    assert not {"rich", "click", "dataclasses", "asyncio", "numpy", "importlib.metadata"} & loaded
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--deep",), ("-o", "json"), ("--output", "text", "--deep")], ids=lambda options: " ".join(options)
+)
+def test_plain_words_mean_what_they_mean_to_click(
+    top: Path, capsysbinary: pytest.CaptureFixture[bytes], options: tuple[str, ...]
+) -> None:
+    flip(segment(top / "txn-2", 2), 100)
+    for words in ([str(top), *options], [*options, str(top)]):
+        assert quick(words) == 1
+        mine = capsysbinary.readouterr().out
+        by_click = CliRunner().invoke(command, words, standalone_mode=False)
+        assert by_click.return_value == 1
+        assert NUMBERS_OF_TIME.sub(b"", mine) == NUMBERS_OF_TIME.sub(b"", by_click.stdout_bytes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([], ["--help"], ["DIR", "-h"], ["DIR", "--nope"], ["DIR", "DIR"], ["-o", "json"], ["DIR", "-o"]),
+        *(["DIR", "-o", "yaml"], ["DIR", "-ojson"], ["DIR", "--output=json"], ["--", "DIR"], ["DIR", "-"]),
+    ],
+    ids=" ".join,
+)
+def test_other_words_are_left_to_click(words: list[str]) -> None:
+    assert quick(words) is None
 
 
 @pytest.mark.parametrize("row", [b"\xff" * 8, Struct(">ii").pack(1, 0)], ids=["negative", "the same again"])

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.producers import AbortedTxn, ProducerEntry
+from kmirror.log.producer_entry import AbortedTxn, ProducerEntry
 from kmirror.log.state_files import (
     decode_aborted,
     decode_offsets,

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from kmirror.cli.main import COMMANDS, build
+from kmirror.cli.commands import COMMANDS
+from kmirror.cli.group import build
 from kmirror.errors import KmirrorError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig

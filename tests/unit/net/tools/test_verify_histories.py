@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.verify import command
-from kmirror.log.producers import AbortedTxn, BatchMetadata, ProducerEntry
+from kmirror.log.producer_entry import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.log.state_files import encode_aborted, encode_snapshot
 from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker

@@ -1,0 +1,60 @@
+"""What does click make of a command line?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from kmirror import __version__
+from kmirror.cli.commands import CommandRow
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are rows; only the called one is imported."""
+
+    def __init__(self, *, rows: Sequence[CommandRow], **settings: object) -> None:
+        super().__init__(**settings)  # type: ignore[arg-type]  # click's own keywords, passed through
+        self.rows = {row.name: row for row in rows}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.rows)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        row = self.rows.get(cmd_name)
+        if row is None:
+            return None
+        command = getattr(import_module(row.module), row.attribute)
+        assert isinstance(command, click.Command), f"{row.module}.{row.attribute} is not a click command"
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.rows:
+            with formatter.section("Commands"):
+                formatter.write_dl([(row.name, row.help) for row in self.rows.values()])
+
+
+def build(rows: Sequence[CommandRow]) -> click.Group:
+    """Return the top command over `rows`."""
+    group = LazyGroup(
+        name="kmirror",
+        rows=rows,
+        help="Kafka's Cluster Mirroring (KIP-1279): run it, break it, measure it.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        no_args_is_help=True,
+    )
+    version = click.version_option(__version__, prog_name="kmirror", message="%(prog)s %(version)s")
+    return version(group)
+
+
+def run_with_click(words: Sequence[str], rows: Sequence[CommandRow]) -> int:
+    """Run the command line and return its exit code; raises what the command raises."""
+    try:
+        outcome = build(rows).main(list(words), prog_name="kmirror", standalone_mode=False)
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    return outcome if isinstance(outcome, int) else 0

@@ -1,0 +1,101 @@
+"""What does `kmirror verify` print of what it finds, as text and as JSON?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kmirror.cli.byte_progress import byte_progress
+from kmirror.cli.output import Output
+from kmirror.net.memory import in_words
+from kmirror.net.tools.faults import Fault, Tally
+from kmirror.net.tools.verify import open_job, verify
+
+OUTPUTS: Final = ("text", "json")
+_NS: Final = 1_000_000_000
+
+
+def verify_folder(directory: Path, *, deep: bool, output: str) -> int:
+    """Check a log folder or a partition's, print what is wrong and what was looked at; return the exit code."""
+    started = time.monotonic_ns()
+    with Output() as out:
+
+        def tell(fault: Fault) -> None:
+            out.write((_json(as_json(fault)) if output == "json" else str(fault)) + "\n")
+
+        tally = Tally(tell)
+        job = open_job(directory, tally)
+        with byte_progress(f"verify {directory}", job.size) as progress:
+            tally.progress = progress
+            verify(job, tally, decodes=deep)
+        elapsed_ns = time.monotonic_ns() - started
+        line = _json(summary_json(tally, elapsed_ns)) if output == "json" else summary(tally, elapsed_ns)
+        out.write(line + "\n")
+    return int(tally.faults > 0)
+
+
+def quick(words: Sequence[str]) -> int | None:
+    """Do what the words say if they are a folder and options as the help writes them; None leaves them to click."""
+    directories: list[str] = []
+    deep, output = False, OUTPUTS[0]
+    left = iter(words)
+    for word in left:
+        if word == "--deep":
+            deep = True
+        elif word in ("-o", "--output"):
+            output = next(left, "")
+        elif word.startswith("-"):
+            return None
+        else:
+            directories.append(word)
+    if len(directories) != 1 or output not in OUTPUTS:
+        return None
+    return verify_folder(Path(directories[0]), deep=deep, output=output)
+
+
+def _json(values: dict[str, Any]) -> str:
+    import json  # Text has no need of it.
+
+    return json.dumps(values)
+
+
+def as_json(fault: Fault) -> dict[str, Any]:
+    """Return the fault as the JSON object that `-o json` prints."""
+    return {
+        "type": "fault",
+        "path": str(fault.path),
+        "position": fault.position,
+        "offset": fault.offset,
+        "reason": fault.reason,
+    }
+
+
+def summary_json(tally: Tally, elapsed_ns: int) -> dict[str, Any]:
+    """Return the last line of `-o json`."""
+    return {
+        "type": "summary",
+        "partitions": tally.partitions,
+        "segments": tally.segments,
+        "batches": tally.batches,
+        "bytes": tally.bytes,
+        "index_entries": tally.index_entries,
+        "snapshots": tally.snapshots,
+        "skipped": tally.skipped,
+        "faults": tally.faults,
+        "elapsed_ms": elapsed_ns // 1_000_000,
+    }
+
+
+def summary(tally: Tally, elapsed_ns: int) -> str:
+    """Return the last line for people."""
+    rate = in_words(tally.bytes * _NS // max(1, elapsed_ns))
+    lines = [f"left out: {text}" for text in tally.skipped]
+    found = "no fault" if not tally.faults else f"{tally.faults} fault{'s' if tally.faults > 1 else ''}"
+    lines.append(
+        f"{found} in {tally.partitions} partitions, {tally.segments} segments, {tally.batches} batches, "
+        f"{in_words(tally.bytes)}; {tally.index_entries} index entries and {tally.snapshots} snapshots looked at; "
+        f"{elapsed_ns // 1_000_000} ms, {rate}/s"
+    )
+    return "\n".join(lines)

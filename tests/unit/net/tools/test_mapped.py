@@ -1,0 +1,44 @@
+"""A file that is looked at where it lies: what is asked of the system is a hint, and may be refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import UsageError
+from kmirror.net.tools import mapped as module
+from kmirror.net.tools.mapped import mapped
+
+DATA = bytes(range(256)) * 64 * 1024  # Sixteen mebibytes, a window that is given back.
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "file").write_bytes(DATA)
+    return tmp_path / "file"
+
+
+@pytest.mark.parametrize("advice", [module._POPULATE_READ, 9999], ids=["taken", "unknown to the system"])
+def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.MonkeyPatch, advice: int) -> None:
+    monkeypatch.setattr(module, "_POPULATE_READ", advice)
+    with mapped(path) as file:
+        assert file.size == len(DATA)
+        for position in (0, 5000, len(DATA) - 1, len(DATA)):
+            file.about_to_read(position, 1 << 20)
+        assert file.view == DATA
+        file.passed(len(DATA))
+        assert file.view == DATA
+
+
+def test_an_empty_file_has_nothing_to_map(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    with mapped(tmp_path / "empty") as file:
+        file.about_to_read(0, 1)
+        file.passed(0)
+        assert (file.size, bytes(file.view)) == (0, b"")
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nowhere: no such file"), mapped(tmp_path / "nowhere"):
+        pass
