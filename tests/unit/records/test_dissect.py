@@ -11,8 +11,8 @@ from time import process_time_ns
 import pytest
 from click.testing import CliRunner, Result
 
+from kmirror.cli.commands import COMMANDS
 from kmirror.cli.dissect import command
-from kmirror.cli.main import COMMANDS
 from kmirror.errors import CorruptBatch, KmirrorError, UsageError
 from kmirror.records import Compression, ControlType, RecordData, build_batch
 from kmirror.records.control import control_batch, mirror_pid_reset
