@@ -40,6 +40,20 @@ JVM_OPTIONS = [
     *("-Dcom.sun.management.jmxremote=true", "-Dcom.sun.management.jmxremote.authenticate=false"),
     "-Dcom.sun.management.jmxremote.ssl=false",
 ]
+# That script also names a file that says how tools log: warnings, to stderr.
+LOGGING = """Configuration:
+  Appenders:
+    Console:
+      name: STDERR
+      target: SYSTEM_ERR
+      PatternLayout:
+        pattern: "[%d] %p %m (%c)%n"
+  Loggers:
+    Root:
+      level: WARN
+      AppenderRef:
+        - ref: STDERR
+"""
 
 SHAPES = (
     Shape("batches of 1 KiB", KIB),
@@ -129,7 +143,10 @@ def dump_log(folder: Path, *options: str, suffixes: Sequence[str] = (".log",)) -
     assert path is not None
     files = [str(log.with_suffix(suffix)) for log in segments(folder) for suffix in suffixes]
     main = "org.apache.kafka.tools.DumpLogSegments"
-    return ["java", *JVM_OPTIONS, "-cp", path, main, *options, "--files", ",".join(files)]
+    logging = scratch() / "tools-log4j2.yaml"
+    logging.write_text(LOGGING, encoding="ascii")
+    settings = [*JVM_OPTIONS, f"-Dlog4j2.configurationFile={logging}"]
+    return ["java", *settings, "-cp", path, main, *options, "--files", ",".join(files)]
 
 
 def in_turns(ours: Sequence[str], theirs: Sequence[str], pairs: int) -> list[float]:

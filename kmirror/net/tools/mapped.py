@@ -43,25 +43,26 @@ def fault_of(error: CorruptBatch, path: Path) -> FileFault:
 class Mapped:
     """A file as one read-only view; `size` is that of the moment it was opened."""
 
-    __slots__ = ("_given_back", "_map", "path", "size", "view")
+    __slots__ = ("_ahead", "_given_back", "_map", "path", "size", "view")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._map: mmap.mmap | None = None
-        self._given_back = 0
+        self._ahead = self._given_back = 0
         with open(path, "rb") as opened:
             self.size = os.fstat(opened.fileno()).st_size
             if self.size:
                 self._map = mmap.mmap(opened.fileno(), self.size, access=mmap.ACCESS_READ)
         self.view = memoryview(self._map or b"")
 
-    def about_to_read(self, position: int, count: int) -> None:
-        """Say that `count` bytes from `position` on will be read: mapping them at once is less work than by faults."""
-        if self._map is None or position >= self.size or not _MAY_POPULATE:
+    def about_to_read(self, position: int) -> None:
+        """Say that all from `position` on will be read: to map a window at once is less work than page by page."""
+        if self._map is None or not self._ahead <= position < self.size or not _MAY_POPULATE:
             return
         begin = position - position % mmap.PAGESIZE
+        self._ahead = begin + _WINDOW
         try:
-            self._map.madvise(_POPULATE_READ, begin, min(self.size, position + count) - begin)
+            self._map.madvise(_POPULATE_READ, begin, min(self.size - begin, _WINDOW))
         except OSError:
             pass  # An older Linux, or bytes that cannot be read: who reads them will see.
 

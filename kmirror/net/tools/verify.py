@@ -201,7 +201,7 @@ class PartitionCheck:
         only for what not every batch has.
         """
         view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
-        file.about_to_read(position, _PROGRESS_BYTES)
+        file.about_to_read(position)
         unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._producers.places
         next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
         watch, above, rows, times = self._watch(), self._base + 1, self._offset_rows, self._time_rows

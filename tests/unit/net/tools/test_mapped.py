@@ -25,7 +25,7 @@ def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.Monke
     with mapped(path) as file:
         assert file.size == len(DATA)
         for position in (0, 5000, len(DATA) - 1, len(DATA)):
-            file.about_to_read(position, 1 << 20)
+            file.about_to_read(position)
         assert file.view == DATA
         file.passed(len(DATA))
         assert file.view == DATA
@@ -34,7 +34,7 @@ def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.Monke
 def test_an_empty_file_has_nothing_to_map(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with mapped(tmp_path / "empty") as file:
-        file.about_to_read(0, 1)
+        file.about_to_read(0)
         file.passed(0)
         assert (file.size, bytes(file.view)) == (0, b"")
 
