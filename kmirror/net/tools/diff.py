@@ -262,7 +262,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
 def _partitions(top: Path, is_wanted: Callable[[TopicPartition], bool]) -> dict[TopicPartition, PartitionFolder]:
     with plain_errors():
         facts = read_folder_facts(top)
-    found = (open_partition(path, facts) for path in partition_paths(top))
+    found = (open_partition(path, facts, may_be_empty=True) for path in partition_paths(top))
     return {folder.tp: folder for folder in found if is_wanted(folder.tp)}
 
 

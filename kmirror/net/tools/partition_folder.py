@@ -78,9 +78,13 @@ def holds_partition_files(folder: Path) -> bool:
     return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
 
 
-def open_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionFolder:
-    """Return the partition in `folder`; `facts` are those of the folder around it where they are known already."""
-    if not holds_partition_files(folder):
+def open_partition(folder: Path, facts: FolderFacts | None = None, *, may_be_empty: bool = False) -> PartitionFolder:
+    """Return the partition in `folder`; `facts` are those of the folder around it where they are known already.
+
+    A folder without files, which a broker that was killed right then leaves behind, it takes for an empty log; here it
+    must be said that it `may_be_empty`.
+    """
+    if not (holds_partition_files(folder) or may_be_empty):
         near = [path.name for path in partition_paths(folder)]
         told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
         raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")

@@ -225,6 +225,22 @@ def test_two_log_folders(logs: Logs) -> None:
     assert "give two of a kind" in str(result.exception)
 
 
+def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
+    """A broker that is killed when it makes a partition leaves one; the next one begins a log in it."""
+    logs.write(batch(0), batch(0))
+    for top in (logs.left.parent, logs.right.parent):
+        for name in ("u-0", "v-0", "w-0"):
+            (top / name).mkdir()
+    (logs.right.parent / "u-0" / f"{0:020d}.log").touch()
+    (logs.right.parent / "v-0" / f"{0:020d}.log").write_bytes(batch(0))
+    left = logs.left
+    logs.left, logs.right = left.parent, logs.right.parent
+    assert [(row["topic"], row["field"], row["left"]) for row in logs.diff()] == [("v", "log end offset", 0)]
+    assert [row["topic"] for row in logs.diff("--until-lso")] == []
+    result = CliRunner().invoke(command, [str(left), str(logs.left / "u-0")], standalone_mode=False)
+    assert isinstance(result.exception, UsageError), "who names one partition means one that is there"
+
+
 def test_text(logs: Logs) -> None:
     logs.write(batch(0), batch(0, epoch=1))
     result = CliRunner().invoke(command, [str(logs.left), str(logs.right)], standalone_mode=False)
