@@ -40,6 +40,7 @@ _ZSTD_MAGIC: Final = 0xFD2FB528
 _ZSTD_SKIPPABLE: Final = 0x184D2A50
 _ZSTD_BLOCK_MAX: Final = 128 * 1024
 _CHUNK: Final = 1024 * 1024
+_GZIP_STEP: Final = 512  # What the next gzip member is first given.
 
 
 class Compression(IntEnum):
@@ -123,24 +124,31 @@ def _gzip(data: Buffer, level: int) -> bytes:
 
 def _gunzip(data: memoryview, limit: int) -> bytes:
     chunks: list[bytes] = []
-    total = 0
-    rest: Buffer = data
+    total = at = 0
+    step = len(data)
     while True:
         inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        try:
-            chunk = inflate.decompress(rest, limit - total + 1)
-        except zlib.error as error:
-            raise _broken(Compression.GZIP, error) from None
-        total += len(chunk)
-        if total > limit:
-            raise _too_large(Compression.GZIP, limit)
-        chunks.append(chunk)
-        if not inflate.eof:
-            raise _broken(Compression.GZIP, "it ends early")
-        rest = inflate.unused_data
+        while not inflate.eof:
+            piece = data[at : at + step]
+            if not piece:
+                raise _broken(Compression.GZIP, "it ends early")
+            try:
+                chunk = inflate.decompress(piece, limit - total + 1)
+            except zlib.error as error:
+                raise _broken(Compression.GZIP, error) from None
+            total += len(chunk)
+            if total > limit:
+                raise _too_large(Compression.GZIP, limit)
+            if chunk:  # Members without content may be many.
+                chunks.append(chunk)
+            at += len(piece)
+            step *= 2
+        at -= len(inflate.unused_data)
         # Members may follow each other; bytes that start no member are ignored, as the JVM does.
-        if rest[:3] != b"\x1f\x8b\x08":
+        if bytes(data[at : at + 3]) != b"\x1f\x8b\x08":
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        # What a member leaves is copied, so none but the first is given all that is there.
+        step = _GZIP_STEP
 
 
 # snappy
@@ -164,6 +172,8 @@ def _snappy(data: Buffer) -> bytes:
 
 
 def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
+    if not block:  # The library takes it for a block that holds nothing; the JVM's does not.
+        raise _broken(Compression.SNAPPY, "a block is empty")
     library = _snappy_library()
     try:
         size = int(library.snappy.decompress_raw_len(block))
@@ -195,6 +205,8 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
     while at < len(data):
         if data[at : at + 8] == _XERIAL_MAGIC:  # Streams may follow each other.
             at += len(_XERIAL_HEADER)
+            if at > len(data):
+                raise _broken(Compression.SNAPPY, "the stream header is cut")
             continue
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4
@@ -202,7 +214,8 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
             left = max(0, len(data) - at)
             raise _broken(Compression.SNAPPY, f"a block of {size} bytes cannot stand in {left} bytes")
         chunk = _unsnappy_block(data[at : at + size], limit, total)
-        chunks.append(chunk)
+        if chunk:
+            chunks.append(chunk)
         total += len(chunk)
         at += size
     return b"".join(chunks)
@@ -348,7 +361,8 @@ def _unzstd(data: memoryview, limit: int) -> bytes:
             total += len(chunk)
             if total > limit:
                 raise _too_large(Compression.ZSTD, limit)
-            chunks.append(chunk)
+            if chunk:
+                chunks.append(chunk)
         if at == len(data):
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 

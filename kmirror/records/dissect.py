@@ -138,7 +138,18 @@ def _control(row: Row, fields: Any) -> Iterator[Row]:
     except c.ConstructError as error:
         yield Row(row.depth + 1, "fault", row.start, row.end, None, _reason(error), row.within, is_fault=True)
         return
-    yield from rows_of("", parsed, row.depth + 1, within=row.within, shift=row.start)
+    at = row.start
+    for member in rows_of("", parsed, row.depth + 1, within=row.within, shift=row.start):
+        yield member
+        at = member.end
+    yield from _rest(row.value or b"", at - row.start, replace(row, depth=row.depth + 1), "of a later version")
+
+
+def _rest(data: Buffer, at: int, whole: Row, meaning: str) -> Iterator[Row]:
+    """Yield a row beside the fields of `whole`, whose bytes are `data`, for what no field claims from `at` on."""
+    if at < len(data):
+        start, end = whole.start + at, whole.start + len(data)
+        yield Row(whole.depth, "rest", start, end, bytes(data[at:]), meaning, whole.within)
 
 
 def _control_message(kind: int, row: Row) -> Iterator[Row]:
@@ -164,10 +175,13 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
     yield Row(depth, name, start, end, None, f"{about} of format {batch.magic}, offset {batch.last_offset}", within)
     crc = _checksum(batch.crc, zlib.crc32(batch.view[16:]))
     parsed = _parse(layouts.MESSAGE_V0 if batch.magic == 0 else layouts.MESSAGE_V1, batch.view, start)
+    at = start
     for row in rows_of("", parsed, depth + 1, within=within, shift=start):
         if row.name == "value" and codec is not Compression.NONE:
             row = replace(row, value=None, meaning=f"{codec.name.lower()}, a message set")
         yield _marked(row, crc) if row.name == "crc" else row
+        at = row.end
+    yield from _rest(batch.view, at - start, Row(depth + 1, "", start, end, within=within), "ignored: after the value")
     if codec is not Compression.NONE:
         inside = iter_any_batches(batch.payload(limit=limit))
         for index, message in enumerate(inside):

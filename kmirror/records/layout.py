@@ -79,9 +79,16 @@ class TimestampType(IntEnum):
 
 
 def add_to_sequence(sequence: int, increment: int) -> int:
-    """Return the sequence number `increment` steps on; after 2^31-1 comes 0, never a negative number."""
+    """Return the sequence number `increment` steps on; after 2^31-1 comes 0.
+
+    Steps back, which only broken bytes ask for, end where they do on the JVM, whose int has wrapped by then.
+    """
     total = sequence + increment
-    return total if total <= SEQUENCE_MAX else total - SEQUENCE_MAX - 1
+    if increment >= 0:
+        return total if total <= SEQUENCE_MAX else total - SEQUENCE_MAX - 1
+    if total < -SEQUENCE_MAX - 1:
+        return total + 2 * (SEQUENCE_MAX + 1)
+    return total + SEQUENCE_MAX + 1 if total < 0 else total - SEQUENCE_MAX - 1
 
 
 def end_of_content(data: memoryview) -> int:

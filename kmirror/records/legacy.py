@@ -19,6 +19,7 @@ Such sets are read, dumped and copied as they are (D21). Only tests and old peer
 from __future__ import annotations
 
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
@@ -40,6 +41,7 @@ from kmirror.records.record import Record, RecordContext, RecordData
 _HEAD: Final = Struct(">qiIbb")  # Offset, size, crc, magic, attributes.
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
+_INT64_WRAP: Final = 1 << 63
 _TIMESTAMP_AT: Final = _HEAD.size
 _FIELDS_AT: Final = {0: _HEAD.size, 1: _HEAD.size + 8}
 
@@ -231,8 +233,19 @@ class LegacyBatch:
         if self.compression is Compression.NONE:
             yield self._message(self.last_offset, None)
             return
-        inner: list[LegacyBatch] = []
         payload = memoryview(self.payload(limit=limit))
+        last = deque(self._inside(payload), maxlen=1)
+        if not last:
+            raise self._corrupt("a wrapper holds no message")
+        base = self._first_offset(last[0].last_offset)
+        # Read twice rather than kept: a message as an object takes many times its bytes.
+        for message in self._inside(payload):
+            # Broken offsets may add up to more than a Java long, which then wraps.
+            offset = (base + message.last_offset + _INT64_WRAP) % (2 * _INT64_WRAP) - _INT64_WRAP
+            yield message._message(offset, self)
+
+    def _inside(self, payload: memoryview) -> Iterator[LegacyBatch]:
+        """Yield the messages of `payload` as they stand there; raises `CorruptBatch` where none can stand."""
         at = 0
         while at < len(payload):
             try:
@@ -241,13 +254,8 @@ class LegacyBatch:
                 raise self._corrupt(f"inside the wrapper, at byte {at}: {error.reason}") from None
             if message.compression is not Compression.NONE:
                 raise self._corrupt("a wrapper stands in a wrapper")
-            inner.append(message)
+            yield message
             at += message.size_in_bytes
-        if not inner:
-            raise self._corrupt("a wrapper holds no message")
-        base = self._first_offset(inner[-1].last_offset)
-        for message in inner:
-            yield message._message(base + message.last_offset, self)
 
     def _first_offset(self, last_inside: int) -> int:
         """Return what to add to the offsets inside, of which the last is `last_inside`."""

@@ -12,6 +12,7 @@ or not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
@@ -21,6 +22,9 @@ from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
 
 # Below it no offset delta, and no timestamp delta of two bytes, makes more than a Java long of a base.
 _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
+# What the JVM takes for one wrong character, where Python counts each byte: half of a surrogate pair.
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+_REPLACEMENT: Final = "\ufffd".encode()
 
 Header: TypeAlias = tuple[str, bytes | None]
 # Gives an error about records the place of their batch.
@@ -98,7 +102,7 @@ class Record:
         context = self.context
         if context.base_sequence < 0:
             return NO_SEQUENCE
-        return add_to_sequence(context.base_sequence, self.offset - context.base_offset)
+        return add_to_sequence(context.base_sequence, wrap_int64(self.offset - context.base_offset))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
@@ -144,7 +148,7 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
         try:
             name = encoded.decode()
         except UnicodeDecodeError:
-            name = encoded.decode("utf-8", "replace")  # As the JVM reads it.
+            name = _SURROGATE.sub(_REPLACEMENT, encoded).decode("utf-8", "replace")  # As the JVM reads it.
         size = data[at]
         at += 1
         if size > 127:

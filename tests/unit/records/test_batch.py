@@ -89,11 +89,37 @@ def test_the_attributes_are_read_bit_by_bit() -> None:
 def test_sequence_numbers_begin_again_at_zero() -> None:
     assert add_to_sequence(SEQUENCE_MAX, 1) == 0
     assert add_to_sequence(SEQUENCE_MAX - 1, 1) == SEQUENCE_MAX
+    # As the JVM adds to an int what stands in broken bytes.
+    back = [(10, -3, 7 - 2**31), (5, -7, 2**31 - 2), (0, -(2**31), 0), (-2, -(2**31), 2**31 - 2)]
+    assert [add_to_sequence(sequence, step) for sequence, step, _ in back] == [found for _, _, found in back]
     records = [RecordData(b"k", b"v")] * 3
     batch = Batch(build_batch(records, producer_id=1, producer_epoch=0, base_sequence=SEQUENCE_MAX))
     assert batch.last_sequence == 1
     assert [record.sequence for record in batch.records()] == [SEQUENCE_MAX, 0, 1]
     assert Batch(SMALL).last_sequence == -1
+
+
+def test_a_sequence_number_is_known_where_offsets_wrap() -> None:
+    data = bytearray(build_batch([RecordData()] * 2, producer_id=1, producer_epoch=0, base_sequence=7))
+    set_base_offset_and_epoch(data, 2**63 - 1, 0)
+    assert [(record.offset, record.sequence) for record in Batch(data).records()] == [(2**63 - 1, 7), (-(2**63), 8)]
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        (b"\xed\xa0\x80\xed\xb0\x80", "\ufffd\ufffd"),
+        (b"a\xed\xa0b", "a\ufffdb"),
+        (b"\xed\xbf", "\ufffd"),
+        (b"\xe0\x80\x80", "\ufffd\ufffd\ufffd"),
+        (b"\xf0\x9f\x98!", "\ufffd!"),
+        (b"\xed\x9f\xbf\xff", "\ud7ff\ufffd"),
+    ],
+)
+def test_a_header_name_that_is_no_text_reads_as_on_the_jvm(name: bytes, read: str) -> None:
+    sound = build_batch([RecordData(None, None, [("x" * len(name), None)])])
+    (record,) = Batch(sound.replace(b"x" * len(name), name)).records()
+    assert record.headers == [(read, None)]
 
 
 def test_an_emptied_batch_keeps_its_span() -> None:

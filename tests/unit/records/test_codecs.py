@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
+from time import process_time_ns
 
 import cramjam
 import lz4.frame
@@ -21,6 +22,13 @@ def test_gzip_members_may_follow_each_other_and_junk_is_ignored() -> None:
     packed = gzip.compress(DATA) + gzip.compress(b"more")
     assert decompress(Compression.GZIP, packed) == DATA + b"more"
     assert decompress(Compression.GZIP, packed + b"junk") == DATA + b"more"
+
+
+def test_many_gzip_members_take_their_share_of_time_each() -> None:
+    count = 200_000
+    start = process_time_ns()
+    assert decompress(Compression.GZIP, gzip.compress(b"") * count + gzip.compress(b"end")) == b"end"
+    assert process_time_ns() - start < count * 20_000, "to hand each all that follows takes 100 us a member"
 
 
 def test_gzip_has_the_header_of_the_jvm_and_no_time() -> None:
@@ -50,6 +58,12 @@ def test_a_snappy_length_that_the_block_cannot_hold_is_refused_unread() -> None:
         decompress(Compression.SNAPPY, block)
     with pytest.raises(CorruptBatch, match="claim to hold"):
         decompress(Compression.SNAPPY, bytes.fromhex("8080801f00") + b"a")
+
+
+@pytest.mark.parametrize("tail", [bytes(4), bytes(4) + compress(Compression.SNAPPY, DATA)[16:], b"\x82SNAPPY\x00\x00"])
+def test_snappy_blocks_are_not_empty_and_stream_headers_not_cut(tail: bytes) -> None:
+    with pytest.raises(CorruptBatch, match=r"a block is empty|the stream header is cut"):
+        decompress(Compression.SNAPPY, compress(Compression.SNAPPY, DATA) + tail)
 
 
 def test_an_lz4_frame_is_as_kafka_writes_it() -> None:

@@ -18,7 +18,7 @@ from kmirror.records import Compression, ControlType, RecordData, build_batch
 from kmirror.records.control import control_batch, mirror_pid_reset
 from kmirror.records.dissect import KINDS, dissect, kind_of
 from kmirror.records.dissect_core import Row, with_paths
-from kmirror.records.legacy import build_message_set
+from kmirror.records.legacy import build_message, build_message_set
 
 LOG = "00000000000000000042.log"
 BATCH = build_batch([RecordData(b"key", b"value", [("h", None)], 1_700_000_000_123)], base_offset=42)
@@ -110,6 +110,18 @@ def test_control_records_are_taken_apart() -> None:
     header = (SAMPLE / "__cluster_metadata-0" / "00000000000000000058-0000000001.checkpoint").read_bytes()
     rows = by_path(header, "bootstrap.checkpoint")
     assert json.loads(rows["batch[0].record[0].value.SnapshotHeaderRecord"].meaning)["version"] == 0
+
+
+def test_what_no_field_claims_has_a_row_too() -> None:
+    records = [RecordData(b"\x00\x01\x00\x01new", b"\x00\x01\x00\x00\x00\x05more")]
+    rows = by_path(build_batch(records, is_control=True))
+    key, rest = rows["batch[0].record[0].key"], rows["batch[0].record[0].key.rest"]
+    assert (rest.start, rest.end, rest.value) == (key.end - 3, key.end, b"new")
+    assert rows["batch[0].record[0].value.rest"].value == b"more"
+    message = bytearray(build_message(RecordData(b"k", b"v"), magic=0, offset=1) + b"after")
+    message[11] += 5
+    rest = by_path(bytes(message))["batch[0].rest"]
+    assert (rest.start, rest.end, rest.value) == (len(message) - 5, len(message), b"after")
 
 
 def test_a_control_value_that_is_cut_short_is_a_fault() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import zlib
 
 import pytest
@@ -64,6 +65,24 @@ def test_a_gap_inside_is_kept_as_compaction_left_it() -> None:
 def test_a_wrapper_with_offset_0_says_nothing_about_its_inside() -> None:
     inside = b"".join(build_message(RecordData(b"k", b"v"), magic=1, offset=offset) for offset in (4, 5))
     assert [record.offset for record in wrap(inside).records()] == [4, 5]
+
+
+def test_offsets_inside_that_are_too_great_wrap_as_on_the_jvm() -> None:
+    inside = b"".join(build_message(RecordData(), magic=1, offset=offset) for offset in (9, 0, -(2**63)))
+    batch = wrap(inside, offset=2**63 - 1)
+    assert [record.offset for record in batch.records()] == [8, -1, 2**63 - 1]
+    assert batch.base_offset == 8
+
+
+def test_many_small_messages_take_no_more_room_than_their_bytes() -> None:
+    inside = build_message(RecordData(), magic=1, offset=1) * 20_000
+    batch = wrap(inside)
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in batch.records()) == 20_000
+        assert tracemalloc.get_traced_memory()[1] < 4 * len(inside)
+    finally:
+        tracemalloc.stop()
 
 
 def test_under_log_append_time_the_wrappers_timestamp_is_everybodys() -> None:
