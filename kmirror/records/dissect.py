@@ -55,7 +55,7 @@ def dissect(kind: Kind, data: Buffer, *, base_offset: int = 0, limit: int = DECO
 
 def kind_of(file_name: str) -> tuple[Kind, int] | None:
     """Return the kind of a file by its name, and the offset that the name begins with, 0 if it has none."""
-    name = re.sub(r"(\.deleted|\.cleaned|\.swap)+$", "", file_name)
+    name = re.sub(r"(\.deleted|\.cleaned|\.swap|\.tmp)+$", "", file_name)
     for kind in KINDS:
         if re.fullmatch(kind.pattern, name):
             digits = re.match(r"\d{20}", name)

@@ -54,6 +54,7 @@ def by_path(data: bytes, name: str = LOG) -> dict[str, Row]:
         ("00000000000000000058-0000000001.checkpoint", "metadata-snapshot", 58),
         ("bootstrap.checkpoint", "metadata-snapshot", 0),
         ("leader-epoch-checkpoint", "epochs", 0),
+        ("leader-epoch-checkpoint.tmp", "epochs", 0),  # Killed before the rename.
         ("cleaner-offset-checkpoint", "offsets", 0),
         ("partition.metadata", "partition", 0),
         ("meta.properties", "text", 0),
