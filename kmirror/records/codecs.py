@@ -4,6 +4,9 @@ Output is what Kafka's own producer writes: gzip with an empty header, snappy in
 lz4 frame of independent 64 KiB blocks without sizes, a zstd stream without a content size. The same input
 gives the same output.
 
+What is not whole is refused, also where the JVM does not look: an lz4 frame's content size and checksum, the
+reserved bits of a gzip header, and a gzip member, zstd frame or snappy block that is begun after the last one.
+
 Nothing is inflated beyond `limit` bytes: a bomb raises `CorruptBatch` that names the limit, before the
 memory is taken. Compressor contexts are kept between calls (a new zstd context costs more than a small
 batch), so one thread at a time may compress.
@@ -296,6 +299,8 @@ def _lz4_frame_library() -> Any:
 def _unlz4(data: memoryview, limit: int) -> bytes:
     if len(data) > 4 and not data[4] & 0x20:
         raise _broken(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
+    if len(data) > 4 and data[4] & 0x03:
+        raise _broken(Compression.LZ4, "it wants a dictionary, which Kafka does not have")
     inflate = _lz4_frame_library().LZ4FrameDecompressor()
     chunks: list[bytes] = []
     total = 0

@@ -87,6 +87,14 @@ def test_lz4_frames_of_other_clients_are_read_unless_their_blocks_are_linked() -
         decompress(Compression.LZ4, lz4.frame.compress(DATA, block_linked=True))
 
 
+def test_an_lz4_frame_that_names_a_dictionary_is_refused_as_by_the_jvm() -> None:
+    packed = compress(Compression.LZ4, DATA)
+    named = packed[:4] + bytes.fromhex("6140 01020304 fd") + packed[7:]
+    assert lz4.frame.decompress(named) == DATA  # Which does not ask for it.
+    with pytest.raises(CorruptBatch, match="dictionary"):
+        decompress(Compression.LZ4, named)
+
+
 def test_zstd_frames_with_and_without_sizes_and_several_in_a_row() -> None:
     sized = zstandard.ZstdCompressor(write_checksum=True).compress(DATA)
     skipped = bytes.fromhex("502a4d18 03000000 aabbcc")
