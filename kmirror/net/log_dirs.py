@@ -28,7 +28,7 @@ from kmirror.net.log_checkpoints import (
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.net.log_segments import Expected, check_segments
 from kmirror.net.memory import allowed_bytes, in_words
-from kmirror.net.segment_files import PARTITION_NAME, SegmentFile, is_segment_name, list_segments
+from kmirror.net.segment_files import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
 from kmirror.protocol.uuid import Uuid
 
 __all__ = ["CorruptLog", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
@@ -50,11 +50,6 @@ COPIES = 7
 
 # A folder that is being deleted, is not in the metadata, or is the target of a move between disks.
 _SET_ASIDE = re.compile(r"\S+-\S+\.\S+-(delete|stray|future)")
-_SET_ASIDE_REASONS = {
-    "delete": "the broker was deleting this folder",
-    "stray": "the broker found no such partition in its metadata",
-    "future": "a move between disks was not finished",
-}
 _PARTITION_FOLDER = re.compile(PARTITION_NAME)
 _PARTITION_MAX = 2**31 - 1
 _ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"
@@ -192,7 +187,7 @@ def _find_partitions(top: Path, names: list[str], skipped: list[Skipped]) -> Ite
     for name in names:
         tp = _parse_name(name)
         if aside := _SET_ASIDE.fullmatch(name):
-            skipped.append(Skipped(name, _SET_ASIDE_REASONS[aside[1]]))
+            skipped.append(Skipped(name, SET_ASIDE[aside[1]]))
         elif tp is None:
             skipped.append(Skipped(name, "the name is not TOPIC-PARTITION"))
         elif tp.topic in INTERNAL_TOPICS:

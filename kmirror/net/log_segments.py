@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
-from kmirror.log.state_files import LOG_SUFFIX, TIME_INDEX_SUFFIX
+from kmirror.log.state_files import TIME_INDEX_SUFFIX
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.net.segment_files import OFFSET_MAX, SegmentFile, corrupt_log, read_segment
 from kmirror.records import layout
@@ -157,7 +157,7 @@ def _check_time_index(file: SegmentFile, next_offset: int, size: int, *, end: in
     That is the only witness against a closed segment that was cut between two batches. But an index can be
     rebuilt from the log, so one that cannot be true, or was never filled, says nothing.
     """
-    index = file.path.with_name(file.path.name.removesuffix(LOG_SUFFIX) + TIME_INDEX_SUFFIX)
+    index = file.beside(TIME_INDEX_SUFFIX)
     if not index.is_file():
         return
     with reading(index), index.open("rb") as stream:

@@ -13,13 +13,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.state_files import LOG_SUFFIX
+from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.net.log_errors import CorruptLog, reading
 from kmirror.records import layout
 from kmirror.records.legacy import iter_any_batches
 
 # The name of a partition's folder; topics may hold dots and dashes themselves.
 PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
+# What a broker does to a folder under a name of its own: `orders-0.<32 hex digits>-future`.
+SET_ASIDE = {
+    "delete": "the broker was deleting this folder",
+    "stray": "the broker found no such partition in its metadata",
+    "future": "a move between disks was not finished",
+}
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
 _OFFSET_DIGITS = 20
@@ -32,12 +38,20 @@ class SegmentFile(NamedTuple):
     base_offset: int
     path: Path
     size: int
+    swaps: frozenset[str] = frozenset()  # The names of the swap files that a broker would rename.
+
+    def beside(self, suffix: str) -> Path:
+        """Return where its file of another kind is: a swap that was interrupted leaves some under another name."""
+        name = file_name(self.base_offset, suffix)
+        is_swap = self.path.suffix == SWAP_SUFFIX or name + SWAP_SUFFIX in self.swaps
+        return self.path.with_name(name + SWAP_SUFFIX if is_swap else name)
 
 
 def list_segments(folder: Path) -> list[SegmentFile]:
     """Return the segment files of a partition folder, in order of their base offsets."""
     logs: list[SegmentFile] = []
     swaps: list[SegmentFile] = []
+    names: dict[str, int] = {}
     cleaned_from = OFFSET_MAX + 1
     with reading(folder), os.scandir(folder) as entries:
         for entry in entries:
@@ -49,6 +63,8 @@ def list_segments(folder: Path) -> list[SegmentFile]:
                     reason = "the name of a segment is its base offset in 20 digits"
                     raise CorruptLog(reason, path=folder / entry.name)
                 continue
+            if entry.name.endswith(SWAP_SUFFIX):
+                names[entry.name] = offset
             if entry.name.endswith(CLEANED_SUFFIX):
                 cleaned_from = min(cleaned_from, offset)
             elif entry.name.endswith(LOG_SUFFIX):
@@ -58,6 +74,9 @@ def list_segments(folder: Path) -> list[SegmentFile]:
     swaps = [file for file in swaps if file.base_offset < cleaned_from]
     if swaps:
         logs = _swapped(logs, swaps)
+    if names:
+        counting = frozenset(name for name, offset in names.items() if offset < cleaned_from)
+        logs = [file._replace(swaps=counting) for file in logs]
     return sorted(logs, key=lambda file: file.base_offset)
 
 

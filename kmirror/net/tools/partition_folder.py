@@ -18,7 +18,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.net.log_checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
 from kmirror.net.log_errors import CorruptLog, reading
-from kmirror.net.segment_files import PARTITION_NAME, SegmentFile, is_segment_name, list_segments
+from kmirror.net.segment_files import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
 from kmirror.net.tools.mapped import FileFault, Mapped, fault_of, mapped
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
@@ -37,6 +37,7 @@ class PartitionFolder(NamedTuple):
     high_watermark: int | None
     clean_shutdown: bool
     is_set_aside: bool  # It bears what the broker was doing to it.
+    recovery_point: int | None = None  # After a kill: the segments above it are to be recovered.
 
     @property
     def size(self) -> int:
@@ -108,7 +109,15 @@ def open_partition(folder: Path, facts: FolderFacts | None = None, *, may_be_emp
         high_watermark=around.high_watermarks.get(tp),
         clean_shutdown=around.clean_shutdown and not is_set_aside,  # What is being deleted is not closed before.
         is_set_aside=is_set_aside,
+        recovery_point=_recovery_point(around, tp),
     )
+
+
+def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
+    """Where recovery begins after a kill: at offset 0 in a broker's folder that has not written it down yet."""
+    if around.clean_shutdown or around.cluster_id is None:
+        return None
+    return around.recovery_points.get(tp, 0)
 
 
 def partition_paths(top: Path) -> list[Path]:
@@ -120,6 +129,17 @@ def partition_paths(top: Path) -> list[Path]:
             if tp is not None and entry.name == f"{tp.topic}-{tp.partition}":
                 found.append((tp, top / entry.name))
     return [path for _, path in sorted(found)]
+
+
+def set_aside(top: Path) -> list[tuple[str, str]]:
+    """Return the folders of `top` under which a broker keeps what is no partition of it now, each with the reason."""
+    found = []
+    with reading(top), os.scandir(top) as entries:
+        for entry in entries:
+            kind = entry.name.rpartition("-")[2]
+            if kind in SET_ASIDE and parse_folder_name(entry.name) is not None and entry.is_dir():
+                found.append((entry.name, SET_ASIDE[kind]))
+    return sorted(found)
 
 
 def is_log_dirs(folder: Path) -> bool:

@@ -15,14 +15,14 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.log.epochs import EpochEntry
-from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, file_name
+from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.net.log_checkpoints import FolderFacts, parse_epochs, parse_topic_id, read_folder_facts, read_if_present
 from kmirror.net.log_errors import CorruptLog
 from kmirror.net.segment_files import SegmentFile
 from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import FileFault, Mapped, mapped
-from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths
+from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, open_partition, partition_paths, set_aside
 from kmirror.net.tools.verify_checkpoints import check_folder_files, check_offsets
 from kmirror.net.tools.verify_indexes import NEVER, NO_ROW, OffsetRows, TimeRows
 from kmirror.net.tools.verify_producers import Producers
@@ -137,7 +137,8 @@ class PartitionCheck:
         if segment.size > _SEGMENT_BYTES_MAX:
             tally.fault(segment.path, f"{segment.size} bytes, more than the {_SEGMENT_BYTES_MAX} of a segment")
         self._next_offset = max(self._next_offset, base)
-        self._open_indexes(segment, is_last=end is None)
+        is_open = end is None or self._is_unflushed(end)
+        self._open_indexes(segment, is_last=is_open)
         with mapped(segment.path) as file:
             self._producers.view = file.view
             position = self._walk(file)
@@ -149,14 +150,20 @@ class PartitionCheck:
         if self._offset_rows is not None:
             self._offset_rows.on_end(position)
         if self._time_rows is not None:
-            is_complete = end is not None or self._folder.clean_shutdown
+            is_complete = not is_open or self._folder.clean_shutdown
             self._time_rows.on_end(self._next_offset, self._greatest if is_complete else None)
-        path = self._folder.path / file_name(base, TXN_INDEX_SUFFIX)
-        self._producers.on_segment_end(segment.path, path, base)
+        self._producers.on_segment_end(segment, self._next_offset, is_complete=not self._is_unflushed(end))
+
+    def _is_unflushed(self, end: int | None) -> bool:
+        """Whether a broker recovers the segment before offset `end`, and may have been killed while it did so.
+
+        Recovery writes the indexes from the start, in files as long as those of a segment that is written to.
+        """
+        point = self._folder.recovery_point
+        return point is not None and (end is None or end > point)
 
     def _open_indexes(self, segment: SegmentFile, *, is_last: bool) -> None:
-        base, folder = segment.base_offset, self._folder.path
-        offsets, times = folder / file_name(base, INDEX_SUFFIX), folder / file_name(base, TIME_INDEX_SUFFIX)
+        base, offsets, times = segment.base_offset, segment.beside(INDEX_SUFFIX), segment.beside(TIME_INDEX_SUFFIX)
         self._offset_rows = OffsetRows(offsets, base, self._tally, is_last=is_last) if offsets.exists() else None
         self._time_rows = TimeRows(times, base, self._tally, is_last=is_last) if times.exists() else None
 
@@ -384,6 +391,8 @@ def open_job(path: Path, tally: Tally) -> Job:
             if is_one:
                 raise
             tally.skipped.append(str(error))
+    if not is_one:
+        tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
     return Job(path, folders, None if is_one else facts)
 
 

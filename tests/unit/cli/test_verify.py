@@ -282,6 +282,71 @@ def test_a_kill_leaves_rows_of_zeros_in_the_last_segment_alone(top: Path) -> Non
     assert verify(folder)[0] == 1
 
 
+def test_folders_that_a_broker_has_set_aside_are_named(top: Path) -> None:
+    before = verify(top)
+    names = [f"txn-2.{'0a' * 16}-{kind}" for kind in ("delete", "future", "stray")]
+    for name in names:
+        (top / name).mkdir()
+        segment(top / name, 0).write_bytes(b"not a batch")
+    (top / "txn-2.-future").touch()
+    code, faults, summary = verify(top)
+    assert (code, faults) == before[:2]
+    assert [Path(text.partition(":")[0]).name for text in summary["skipped"]] == names
+    assert "a move between disks was not finished" in summary["skipped"][1]
+
+
+def test_a_segment_that_is_swapped_in_has_indexes_of_its_own(top: Path) -> None:
+    """Kafka renames its files one by one, and before that the old segment's are there under the plain names."""
+    folder, suffixes = top / "txn-2", (".log", ".index", ".timeindex", ".txnindex")
+    paths = [segment(folder, 2, suffix) for suffix in suffixes]
+    for path in paths:
+        path.rename(f"{path}.swap")
+        path.write_bytes(b"\x7f" * 68)
+    assert verify(folder)[:2] == (0, [])
+    swap = Path(f"{paths[1]}.swap")
+    flip(swap, 7)
+    assert [fault["path"] for fault in verify(folder)[1]] == [str(swap)]
+    flip(swap, 7)
+    for path in paths:
+        assert verify(folder)[:2] == (0, [])
+        path.unlink()
+        assert verify(folder)[:2] == (0, [])  # Now the old one is gone.
+    for path in paths[:-1]:
+        Path(f"{path}.swap").rename(path)
+        assert verify(folder)[:2] == (0, [])
+    Path(f"{paths[-1]}.swap").unlink()
+    assert "that no row of" in verify(folder)[1][0]["reason"]
+
+
+def test_a_swap_that_does_not_count_has_no_say(top: Path) -> None:
+    folder = top / "txn-2"
+    segment(folder, 2, ".txnindex.cleaned").touch()
+    for suffix in (".log", ".index", ".timeindex"):
+        segment(folder, 2, f"{suffix}.swap").write_bytes(b"\x7f" * 68)
+    assert verify(folder)[:2] == (0, [])
+
+
+def test_a_kill_in_a_recovery_leaves_indexes_that_are_not_finished(top: Path) -> None:
+    """What a broker recovers once more lies above the recovery point; it began the indexes of such a segment anew."""
+    folder = top / "txn-2"
+    (top / ".kafka_cleanshutdown").unlink()
+    points = top / "recovery-point-offset-checkpoint"
+    times, aborts = segment(folder, 2, ".timeindex"), segment(folder, 2, ".txnindex")
+    rows = times.read_bytes()
+    for damage in (lambda: times.write_bytes(rows[:12] + bytes(1200)), aborts.unlink):
+        damage()
+        for text in ("0\n1\ntxn 2 42\n", "0\n0\n", None):
+            points.unlink() if text is None else points.write_text(text)
+            assert verify(top)[:2] == (0, []), text
+        points.write_text("0\n1\ntxn 2 43\n")
+        assert verify(top)[0] == 1
+        (top / ".kafka_cleanshutdown").touch()
+        points.write_text("0\n1\ntxn 2 55\n")
+        assert verify(top)[0] == 1
+        (top / ".kafka_cleanshutdown").unlink()
+        times.write_bytes(rows)
+
+
 def test_producers_of_a_snapshot_may_be_from_before_the_log(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()

@@ -149,3 +149,15 @@ def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs_and_is_not_closed(tm
     assert len(faults(partition(tmp_path, "b-0", log, epochs("0 0") | {name(0, "timeindex"): b""}))) == 1
     assert len(faults(partition(tmp_path, "c-0", log, epochs()))) == 1
     assert faults(partition(tmp_path, f"d{deleted}", log, epochs("0 0"))) == []
+
+
+def test_a_row_of_a_replica_knows_what_begins_behind_its_marker(tmp_path: Path) -> None:
+    """It appended both at once: a partition that moved between disks, or followed its leader."""
+    other = build_batch(
+        [RecordData(b"k", b"v", (), 1)], base_offset=4, partition_leader_epoch=0,
+        producer_id=PRODUCER + 1, producer_epoch=0, base_sequence=0, is_transactional=True,
+    )  # fmt: skip
+    log = data(0, 2) + marker(2) + batch(3) + other
+    for stable, told in ((3, []), (4, []), (5, ["the last stable offset is 5, and the segment ends at 5"])):
+        rows = encode_aborted([AbortedTxn(PRODUCER, 0, 2, stable)])
+        assert faults(partition(tmp_path, f"a-{stable}", {0: log}, {name(0, "txnindex"): rows})) == told
