@@ -5,12 +5,17 @@ tests/interop/conftest.py says where Kafka's jars come from.
 
 from __future__ import annotations
 
+import gzip
 import random
 import struct
 import subprocess
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+
+import cramjam
+import lz4.frame
+import zstandard
 
 from kmirror.errors import CorruptBatch
 from kmirror.records import Compression, RecordData, build_batch
@@ -194,3 +199,51 @@ def test_broken_bytes_are_read_as_the_jvm_reads_them_or_refused(tmp_path: Path, 
             assert ours == theirs, data.hex()
             accepted += 1
     assert accepted > 50
+
+
+def foreign(raw: bytes) -> list[tuple[Compression, bytes]]:
+    """Return `raw` packed as other clients may, and in ways that are nearly right."""
+    half = len(raw) // 2
+    ended = gzip.compress(b"")
+    found = [(Compression.GZIP, gzip.compress(raw[:half]) + ended + gzip.compress(raw[half:]))]
+    sound = gzip.compress(raw)
+    found += [(Compression.GZIP, sound + tail) for tail in (b"", b"junk", b"\x1f\x8b\x08", ended[:-1], bytes(30))]
+    sound = compress(Compression.SNAPPY, raw)
+    block = bytes(cramjam.snappy.compress_raw(raw))
+    found.append((Compression.SNAPPY, block))
+    found += [(Compression.SNAPPY, sound + tail) for tail in (sound[:16], sound[:9], b"\0\0", bytes(4), b"\0\0\0\1\0")]
+    found.append((Compression.SNAPPY, sound[:16] + bytes(4) + sound[16:]))
+    for flags in ({"block_checksum": True}, {"content_checksum": True}, {"store_size": False}, {"block_linked": True}):
+        packed = lz4.frame.compress(raw, **{"block_linked": False, **flags})
+        found += [(Compression.LZ4, packed), (Compression.LZ4, packed + packed), (Compression.LZ4, packed[:-1])]
+    sound = compress(Compression.LZ4, raw)
+    found.append((Compression.LZ4, sound[:4] + bytes.fromhex("6140 01020304 fd") + sound[7:]))  # Names a dictionary.
+    sound = zstandard.compress(raw)
+    skipped = bytes.fromhex("502a4d18 03000000 aabbcc")
+    parts = zstandard.compress(raw[:half]) + compress(Compression.ZSTD, raw[half:])
+    found += [
+        (Compression.ZSTD, packed) for packed in (sound, parts, skipped + sound + skipped, sound + b"\0", sound[:-1])
+    ]
+    return found
+
+
+def test_what_other_clients_pack_is_read_as_the_jvm_reads_it_or_refused(tmp_path: Path, kafka_class_path: str) -> None:
+    draw = random.Random(4)
+    datas = []
+    for magic in (0, 1, 2):
+        records = some_records(draw, 5, size=300, headers=False)
+        sound = build_batch(records) if magic == 2 else build_message_set(records, magic=magic)
+        for codec, packed in foreign(sound[61:] if magic == 2 else sound):
+            if magic == 2:
+                head = bytearray(sound[21:61])
+                head[1] |= codec
+                datas.append(frame_batch(bytes(head) + packed, base_offset=7, partition_leader_epoch=3))
+            elif codec is not Compression.ZSTD:
+                datas.append(build_message(RecordData(None, packed), magic=magic, offset=50, attributes=codec))
+    read = 0
+    for data, theirs in zip(datas, read_by_jvm(datas, tmp_path, kafka_class_path), strict=True):
+        ours = read_by_us(data)
+        if not ours[-1].startswith("E"):
+            assert ours == theirs, data.hex()
+            read += 1
+    assert read > len(datas) // 3
