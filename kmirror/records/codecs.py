@@ -188,7 +188,7 @@ def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
         raise _broken(Compression.SNAPPY, f"{len(block)} bytes claim to hold {size}")
     out = bytearray(size)
     try:
-        written = library.snappy.decompress_raw_into(block, out) if size else 0
+        written = library.snappy.decompress_raw_into(block, out)
     except library.DecompressionError as error:
         raise _broken(Compression.SNAPPY, error) from None
     if written != size:

@@ -82,6 +82,9 @@ def _batch(name: str, batch: Batch, limit: int) -> Iterator[Row]:
     crc = _checksum(batch.crc, crc32c(batch.view[21:]))
     for row in rows_of("", _parse(layouts.BATCH_HEADER, batch.view, start), 1, shift=start):
         yield _marked(row, crc) if row.name == "crc" else row
+    if batch.record_count < 0:
+        text = f"a batch cannot hold {batch.record_count} records"
+        raise CorruptBatch(text, position=start, offset=batch.base_offset)
     if batch.record_count == 0:
         if end > start + RECORDS_AT:
             yield Row(1, "payload", start + RECORDS_AT, end, bytes(batch.view[RECORDS_AT:]), "ignored: no records")
@@ -183,8 +186,10 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
         at = row.end
     yield from _rest(batch.view, at - start, Row(depth + 1, "", start, end, within=within), "ignored: after the value")
     if codec is not Compression.NONE:
-        inside = iter_any_batches(batch.payload(limit=limit))
-        for index, message in enumerate(inside):
+        payload = batch.payload(limit=limit)
+        if not payload:
+            raise CorruptBatch("a wrapper holds no message", position=start, offset=batch.last_offset)
+        for index, message in enumerate(iter_any_batches(payload)):
             if not isinstance(message, LegacyBatch) or message.compression is not Compression.NONE:
                 raise CorruptBatch("no plain message stands in the wrapper", position=start, offset=batch.last_offset)
             yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)

@@ -66,6 +66,12 @@ def test_snappy_blocks_are_not_empty_and_stream_headers_not_cut(tail: bytes) -> 
         decompress(Compression.SNAPPY, compress(Compression.SNAPPY, DATA) + tail)
 
 
+def test_a_snappy_block_that_says_it_is_empty_holds_nothing() -> None:
+    assert decompress(Compression.SNAPPY, b"\x00") == b""
+    with pytest.raises(CorruptBatch, match="snappy"):
+        decompress(Compression.SNAPPY, b"\x00abc")
+
+
 def test_an_lz4_frame_is_as_kafka_writes_it() -> None:
     noise = hashlib.shake_128(b"noise").digest(1000)
     for data in (DATA, noise, b""):

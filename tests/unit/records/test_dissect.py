@@ -113,6 +113,14 @@ def test_control_records_are_taken_apart() -> None:
     assert json.loads(rows["batch[0].record[0].value.SnapshotHeaderRecord"].meaning)["version"] == 0
 
 
+def test_a_batch_of_less_than_no_records_and_an_empty_wrapper_stop_the_dissection() -> None:
+    counted = build_batch([], last_offset_delta=0)[:57] + b"\xff\xff\xff\xff"
+    with pytest.raises(CorruptBatch, match="cannot hold -1 records"):
+        by_path(counted)
+    with pytest.raises(CorruptBatch, match="a wrapper holds no message"):
+        by_path(build_message(RecordData(None, b"\x00"), magic=1, offset=1, attributes=Compression.SNAPPY))
+
+
 def test_what_no_field_claims_has_a_row_too() -> None:
     records = [RecordData(b"\x00\x01\x00\x01new", b"\x00\x01\x00\x00\x00\x05more")]
     rows = by_path(build_batch(records, is_control=True))
