@@ -49,6 +49,8 @@ def prepare(
     if origin is AppendOrigin.CLIENT and batch.base_offset != 0:
         raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: base offset {batch.base_offset}, expected 0")
     _check_size(batch.size_in_bytes, tp, config)
+    if base_offset + batch.last_offset_delta > layout.LAST_OFFSET_MAX:
+        raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{tp}: the log ends at {base_offset}, no offset is left")
     try:
         batch.verify_crc()
         if origin is AppendOrigin.CLIENT:

@@ -11,7 +11,7 @@ import zlib
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.scan import LEGACY_EPOCH, Scan, start_fault
+from kmirror.log.scan import LEGACY_EPOCH, Scan, beyond_the_greatest, start_fault
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
@@ -96,4 +96,4 @@ def _fault(batch: AnyBatch, last_offset: int, check_crc: bool) -> CorruptBatch |
     if first <= last_offset or batch.last_offset < first:
         reason = f"a batch of offsets {first} to {batch.last_offset} follows offset {last_offset}"
         return OffsetsOutOfOrder(reason, position=batch.position, offset=first)
-    return None
+    return beyond_the_greatest(batch.position, first, batch.last_offset)

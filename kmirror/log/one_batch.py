@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _OF_PRODUCER = Struct(">51xhi")  # Producer epoch, base sequence.
 _CONTROL, _TRANSACTIONAL = layout.CONTROL_FLAG, layout.TRANSACTIONAL_FLAG
 _MAGIC_V2, _OVERHEAD, _HEADER_SIZE = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.HEADER_SIZE
-_ATTRIBUTES_AT, _LENGTH_MIN = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN
+_ATTRIBUTES_AT, _LENGTH_MIN, _LAST_OFFSET_MAX = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN, layout.LAST_OFFSET_MAX
 
 
 def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInfo | None:
@@ -39,6 +39,7 @@ def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInf
         or attributes & _CONTROL
         or delta < 0
         or base < log.log_end_offset
+        or last > _LAST_OFFSET_MAX
         or epoch > max_epoch
         or epoch != log.epochs.latest_epoch()
         or not segment.size

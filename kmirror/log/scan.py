@@ -19,7 +19,7 @@ from kmirror.log.segment import SPAN_MAX, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.crc32c import crc32c_function
-from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
+from kmirror.records.layout import LAST_OFFSET_MAX, LOG_OVERHEAD, NO_TIMESTAMP
 
 # Base offset, length, leader epoch, magic, crc, attributes, last offset delta, max timestamp, producer id.
 FUSED = Struct(">qiibIhi8xqq")
@@ -113,6 +113,8 @@ def scan_batches(
         position = end
     else:
         scan.fault = start_fault(view, position)
+    if last > LAST_OFFSET_MAX:  # It can only be the last batch, for what follows it would have to begin above.
+        return _without_the_last(view, segment, position, last, (max_epoch, latest_epoch, check_crc))
     if epoch_at == position:
         epochs.pop()  # It began with the batch that is faulty.
     if isinstance(scan.fault, UnsupportedMagic):
@@ -123,6 +125,29 @@ def scan_batches(
     scan.since_row = position - (next_row - interval)
     scan.max_timestamp, scan.max_timestamp_offset = max_timestamp, max_timestamp_offset
     return scan
+
+
+def _without_the_last(
+    view: memoryview, segment: Segment, end: int, last: int, judged_by: tuple[int, int, bool]
+) -> Scan:
+    """Judge the batches below `end` but for the last one, and find fault with that: it goes on to `last`."""
+    max_epoch, latest_epoch, check_crc = judged_by
+    begin = position = 0
+    while position < end:
+        begin, position = position, place_at(view, position).end_position
+    scan = scan_batches(
+        view[:begin], segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc
+    )
+    scan.fault = beyond_the_greatest(begin, place_at(view, begin).base_offset, last)
+    return scan
+
+
+def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
+    """Why a batch that ends at offset `last` cannot be in any log, None if it can."""
+    if last <= LAST_OFFSET_MAX:
+        return None
+    reason = f"a batch ends at offset {last}, and the greatest that a log can have is {LAST_OFFSET_MAX}"
+    return OffsetsOutOfOrder(reason, position=position, offset=base)
 
 
 def _scan_any(view: memoryview, segment: Segment, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:

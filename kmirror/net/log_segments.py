@@ -16,7 +16,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
 from kmirror.log.state_files import TIME_INDEX_SUFFIX
 from kmirror.net.log_errors import CorruptLog, reading
-from kmirror.net.segment_files import OFFSET_MAX, SegmentFile, corrupt_log, read_segment
+from kmirror.net.segment_files import SegmentFile, corrupt_log, read_segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
@@ -128,7 +128,7 @@ def _out_of_place(first: int, batch: AnyBatch, base_offset: int, scan: Scan, end
         return f"the batch lies below the base offset {base_offset} of its segment"
     if first < scan.next_offset:
         return f"offsets go backwards: the batch before it ends at offset {scan.next_offset}"
-    if batch.last_offset > OFFSET_MAX - 1:
+    if batch.last_offset > layout.LAST_OFFSET_MAX:
         return "the batch ends beyond the greatest offset there can be"
     if end is not None and batch.last_offset >= end:
         return f"the batch ends at offset {batch.last_offset}, beyond the next segment's base offset {end}"

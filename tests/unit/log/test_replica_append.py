@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.partition_log import OffsetsOutOfOrder, PartitionLog, UnexpectedAppendOffset
+from kmirror.log.partition_log import LogAppendError, OffsetsOutOfOrder, PartitionLog, UnexpectedAppendOffset
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
+from kmirror.records.legacy import build_message_set
+from kmirror.records.record import RecordData
+from kmirror.spec.error_codes import ErrorCode
 from tests.unit.log.partitions import NOW_MS, batch, content, follow, lead, marker, open_log, reset, run, spans
 
 
@@ -234,3 +237,42 @@ def test_leader_and_follower_have_equal_logs() -> None:
     assert content(leader) == content(follower)
     assert leader.epochs.entries == follower.epochs.entries
     assert leader.segment_base_offsets == follower.segment_base_offsets
+
+
+TOP = 2**63 - 1  # The greatest offset there is, and so the greatest end of a log.
+
+
+@pytest.mark.decision("D12")
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_a_log_has_an_end_that_an_offset_can_tell(before: int) -> None:
+    """Kafka's offsets overflow there, and it refuses the batch for going backwards."""
+    log = open_log()
+    follow(log, batch(1, offset=TOP - 40))
+    start = list(run(before, start=TOP - 20, epoch=1))
+    for beyond in (batch(2, offset=TOP - 1, epoch=1), batch(1, offset=TOP, epoch=1), batch(9, offset=TOP, epoch=2)):
+        caught = unchanged_after(log, OffsetsOutOfOrder, b"".join([*start, beyond, b"more"]))
+        assert caught.value.position == sum(map(len, start))
+        assert "the greatest that a log can have" in str(caught.value)
+    follow(log, *start, batch(2, offset=TOP - 2, epoch=1))
+    assert log.log_end_offset == TOP
+    with pytest.raises(LogAppendError) as refused:
+        lead(log, batch(1), epoch=2)
+    assert refused.value.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert log.log_end_offset == TOP
+
+
+@pytest.mark.decision("D21")
+@pytest.mark.parametrize("compression", [Compression.NONE, Compression.GZIP])
+def test_messages_too_end_below_the_greatest_offset(compression: Compression) -> None:
+    def message_of(offset: int) -> bytes:
+        count = 1 if compression is Compression.NONE else 2
+        records = [RecordData(None, b"v", (), 1)] * count
+        return build_message_set(records, magic=1, base_offset=offset - count + 1, compression=compression)
+
+    log = open_log()
+    follow(log, message_of(TOP - 9))
+    with pytest.raises(OffsetsOutOfOrder, match="the greatest that a log can have"):
+        follow(log, message_of(TOP - 5), message_of(TOP))
+    assert log.log_end_offset == TOP - 8
+    follow(log, message_of(TOP - 1))
+    assert log.log_end_offset == TOP
