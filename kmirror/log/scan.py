@@ -71,11 +71,9 @@ def scan_batches(
     start, interval = segment.size, segment.index_interval_bytes
     next_row = interval - segment.since_row  # The first batch behind this position gets a row.
     known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp
-    max_timestamp, max_timestamp_offset = NO_TIMESTAMP, -1
     epoch_before = latest_epoch if latest_epoch <= max_epoch else None
-    size = len(view)
-    last_header = size - layout.HEADER_SIZE
-    position, last, batches, epoch_at = 0, -1, 0, -1
+    size, last_header = len(view), len(view) - layout.HEADER_SIZE
+    max_timestamp, max_timestamp_offset, position, last, batches, epoch_at = NO_TIMESTAMP, -1, 0, -1, 0, -1
     while position <= last_header:
         base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id = unpack(view, position)
         end = position + overhead + length
