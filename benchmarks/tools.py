@@ -62,10 +62,7 @@ SHAPES = (
     Shape("zstd batches of 16 KiB", 16 * KIB, Compression.ZSTD),
 )
 MIDDLE = SHAPES[1]  # What a producer sends by default, when it has much to send.
-# Floor and reach from there on; the smallest batches are told without a gate. The gate of "ten times" stands where
-# Kafka's tool too looks at the order of offsets, or at the indexes; beside the plain dump it is an aim.
-DUMP_GATES = (None, 10.0)
-DEEP_GATES = (10.0, 15.0)
+GATES = (10.0, 15.0)  # Floor and reach from there on; the smallest batches are told without a gate.
 
 
 # -- Kafka --------------------------------------------------------------------------------------
@@ -335,7 +332,7 @@ def _beside_kafka(version: str) -> list[Case]:
             "T1",
             f"verify / dump, 1 GiB, {shape.name}",
             against_kafka(shape),
-            *(DUMP_GATES if shape.batch >= 16 * KIB else ()),
+            *(GATES if shape.batch >= MIDDLE.batch else ()),
         )
         for shape in SHAPES
     ]
@@ -347,7 +344,7 @@ def _beside_kafka(version: str) -> list[Case]:
             "T2",
             f"verify / deep iteration, 1 GiB, {shape.name}",
             against_kafka(shape, theirs=deep),
-            *(DEEP_GATES if shape.batch >= 16 * KIB else ()),
+            *(GATES if shape.batch >= MIDDLE.batch else ()),
         )
         for shape in SHAPES
     ]
