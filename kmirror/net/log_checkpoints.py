@@ -17,14 +17,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
 from kmirror.log.state_files import decode_offsets
 from kmirror.net.log_errors import CorruptLog, reading
-from kmirror.protocol.uuid import Uuid
+
+if TYPE_CHECKING:
+    from kmirror.protocol.uuid import Uuid
 
 META_PROPERTIES = "meta.properties"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -75,6 +77,8 @@ def read_if_present(path: Path) -> bytes | None:
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id that a `partition.metadata` file gives; raises `CorruptLog`."""
+    from kmirror.protocol.uuid import Uuid  # With it comes all that messages are made of.
+
     fields = parse_properties(data, separator=":")
     if fields.get("version") != str(_METADATA_VERSION):
         raise CorruptLog(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)

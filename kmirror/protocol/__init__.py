@@ -12,22 +12,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.protocol.negotiate import negotiate  # At once: its module has the same name, and would take its place.
+from kmirror.protocol.message import Field, Message, Policy, Struct
+from kmirror.protocol.negotiate import negotiate
+from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.wire import UnknownTag
 
 if TYPE_CHECKING:
     from kmirror.protocol.gen import *  # noqa: F403
-    from kmirror.protocol.message import Field, Message, Policy, Struct
-    from kmirror.protocol.uuid import Uuid
-    from kmirror.protocol.wire import UnknownTag
-
-_HOME = {
-    "Field": "message",
-    "Message": "message",
-    "Policy": "message",
-    "Struct": "message",
-    "Uuid": "uuid",
-    "UnknownTag": "wire",
-}
 
 # The messages are left out: a star import would load them all.
 __all__ = [
@@ -44,11 +35,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    # Submodules are asked for here too, before they are imported: of the messages only names of classes are looked up.
-    if home is None and not name[0].isupper():
+    # Submodules are asked for here too, before they are imported: only names of classes are looked up.
+    if not name[0].isupper():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"{__name__}.{home or 'gen'}"), name)
+    found = getattr(importlib.import_module("kmirror.protocol.gen"), name)
     globals()[name] = found
     return found
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.log.epochs import EpochEntry
@@ -26,12 +26,14 @@ from kmirror.net.tools.partition_folder import PartitionFolder, is_log_dirs, ope
 from kmirror.net.tools.verify_checkpoints import check_folder_files, check_offsets
 from kmirror.net.tools.verify_indexes import NEVER, NO_ROW, OffsetRows, TimeRows
 from kmirror.net.tools.verify_producers import Producers
-from kmirror.protocol.uuid import Uuid
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c_function
 from kmirror.records.legacy import LegacyBatch, iter_any_batches
+
+if TYPE_CHECKING:
+    from kmirror.protocol.uuid import Uuid
 
 _SEGMENT_BYTES_MAX: Final = 2**31 - 1
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
