@@ -128,10 +128,11 @@ def load(
 
 def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
     """Delete the indexes whose segment is no more: a crash came between the deletes."""
+    known = set(bases)
     for name in list(store.files()):
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
             base_offset = offset_of(name, suffix)
-            if base_offset is not None and base_offset not in bases:
+            if base_offset is not None and base_offset not in known:
                 store.delete_file(name)
 
 

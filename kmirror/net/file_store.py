@@ -35,7 +35,7 @@ SHARED_FILES = {
 }
 _PARTITION_FOLDER = re.compile(PARTITION_NAME)
 # Kafka renames what it deletes, and deletes it a minute later.
-DELETED_SUFFIX = ".deleted"
+_DELETED_SUFFIX = ".deleted"
 _MAPS_KEPT = 8
 _SMALL_READ = 1 << 16
 
@@ -276,7 +276,7 @@ class FileStore:
 
         All files of a segment share its fate: an index left behind would be taken for that of what replaced the log.
         """
-        found: dict[str, list[Path]] = {DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
+        found: dict[str, list[Path]] = {_DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
         for path in self.path.iterdir():
             if path.suffix in found and _offset_in(path.name) is not None:
                 found[path.suffix].append(path)
@@ -287,8 +287,10 @@ class FileStore:
         for path in (*deleted, *undone, *cleaned):
             path.unlink()
         counting = sorted(set(swaps) - set(undone))
-        self._drop_replaced([path for path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)])
-        for path in counting:
+        logs = [path for path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+        self._drop_replaced(logs)
+        # Logs first: as long as one is a swap file, what has its plain name already would be dropped the next time.
+        for path in (*logs, *sorted(set(counting) - set(logs))):
             path.rename(path.with_suffix(""))
         if deleted or cleaned or swaps:
             _sync_folder(self.path)

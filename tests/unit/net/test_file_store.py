@@ -157,6 +157,78 @@ def test_a_swap_does_not_count_before_all_its_files_have_the_name(compaction: Co
     assert compaction.now == compaction.before
 
 
+def test_what_the_swapped_log_replaces_goes_though_nothing_takes_its_name(compaction: Compaction) -> None:
+    place, before, old, new = compaction
+    log = f"{0:020d}.log"
+    (place / f"{0:020d}.snapshot").write_bytes(b"of a log that is no more")
+    (place / f"{log}.swap").write_bytes(new[log])
+    LogFolder(place.parent).open(TP)
+    assert compaction.now == {name: data for name, data in before.items() if name not in old} | {log: new[log]}
+
+
+KINDS = ("index", "log", "timeindex", "txnindex")
+
+
+def segment_files(suffixes: dict[int, str], *, counts: dict[int, int]) -> dict[str, bytes]:
+    """All files of the segments at these base offsets, under names with these suffixes."""
+    return {
+        f"{base:020d}.{kind}{suffix}": batch(counts[base], offset=base) if kind == "log" else b"%d" % counts[base]
+        for base, suffix in suffixes.items()
+        for kind in KINDS
+    }
+
+
+OLD, LATER = segment_files({0: ""}, counts={0: 4}), segment_files({4: ""}, counts={4: 1})
+HALVES = segment_files({0: "", 2: ""}, counts={0: 2, 2: 2})
+SWAPS = {
+    "a split that counts": (OLD | segment_files({0: ".swap", 2: ".swap"}, counts={0: 2, 2: 2}), HALVES),
+    "the old one is gone": (segment_files({0: ".swap", 2: ".swap"}, counts={0: 2, 2: 2}), HALVES),
+    "a split that does not count": (OLD | segment_files({0: ".cleaned", 2: ".swap"}, counts={0: 2, 2: 2}), OLD),
+    "a compaction": (HALVES | segment_files({0: ".swap"}, counts={0: 4}), OLD),
+    "one that does not count": (HALVES | segment_files({0: ".cleaned"}, counts={0: 4}), HALVES),
+    "what it replaces is renamed": (
+        segment_files({0: ".deleted", 2: ".deleted"}, counts={0: 2, 2: 2}) | segment_files({0: ".swap"}, counts={0: 4}),
+        OLD,
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "left"), SWAPS.values(), ids=SWAPS)
+def test_a_power_cut_while_a_swap_is_finished_changes_nothing_about_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: dict[str, bytes], left: dict[str, bytes]
+) -> None:
+    """It comes after the first few deletes and renames, and twice more in what is left of them."""
+
+    class PowerCut(Exception):
+        pass
+
+    budget: list[None] = []
+
+    def counted(change: Callable[..., Any]) -> Callable[..., Any]:
+        def act(*arguments: Any) -> Any:
+            if not budget:
+                raise PowerCut
+            budget.pop()
+            return change(*arguments)
+
+        return act
+
+    monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
+    monkeypatch.setattr(Path, "rename", counted(Path.rename))
+    for first in range(40):
+        place = tmp_path / f"{first}" / str(TP)
+        place.mkdir(parents=True)
+        for name, data in (found | LATER).items():
+            (place / name).write_bytes(data)
+        for count in (first, 1, 2, 100):
+            budget[:] = [None] * count
+            try:
+                LogFolder(place.parent).open(TP)
+            except PowerCut:
+                continue
+        assert {path.name: path.read_bytes() for path in place.iterdir()} == left | LATER, first
+
+
 def test_only_what_is_about_a_segment_is_deleted(files: FileStore) -> None:
     """A deleted snapshot of a metadata log is Kafka's to look at."""
     kept = ["00000000000000000012-0000000001.checkpoint.deleted", "notes.deleted", "x.swap"]
