@@ -37,8 +37,6 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
 _METADATA_VERSION = 0  # The one of partition.metadata that Kafka knows.
-
-
 _NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 
@@ -50,6 +48,7 @@ class FolderFacts(NamedTuple):
     high_watermarks: Mapping[TopicPartition, int] = _NO_OFFSETS
     log_start_offsets: Mapping[TopicPartition, int] = _NO_OFFSETS
     recovery_points: Mapping[TopicPartition, int] = _NO_OFFSETS
+    is_brokers: bool = False  # It has a `meta.properties`, which a broker writes first of all.
 
 
 def read_folder_facts(folder: Path) -> FolderFacts:
@@ -57,12 +56,14 @@ def read_folder_facts(folder: Path) -> FolderFacts:
 
     Raises `CorruptLog` for one that is not what a broker writes, `UsageError` for one that cannot be read.
     """
+    properties = read_if_present(folder / META_PROPERTIES)
     return FolderFacts(
-        cluster_id=_cluster_id(folder / META_PROPERTIES),
+        cluster_id=parse_properties(properties or b"").get("cluster.id"),  # Brokers before 2.4 know none.
         clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
         high_watermarks=read_offsets(folder / HIGH_WATERMARKS),
         log_start_offsets=read_offsets(folder / LOG_START_OFFSETS),
         recovery_points=read_offsets(folder / RECOVERY_POINTS),
+        is_brokers=properties is not None,
     )
 
 
@@ -98,11 +99,6 @@ def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
         return decode_checkpoint(data) if data else []
     except CorruptBatch as error:
         raise CorruptLog(error.reason, path=path) from None
-
-
-def _cluster_id(path: Path) -> str | None:
-    data = read_if_present(path)
-    return None if data is None else parse_properties(data).get("cluster.id")
 
 
 def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:

@@ -20,7 +20,7 @@ from kmirror.records.legacy import iter_any_batches
 
 # The name of a partition's folder; topics may hold dots and dashes themselves.
 PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
-# What a broker does to a folder under a name of its own: `orders-0.<32 hex digits>-future`.
+# Why a broker has renamed a folder, by what the new name ends in: `orders-0.<32 hex digits>-future`.
 SET_ASIDE = {
     "delete": "the broker was deleting this folder",
     "stray": "the broker found no such partition in its metadata",
@@ -29,7 +29,7 @@ SET_ASIDE = {
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
 _OFFSET_DIGITS = 20
-OFFSET_MAX = 2**63 - 1
+_OFFSET_MAX = 2**63 - 1
 
 
 class SegmentFile(NamedTuple):
@@ -52,7 +52,7 @@ def list_segments(folder: Path) -> list[SegmentFile]:
     logs: list[SegmentFile] = []
     swaps: list[SegmentFile] = []
     names: dict[str, int] = {}
-    cleaned_from = OFFSET_MAX + 1
+    cleaned_from = _OFFSET_MAX + 1
     with reading(folder), os.scandir(folder) as entries:
         for entry in entries:
             if not entry.is_file():
@@ -91,7 +91,7 @@ def _offset_of(name: str) -> int | None:
     if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
     offset = int(digits)
-    return offset if offset <= OFFSET_MAX else None
+    return offset if offset <= _OFFSET_MAX else None
 
 
 def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:

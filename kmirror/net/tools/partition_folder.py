@@ -82,8 +82,8 @@ def holds_partition_files(folder: Path) -> bool:
 def open_partition(folder: Path, facts: FolderFacts | None = None, *, may_be_empty: bool = False) -> PartitionFolder:
     """Return the partition in `folder`; `facts` are those of the folder around it where they are known already.
 
-    A folder without files, which a broker that was killed right then leaves behind, it takes for an empty log; here it
-    must be said that it `may_be_empty`.
+    A broker takes a folder without files for an empty log: one that was killed right after it made the folder leaves
+    it so. Here that is an error unless the folder `may_be_empty`.
     """
     if not (holds_partition_files(folder) or may_be_empty):
         near = [path.name for path in partition_paths(folder)]
@@ -115,7 +115,7 @@ def open_partition(folder: Path, facts: FolderFacts | None = None, *, may_be_emp
 
 def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
     """Where recovery begins after a kill: at offset 0 in a broker's folder that has not written it down yet."""
-    if around.clean_shutdown or around.cluster_id is None:
+    if around.clean_shutdown or not around.is_brokers:
         return None
     return around.recovery_points.get(tp, 0)
 

@@ -193,7 +193,7 @@ class Producers:
     def on_segment_end(self, segment: SegmentFile, end_offset: int, *, is_complete: bool) -> None:
         """Hold the transaction index of the segment that ends here against its markers.
 
-        Rows may lack unless it `is_complete`: a kill may come between a marker and its row, and in a recovery.
+        Unless it `is_complete`, rows may be missing: a kill may come between a marker and its row, or in a recovery.
         """
         path, base_offset = segment.beside(TXN_INDEX_SUFFIX), segment.base_offset
         data = read_if_present(path)

@@ -212,6 +212,13 @@ def test_a_negative_record_count(tmp_path: Path) -> None:
     assert [fault["reason"] for fault in verify(folder)[1]] == ["-1 records in 1 offsets"]
 
 
+def test_more_records_than_offsets(tmp_path: Path) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    batch = plain(0)
+    segment(folder, 0).write_bytes(with_crc(batch[:57] + b"\0\0\0\2" + batch[61:]) + plain(1))
+    assert [fault["reason"] for fault in verify(folder)[1]] == ["2 records in 1 offsets"]
+
+
 def test_a_segment_that_is_larger_than_a_broker_can_open(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
     segment(folder, 0).write_bytes(plain(0))

@@ -161,3 +161,53 @@ def test_a_row_of_a_replica_knows_what_begins_behind_its_marker(tmp_path: Path) 
     for stable, told in ((3, []), (4, []), (5, ["the last stable offset is 5, and the segment ends at 5"])):
         rows = encode_aborted([AbortedTxn(PRODUCER, 0, 2, stable)])
         assert faults(partition(tmp_path, f"a-{stable}", {0: log}, {name(0, "txnindex"): rows})) == told
+
+
+ABORTED = {0: data(0, 2) + marker(2)}  # And no row of a transaction index tells of it.
+NO_ROW = [f"aborts the transaction of producer {PRODUCER} that no row of {name(0, 'txnindex')} tells of"]
+KRAFT = "version=1\ncluster.id=c\nnode.id=1\n"
+OLD_BROKER = "version=0\nbroker.id=0\n"  # Before 2.4 there was no `cluster.id`.
+
+
+@pytest.mark.parametrize("properties", [KRAFT, OLD_BROKER], ids=["4.3", "2.1"])
+def test_a_kill_may_come_between_a_marker_and_its_row(tmp_path: Path, properties: str) -> None:
+    (tmp_path / "meta.properties").write_text(properties)
+    folder = partition(tmp_path, "a-0", ABORTED, epochs("0 0"))
+    assert faults(tmp_path) == faults(folder) == []
+    (tmp_path / ".kafka_cleanshutdown").touch()
+    assert faults(tmp_path) == faults(folder) == NO_ROW
+
+
+def test_of_a_partition_whose_broker_is_not_known_all_is_expected(tmp_path: Path) -> None:
+    assert faults(partition(tmp_path, "a-0", ABORTED, epochs("0 0"))) == NO_ROW
+
+
+@pytest.mark.parametrize("kind", ["future", "delete"])
+def test_a_kill_counts_for_a_folder_that_was_set_aside_too(tmp_path: Path, kind: str) -> None:
+    """Unless what the checkpoints say is about the partition that took its place."""
+    (tmp_path / "meta.properties").write_text(KRAFT)
+    folder = partition(tmp_path, f"a-0.{'0a' * 16}-{kind}", ABORTED, epochs("0 0"))
+    assert faults(folder) == []
+    partition(tmp_path, "a-0", {0: batch(0, epoch=0)}, epochs("0 0"))
+    assert faults(folder) == NO_ROW
+
+
+@pytest.mark.parametrize(("point", "told"), [(None, []), (2, []), (3, NO_ROW), (4, NO_ROW)])
+def test_a_segment_that_ends_at_the_recovery_point_was_flushed(
+    tmp_path: Path, point: int | None, told: list[str]
+) -> None:
+    (tmp_path / "meta.properties").write_text(KRAFT)
+    if point is not None:
+        (tmp_path / "recovery-point-offset-checkpoint").write_bytes(checkpoint([f"a 0 {point}"]))
+    partition(tmp_path, "a-0", ABORTED | {3: batch(3, epoch=0)}, epochs("0 0"))
+    assert faults(tmp_path) == told
+
+
+def test_of_a_swapped_segment_no_file_under_a_plain_name_counts(tmp_path: Path) -> None:
+    """A broker deletes them all before it renames the log."""
+    log = batch(0, epoch=0) + batch(1, epoch=0)
+    garbage = {name(0, suffix): b"\x7f" * 5 for suffix in ("index", "timeindex", "txnindex")}
+    folder = partition(tmp_path, "a-0", {0: log}, epochs("0 0") | garbage)
+    assert len(faults(folder)) >= 3
+    (folder / name(0, "log")).rename(folder / f"{name(0, 'log')}.swap")
+    assert faults(folder) == []
