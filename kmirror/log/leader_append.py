@@ -50,7 +50,8 @@ def prepare(
         raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: base offset {batch.base_offset}, expected 0")
     _check_size(batch.size_in_bytes, tp, config)
     if base_offset + batch.last_offset_delta > layout.LAST_OFFSET_MAX:
-        raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{tp}: the log ends at {base_offset}, no offset is left")
+        reason = f"{tp}: the log ends at {base_offset}, too few offsets are left for the batch"
+        raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
     try:
         batch.verify_crc()
         if origin is AppendOrigin.CLIENT:

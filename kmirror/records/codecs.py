@@ -299,7 +299,7 @@ def _lz4_frame_library() -> Any:
 def _unlz4(data: memoryview, limit: int) -> bytes:
     if len(data) > 4 and not data[4] & 0x20:
         raise _broken(Compression.LZ4, "its blocks depend on each other, which Kafka does not read")
-    if len(data) > 4 and data[4] & 0x03:
+    if len(data) > 4 and data[4] & 0x01:
         raise _broken(Compression.LZ4, "it wants a dictionary, which Kafka does not have")
     inflate = _lz4_frame_library().LZ4FrameDecompressor()
     chunks: list[bytes] = []

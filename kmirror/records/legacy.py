@@ -37,11 +37,11 @@ from kmirror.records.codecs import (
 )
 from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, RecordData
+from kmirror.records.varint import wrap_int64
 
 _HEAD: Final = Struct(">qiIbb")  # Offset, size, crc, magic, attributes.
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
-_INT64_WRAP: Final = 1 << 63
 _TIMESTAMP_AT: Final = _HEAD.size
 _FIELDS_AT: Final = {0: _HEAD.size, 1: _HEAD.size + 8}
 
@@ -240,9 +240,8 @@ class LegacyBatch:
         base = self._first_offset(last[0].last_offset)
         # Read twice rather than kept: a message as an object takes many times its bytes.
         for message in self._inside(payload):
-            # Broken offsets may add up to more than a Java long, which then wraps.
-            offset = (base + message.last_offset + _INT64_WRAP) % (2 * _INT64_WRAP) - _INT64_WRAP
-            yield message._message(offset, self)
+            # Broken offsets may add up to more than a Java long.
+            yield message._message(wrap_int64(base + message.last_offset), self)
 
     def _inside(self, payload: memoryview) -> Iterator[LegacyBatch]:
         """Yield the messages of `payload` as they stand there; raises `CorruptBatch` where none can stand."""

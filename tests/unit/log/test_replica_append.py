@@ -253,7 +253,10 @@ def test_a_log_has_an_end_that_an_offset_can_tell(before: int) -> None:
         caught = unchanged_after(log, OffsetsOutOfOrder, b"".join([*start, beyond, b"more"]))
         assert caught.value.position == sum(map(len, start))
         assert "the greatest that a log can have" in str(caught.value)
-    follow(log, *start, batch(2, offset=TOP - 2, epoch=1))
+    follow(log, *start, batch(1, offset=TOP - 2, epoch=1))
+    with pytest.raises(LogAppendError, match="too few offsets are left"):
+        lead(log, batch(2), epoch=1)
+    lead(log, batch(1), epoch=1)
     assert log.log_end_offset == TOP
     with pytest.raises(LogAppendError) as refused:
         lead(log, batch(1), epoch=2)

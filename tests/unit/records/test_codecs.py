@@ -99,6 +99,8 @@ def test_an_lz4_frame_that_names_a_dictionary_is_refused_as_by_the_jvm() -> None
     assert lz4.frame.decompress(named) == DATA  # Which does not ask for it.
     with pytest.raises(CorruptBatch, match="dictionary"):
         decompress(Compression.LZ4, named)
+    with pytest.raises(CorruptBatch, match="reserved"):
+        decompress(Compression.LZ4, packed[:4] + b"\x62" + packed[5:])
 
 
 def test_zstd_frames_with_and_without_sizes_and_several_in_a_row() -> None:
