@@ -15,7 +15,7 @@ _FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 @contextmanager
 def byte_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yield what takes the bytes passed; there is a bar on stderr with rate and ETA while stderr is a terminal."""
-    if not (sys.stderr.isatty() or _FORCES.intersection(os.environ)):
+    if sys.stderr is None or not (sys.stderr.isatty() or _FORCES.intersection(os.environ)):
         yield lambda count: None  # Importing rich takes longer than verifying 100 MiB.
         return
     from rich.console import Console

@@ -14,7 +14,7 @@ from kmirror.cli.verify_folder import OUTPUTS, verify_folder
 
 
 @click.command("verify")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, readable=False))
 @click.option("--deep", is_flag=True, help="Inflate every batch and check the lengths of its records too.")
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default=OUTPUTS[0], help="json: a line a fault.")
 def command(directory: Path, deep: bool, output: str) -> int:

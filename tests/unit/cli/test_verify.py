@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from kmirror.cli import verify_folder
 from kmirror.cli.verify import command
 from kmirror.cli.verify_folder import quick
 from kmirror.errors import UsageError
@@ -254,11 +256,12 @@ def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not
     assert len(reasons) == {"nothing": 1, "checksum": 2, "gap": 0}[breaks]
 
 
-def test_a_snapshot_knows_no_older_epoch_of_a_producer_than_the_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("producer", [0, 7])
+def test_a_snapshot_knows_no_older_epoch_of_a_producer_than_the_log(tmp_path: Path, producer: int) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    segment(folder, 0).write_bytes(plain(0, producer_id=7, producer_epoch=3, base_sequence=0))
-    for epoch, told in ((3, []), (2, ["producer 7: its epoch is 2, and in the log 3"])):
-        known = ProducerEntry(7, epoch, -1, 1)
+    segment(folder, 0).write_bytes(plain(0, producer_id=producer, producer_epoch=3, base_sequence=0))
+    for epoch, told in ((3, []), (2, [f"producer {producer}: its epoch is 2, and in the log 3"])):
+        known = ProducerEntry(producer, epoch, -1, 1)
         known.batches.append(BatchMetadata(0, 0, 0, 1))
         segment(folder, 1, ".snapshot").write_bytes(encode_snapshot([known]))
         assert [fault["reason"] for fault in verify(folder)[1]] == told
@@ -399,6 +402,46 @@ def test_plain_words_mean_what_they_mean_to_click(
         by_click = CliRunner().invoke(command, words, standalone_mode=False)
         assert by_click.return_value == 1
         assert NUMBERS_OF_TIME.sub(b"", mine) == NUMBERS_OF_TIME.sub(b"", by_click.stdout_bytes)
+
+
+def test_a_deep_look_is_as_quick_to_be_had(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    segment(folder, 0).write_bytes(build_message(RecordData(None, b"no gzip"), magic=1, offset=0, attributes=1))
+    assert [quick([str(folder)]), quick(["--deep", str(folder)])] == [0, 1]
+    assert b"gzip data cannot be inflated" in capsysbinary.readouterr().out
+
+
+def test_what_was_looked_at_is_counted_and_timed(
+    top: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    passed: list[int] = []
+    titles: list[tuple[str, int]] = []
+
+    @contextmanager
+    def watched(title: str, total: int) -> Iterator[Callable[[int], None]]:
+        titles.append((title, total))
+        yield passed.append
+
+    monkeypatch.setattr(verify_folder, "byte_progress", watched)
+    monkeypatch.setattr(verify_folder.time, "monotonic_ns", iter((0, 2_500_000_000, 0, 2_500_000_000)).__next__)
+    assert quick([str(top), "-o", "json"]) == 0
+    summary = json.loads(capsysbinary.readouterr().out)
+    assert summary["elapsed_ms"] == 2500
+    assert titles == [(f"verify {top}", summary["bytes"])] and sum(passed) == summary["bytes"]
+    (top / "txn-2" / "leader-epoch-checkpoint").write_text("x")
+    (top / "clients-2" / "leader-epoch-checkpoint").write_text("x")
+    assert quick([str(top)]) == 1
+    last = capsysbinary.readouterr().out.decode().splitlines()[-1]
+    assert last.startswith("2 faults in 5 partitions, ") and "; 2500 ms, " in last
+
+
+@pytest.mark.parametrize("words", [["verify", "DIR"], ["verify", "--output=text", "DIR"], ["diff", "DIR", "DIR"]])
+def test_a_closed_stderr_is_nothing_to_fail_for(top: Path, words: list[str]) -> None:
+    named = [str(top / "txn-2") if word == "DIR" else word for word in words]
+    shell = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-m", "kmirror", *named]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout
 
 
 @pytest.mark.parametrize(

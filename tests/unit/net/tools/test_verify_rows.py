@@ -106,3 +106,22 @@ def test_one_row_for_all_batches_of_an_append_is_true(folder: Path) -> None:
     assert not faults(folder)
     write(folder, ".index", OFFSET_ROW, [(3, rows[0][1]), (4, rows[3][1])])
     assert [fault.position for fault in faults(folder)] == [0], "offset 43 is in a batch of the second row"
+
+
+@pytest.mark.parametrize("into", [0, 1, 2])
+def test_a_time_row_may_point_into_a_batch(tmp_path: Path, into: int) -> None:
+    """Older brokers wrote the offset of the record with the timestamp, later ones that of the batch's last record."""
+    (folder := tmp_path / "orders-0").mkdir()
+    stamps = [[5, 9, 7], [9, 8, 9], [20, 10, 11]]
+    log = b"".join(
+        build_batch([RecordData(None, b"v", (), stamp) for stamp in found], base_offset=BASE + 3 * number)
+        for number, found in enumerate(stamps)
+    )
+    (folder / f"{BASE:020d}.log").write_bytes(log)
+    (folder / f"{BASE + 9:020d}.log").write_bytes(batch(BASE + 9, 30))
+    for first in (into, 3 + into):  # Either of the batches with that timestamp has it first, for all the row says.
+        write(folder, ".timeindex", TIME_ROW, [(9, first), (20, 6 + into)])
+        assert not faults(folder)
+    for rows in ([(9, 6 + into), (20, 6 + into)], [(9, into), (9, 3 + into), (20, 8)], [(9, into), (20, 3 + into)]):
+        write(folder, ".timeindex", TIME_ROW, rows)
+        assert len(faults(folder)) == 1, rows

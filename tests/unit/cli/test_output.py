@@ -1,0 +1,31 @@
+"""Stdout of the tools: what they have found reaches it however they end."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kmirror.cli.output import Output, complain
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, ZeroDivisionError])
+def test_what_is_held_is_written_when_a_tool_fails(
+    capsysbinary: pytest.CaptureFixture[bytes], error: type[BaseException]
+) -> None:
+    with pytest.raises(error), Output() as out:
+        out.write("found before\n")
+        raise error
+    assert capsysbinary.readouterr().out == b"found before\n"
+
+
+def test_complaints_stand_behind_what_came_before_them(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with Output() as out:
+        out.write("before\n")
+        out.complain("no good\n")
+        assert capfdbinary.readouterr() == (b"before\n", b"no good\n")
+
+
+def test_without_a_stderr_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    complain("no good\n")
