@@ -164,7 +164,7 @@ def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
     """Read the dirty part; stops where the keys are too many, before the record that would be one more."""
     found = _Offsets()
     state = _Transactions()
-    start, end = what.first_dirty_offset, what.first_uncleanable_offset
+    start, end, noted = what.first_dirty_offset, what.first_uncleanable_offset, -1
     dirty = [s for s in reaching(log.segments, start) if s.base_offset < end]
     state.expect(_aborted_between(log, start, end))
     for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
@@ -176,8 +176,9 @@ def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= keys_max:
+                            found.latest_offset = max(found.latest_offset, noted)  # Perhaps amid a batch.
                             return found
-                        found.latest[record.key] = record.offset
+                        found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
                 found.latest_offset = batch.last_offset
         bound = end if following is None else following.base_offset

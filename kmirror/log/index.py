@@ -146,12 +146,15 @@ class TimeIndex:
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> TimeIndex:
-        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
+        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows.
+
+        But a file of one row is one that was closed: its segment's first record has the timestamp 0, and none a later.
+        """
         if len(data) % _TIME_ROW.size:
             raise CorruptBatch(f"a time index has {len(data)} bytes, expected rows of {_TIME_ROW.size}")
-        index = cls(base_offset)
+        index, is_closed = cls(base_offset), len(data) == _TIME_ROW.size
         for number, (timestamp, relative) in enumerate(_TIME_ROW.iter_unpack(data)):
-            if timestamp == 0 and relative == 0 and not any(data[number * _TIME_ROW.size :]):
+            if timestamp == 0 and relative == 0 and not is_closed and not any(data[number * _TIME_ROW.size :]):
                 break
             last = index.last_entry()
             if relative < 0 or timestamp <= last.timestamp or base_offset + relative < last.offset:

@@ -71,7 +71,7 @@ def prepare(
         result = _stamped(batch, records, config, now_ms)
         set_base_offset_and_epoch(result, base_offset, leader_epoch)
     else:
-        result = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if stamped else None)
+        result = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if stamped else None, tp)
         _check_size(len(result), tp, config)
     return Prepared(result, now_ms if stamped else NO_TIMESTAMP)
 
@@ -157,6 +157,7 @@ def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int
     else:
         attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
         greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
+        greatest = max(greatest, NO_TIMESTAMP)  # Also where a client sends what is below it.
     if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
         return result
     at = layout.ATTRIBUTES_AT
@@ -175,8 +176,11 @@ def _rebuild(
     base_offset: int,
     leader_epoch: int,
     log_append_time: int | None,
+    tp: TopicPartition,
 ) -> bytes:
     create_time = log_append_time is None
+    if any(record.timestamp < NO_TIMESTAMP for record in records):  # Kafka's builder takes none either.
+        raise LogAppendError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{tp}: a timestamp below -1 cannot be written anew")
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp) for record in records],
         base_offset=base_offset,

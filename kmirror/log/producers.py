@@ -66,11 +66,12 @@ class Marker(NamedTuple):
 class _Update:
     """The staged changes to one producer id."""
 
-    __slots__ = ("current", "entry", "started")
+    __slots__ = ("changes_epoch", "current", "entry", "started")
 
     def __init__(self, producer_id: int, current: ProducerEntry | None) -> None:
         self.current = current
         self.entry = ProducerEntry(producer_id) if current is None else current.without_batches()
+        self.changes_epoch = False  # Perhaps there and back.
         self.started: list[int] = []  # First offsets of transactions begun here.
 
 
@@ -161,6 +162,7 @@ class Staging:
             entry.txn_first_offset = base_offset
             update.started.append(base_offset)
         if producer_epoch != entry.producer_epoch:
+            update.changes_epoch = True
             entry.move_to_epoch(producer_epoch)
         entry.add_batch(base_sequence, last_offset, last_offset - base_offset, max_timestamp)
 
@@ -175,7 +177,8 @@ class Staging:
 
     def add_marker(self, marker: Marker) -> None:
         """Stage a transaction marker; one without an open transaction still moves the producer's epoch."""
-        entry = self._update(marker.producer_id).entry
+        update = self._update(marker.producer_id)
+        entry = update.entry
         if self._origin is not AppendOrigin.REPLICATION:
             if self._transaction_version >= 2:
                 _check_bumped_epoch(entry, marker)
@@ -190,6 +193,7 @@ class Staging:
             self._steps[-1].completed.append(
                 CompletedTxn(marker.producer_id, entry.txn_first_offset, marker.offset, not marker.commit)
             )
+        update.changes_epoch |= marker.producer_epoch != entry.producer_epoch
         entry.move_to_epoch(marker.producer_epoch)
         entry.coordinator_epoch = marker.coordinator_epoch
         entry.last_timestamp = marker.timestamp
@@ -204,12 +208,17 @@ class Staging:
         """Apply everything; returns the rows for the transaction index, in log order.
 
         Producers of one append enter Kafka's table last one first; in a recovery, `batch_by_batch`, as they come.
-        Two of them may share a bucket, and then a snapshot shows in which order they came.
+        Two of them may share a bucket, and then a snapshot shows in which order they came. And a producer whose epoch
+        falls (it was forgotten in between) and rises again keeps its earlier batches only if all that is one append.
         """
         aborted: list[AbortedTxn] = []
         for step in self._steps:
             updates = step.updates
-            if not batch_by_batch and len(updates) > 1:
+            if batch_by_batch:
+                for update in updates.values():
+                    if update.changes_epoch and update.current is not None:
+                        update.current.batches.clear()
+            elif len(updates) > 1:
                 updates = dict(reversed(updates.items()))
             self._states.apply(updates, step.completed, aborted)
             if step.reset_offset >= 0:

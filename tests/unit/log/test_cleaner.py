@@ -402,5 +402,16 @@ def test_more_keys_than_fit_are_left_for_the_next_run() -> None:
     assert [offset for offset, _, _ in left(log)] == [2, 3, 4, 5, 6]
 
 
+def test_a_run_may_end_inside_a_batch() -> None:
+    log = compacted()
+    put(log, ("a", "1"), ("b", "2"))
+    put(log, ("a", "3"), ("b", "4"), ("c", "5"))
+    roll(log)
+    done = clean(log, cleanable(log, None, NOW_MS), now_ms=NOW_MS, keys_max=1)
+    assert done.end_offset == 1
+    done = clean(log, cleanable(log, None, NOW_MS), now_ms=NOW_MS, keys_max=3)
+    assert done.end_offset == 5
+
+
 def test_an_empty_log_has_nothing_to_clean() -> None:
     assert compacted().compact(NOW_MS) is None

@@ -158,6 +158,16 @@ def test_a_wrong_greatest_timestamp_is_mended() -> None:
     assert content(log) == right[:12] + b"\0\0\0\0" + right[16:]
 
 
+def test_timestamps_below_none_are_kept_but_never_the_greatest_and_never_written_anew() -> None:
+    log = open_log()
+    data = batch(timestamp=-2)
+    assert lead(log, data).max_timestamp == -1
+    stored = Batch(content(log))
+    stored.verify_crc()
+    assert [record.timestamp for record in stored.records()] == [-2]
+    assert refused(data, compression_type=Compression.GZIP) is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 @pytest.mark.parametrize("codec", list(Compression))
 def test_a_codec_of_the_topic_replaces_the_producers(codec: Compression) -> None:
     log = open_log(compression_type=codec)

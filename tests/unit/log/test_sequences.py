@@ -13,7 +13,7 @@ from kmirror.log.producer_files import snapshot_offsets
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PartitionStore
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import NOW_MS, batch, content, follow, idempotent, lead, open_log, run
+from tests.unit.log.partitions import NOW_MS, batch, content, follow, idempotent, lead, marker, open_log, run
 
 
 def test_the_batch_that_straddles_the_log_start_begins_the_indexes_and_the_epochs_anew() -> None:
@@ -124,6 +124,30 @@ def test_producers_of_one_append_enter_the_table_last_one_first_and_in_a_recover
     assert _ids_in_snapshot(crashed, 2) == [5, 21]
 
 
+def test_a_producer_whose_epoch_fell_and_rose_keeps_its_earlier_batches_only_in_one_append() -> None:
+    """It was forgotten in between, so a lower epoch was taken. A recovery goes by batches."""
+    there_and_back = [
+        idempotent(0, pid=5, producer_epoch=1),
+        idempotent(0, pid=5, producer_epoch=0, offset=1),
+        idempotent(7, pid=5, producer_epoch=1, offset=2),
+    ]
+    log = open_log()
+    follow(log, there_and_back[0])
+    follow(log, *there_and_back[1:])
+    assert [known.last_offset for known in log.producers.entries[5].batches] == [0, 2]
+    crashed = MemoryStore.from_files({0: content(log)}, {})
+    again = open_log(crashed, repair=True)
+    assert [known.last_offset for known in again.producers.entries[5].batches] == [2]
+
+
+def test_a_marker_may_bring_back_the_epoch_of_earlier_batches() -> None:
+    log = open_log()
+    follow(log, idempotent(0, pid=5, producer_epoch=1))
+    follow(log, idempotent(0, pid=5, offset=1, txn=True), marker(pid=5, producer_epoch=1, commit=True, offset=2))
+    crashed = MemoryStore.from_files({0: content(log)}, {})
+    assert open_log(crashed, repair=True).producers.entries[5].batches == []
+
+
 def _ids_in_snapshot(store: PartitionStore, offset: int) -> list[int]:
     data = store.read_file(file_name(offset, SNAPSHOT_SUFFIX))
     assert data is not None
@@ -168,3 +192,11 @@ def test_a_log_that_ends_below_its_start_begins_anew_with_a_snapshot_that_knows_
     again = open_log(log.store, recovery_point=CLEAN_SHUTDOWN)
     assert (again.segment_base_offsets, snapshot_offsets(log.store)) == ([1], [1])
     assert _ids_in_snapshot(log.store, 1) == []
+
+
+def test_a_segment_whose_one_timestamp_is_0_has_a_row_of_zeros() -> None:
+    log = open_log()
+    lead(log, batch(timestamp=0))
+    log.close()
+    again = open_log(log.store, recovery_point=CLEAN_SHUTDOWN)
+    assert (list(again.segments[0].times.timestamps), again.segments[0].max_timestamp) == ([0], 0)
