@@ -49,7 +49,7 @@ def _run_quickly(words: Sequence[str], rows: Sequence[CommandRow]) -> int | None
     for row in rows:
         if row.quick and words[:1] == [row.name]:
             module, _, name = row.quick.partition(":")
-            gc.disable()  # What is imported stays to the end: to look for garbage in it is in vain, then too.
+            gc.disable()  # What is imported stays: looking for garbage in it is in vain, now and when the process ends.
             function = getattr(import_module(module), name)
             gc.freeze()
             gc.enable()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import re
@@ -19,11 +20,13 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli import verify_folder
+from kmirror.cli.main import run
 from kmirror.cli.verify import command
 from kmirror.cli.verify_folder import quick
 from kmirror.errors import UsageError
 from kmirror.log.producer_entry import BatchMetadata, ProducerEntry
 from kmirror.log.state_files import decode_snapshot, encode_snapshot
+from kmirror.net.tools.verify import Job
 from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
 from kmirror.records.crc32c import crc32c
@@ -325,7 +328,9 @@ def test_a_segment_that_is_swapped_in_has_indexes_of_its_own(top: Path) -> None:
         Path(f"{path}.swap").rename(path)
         assert verify(folder)[:2] == (0, [])
     Path(f"{paths[-1]}.swap").unlink()
-    assert "that no row of" in verify(folder)[1][0]["reason"]
+    fault = verify(folder)[1][0]
+    assert "that no row of" in fault["reason"]
+    assert fault["path"] == str(paths[0]), "the marker is there"
 
 
 def test_a_swap_that_does_not_count_has_no_say(top: Path) -> None:
@@ -387,6 +392,15 @@ def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
     loaded = set(told.stdout.split())
     assert "kmirror.net.tools.verify" in loaded
     assert not {"rich", "click", "dataclasses", "asyncio", "numpy", "importlib.metadata"} & loaded
+
+
+def test_garbage_is_collected_while_a_folder_is_verified(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    was_enabled: list[bool] = []
+    monkeypatch.setattr(verify_folder, "open_job", lambda *_: was_enabled.append(gc.isenabled()) or Job(top, [], None))
+    with pytest.raises(SystemExit):
+        run(["verify", str(top)])
+    gc.unfreeze()
+    assert was_enabled == [True]
 
 
 @pytest.mark.parametrize(
