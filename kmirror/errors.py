@@ -14,11 +14,20 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 
 class KmirrorError(Exception):
-    """The root of everything kmirror raises on purpose."""
+    """The root of everything kmirror raises on purpose; what a worker process raises reaches its parent whole."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # `args` is the text made of what the constructor took, so it cannot be called with that once more.
+        return _again, (type(self), self.args), self.__dict__
+
+
+def _again(kind: type[KmirrorError], args: tuple[object, ...]) -> KmirrorError:
+    """Return an error with its text, without its constructor; what unpickles it sets the fields."""
+    return kind.__new__(kind, *args)
 
 
 class ProtocolError(KmirrorError):
