@@ -127,6 +127,8 @@ class Wanted(NamedTuple):
 def read_source(source: str) -> bytes:
     """The bytes that the argument gives, names or sends."""
     if source == "-":
+        if sys.stdin is None:
+            raise UsageError("stdin is closed")
         return from_text(sys.stdin.buffer.read())
     bare = bare_hex(source)
     # A file may bear a name that is hex, but not one that is longer than names can be.

@@ -9,6 +9,7 @@ import click
 
 from kmirror import __version__
 from kmirror.cli.commands import CommandRow
+from kmirror.cli.output import guarded_stdout
 
 
 class LazyGroup(click.Group):
@@ -51,7 +52,8 @@ def build(rows: Sequence[CommandRow]) -> click.Group:
 def run_with_click(words: Sequence[str], rows: Sequence[CommandRow]) -> int:
     """Run the command line and return its exit code; raises what the command raises."""
     try:
-        outcome = build(rows).main(list(words), prog_name="kmirror", standalone_mode=False)
+        with guarded_stdout():
+            outcome = build(rows).main(list(words), prog_name="kmirror", standalone_mode=False)
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:

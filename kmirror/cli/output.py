@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from kmirror.errors import UsageError
 
@@ -46,20 +48,62 @@ class Output:
 
     def flush(self) -> None:
         held, self._held, self._size = self._held, [], 0
-        try:
+        with _writing(self._stream):
             self._stream.write(b"".join(held))
             self._stream.flush()
-        except OSError as error:
-            # Python still holds bytes, and would fail once more when it writes them at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
-            if isinstance(error, BrokenPipeError):
-                raise
-            raise UsageError(f"stdout cannot be written: {error.strerror or error}") from None
 
     def complain(self, text: str) -> None:
         """Write to stderr, after what stands before it on stdout."""
         self.flush()
         complain(text)
+
+
+@contextmanager
+def _writing(stream: BinaryIO | TextIO) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # Python still holds bytes, and would fail once more when it writes them at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise UsageError(f"stdout cannot be written: {error.strerror or error}") from None
+
+
+class _Guarded:
+    """Stdout for click and rich, which know nothing of `Output`: it fails in the same words."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        if text == "":
+            return 0  # click tries what it may write, and keeps to itself what comes of it.
+        with _writing(self._stream):
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _writing(self._stream):
+            self._stream.flush()
+
+
+@contextmanager
+def guarded_stdout() -> Iterator[None]:
+    """Let what is printed in here raise `UsageError` where stdout cannot be written; escape what it cannot spell."""
+    stream = sys.stdout
+    if stream is None:
+        yield
+        return
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+    sys.stdout = cast(TextIO, _Guarded(stream))
+    try:
+        yield
+    finally:
+        sys.stdout = stream
 
 
 def complain(text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import types
@@ -153,6 +155,7 @@ def test_who_reads_no_more_has_read_enough(command: str) -> None:
         assert running.stderr.read() == "1\n"
 
 
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 SEGMENT = Path(kmirror.__file__).parent / "data" / "sample" / "codecs-0" / f"{0:020d}.log"
 PRINTING = [
     ["cat", str(SEGMENT.parent)],
@@ -171,6 +174,31 @@ def test_a_stdout_that_takes_nothing_is_an_error_in_one_line(words: list[str], s
     assert ended.returncode == 1
     (line,) = ended.stderr.splitlines()
     assert line.startswith("kmirror: stdout ") and line.endswith(reason)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["dump-log", "--help"], ["apis"], ["demo", "--topic", "txn"]], ids=str)
+@pytest.mark.parametrize("is_buffered", [True, False])
+def test_so_it_is_where_click_and_rich_print(words: list[str], is_buffered: bool) -> None:
+    shell = ["sh", "-c", 'exec "$@" >/dev/full', "sh", sys.executable, "-m", "kmirror", *words]
+    env = BUFFERED if is_buffered else BUFFERED | {"PYTHONUNBUFFERED": "1"}
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False, env=env)
+    assert (ended.returncode, ended.stderr) == (1, "kmirror: stdout cannot be written: No space left on device\n")
+
+
+def test_a_stdin_that_is_closed_is_an_error_in_one_line() -> None:
+    shell = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "kmirror", "decode", "-"]
+    ended = subprocess.run(shell, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "kmirror: stdin is closed\n")
+
+
+def test_a_stdout_that_cannot_spell_a_name_gets_it_escaped(tmp_path: Path) -> None:
+    shutil.copytree(SEGMENT.parent, tmp_path / "codecs-0")
+    (tmp_path / os.fsdecode(b"caf\xc3\xa9-\xff")).mkdir()
+    words = [sys.executable, "-m", "kmirror", "demo", "--data", str(tmp_path)]
+    latin = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "1"}
+    ended = subprocess.run(words, capture_output=True, text=True, check=False, env=latin)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert r"left out caf\xe9-\udcff: the name is not TOPIC-PARTITION" in ended.stdout
 
 
 def test_optimised_python_is_refused() -> None:
