@@ -25,7 +25,7 @@ DEFAULT_FORMAT = r"%s\n"
 
 
 @click.command("cat")
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path, readable=False))
 @click.option("--from-offset", type=click.IntRange(min=0), default=0, help="Begin at this offset.")
 @click.option("--timestamp", type=int, metavar="MS", help="Begin at the first record that is not older than this.")
 @click.option("--read-committed", is_flag=True, help="Leave out aborted transactions and end before open ones.")

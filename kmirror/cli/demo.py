@@ -177,7 +177,10 @@ def write_page(file: Path, text: str) -> None:
 @click.command("demo")
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), default=0, show_default=True, help="Names the run.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), metavar="DIR", help="A Kafka log.dirs folder as the source's content."
+    "--data",
+    type=click.Path(path_type=Path, readable=False),
+    metavar="DIR",
+    help="A Kafka log.dirs folder as the source's content.",
 )
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Mirror only this topic; repeatable.")
 @click.option("--faults", is_flag=True, help="Kill and restart brokers on the way.")

@@ -19,8 +19,8 @@ from kmirror.net.tools.diff import Comparison, Difference, compare, pair_folders
 
 
 @click.command("diff")
-@click.argument("left", metavar="LEFT", type=click.Path(path_type=Path))
-@click.argument("right", metavar="RIGHT", type=click.Path(path_type=Path))
+@click.argument("left", metavar="LEFT", type=click.Path(path_type=Path, readable=False))
+@click.argument("right", metavar="RIGHT", type=click.Path(path_type=Path, readable=False))
 @click.option("--until-lso", is_flag=True, help="Compare up to the last stable offset of LEFT alone.")
 @click.option("--topic", "topics", multiple=True, metavar="NAME", help="Compare only this topic; repeatable.")
 @click.option("--internal", is_flag=True, help="Compare __consumer_offsets and the like too.")

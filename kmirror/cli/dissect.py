@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import mmap
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import click
 
 from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
+from kmirror.net.tools.mapped import Mapped
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
 from kmirror.records.dissect import KINDS, Kind, dissect, kind_of
 from kmirror.records.dissect_core import Row, with_paths
@@ -20,7 +20,7 @@ _BYTES_SHOWN_MAX = 24
 
 
 @click.command("dissect")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "--as",
     "kind_name",
@@ -70,10 +70,7 @@ def _kind(file: Path, kind_name: str | None) -> tuple[Kind, int]:
 def _read(file: Path) -> memoryview:
     """Return the file's bytes, mapped so that a large segment does not have to fit the memory."""
     try:
-        with file.open("rb") as opened:
-            if not file.stat().st_size:
-                return memoryview(b"")
-            return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
+        return Mapped(file).view
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror or error}") from None
 

@@ -10,13 +10,22 @@ from kmirror.errors import UsageError
 
 
 @click.command("report")
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=click.Path(path_type=Path, readable=False))
 @click.option(
     "-o", "--output", required=True, metavar="FILE|json|csv",
     help="An HTML file, with its plots as PNG files in a folder beside it; or json or csv, on stdout.",
 )  # fmt: skip
 def command(results: Path, output: str) -> int:
     """Show the results of `kmirror sweep`: one self-contained page, or tables for programs."""
+    try:
+        return _show(results, output)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{error.filename or output}: {error.strerror or error}") from None
+
+
+def _show(results: Path, output: str) -> int:
     try:
         from kmirror.report.results import load
     except ModuleNotFoundError as error:

@@ -33,7 +33,7 @@ def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
 
 
 @click.command("sweep")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @click.option("-o", "--output", metavar="DIR", help="Where the results go: a path or URI; FILE.results by default.")
 @click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
 @click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")

@@ -41,12 +41,21 @@ class CorruptLog(UsageError):
         super().__init__(f"{place_of(path, position, offset)}: {reason}; {REMEDY}")
 
 
+class Unreadable(UsageError):
+    """The operating system refuses a file or a folder; `path` and `reason` are the two parts of the text."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        self.path = path
+        self.reason = reason
+        super().__init__(f"{path}: {reason}")
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn what the operating system refuses about `path` into a `UsageError` that names it."""
+    """Turn what the operating system refuses about `path` into `Unreadable`."""
     try:
         yield
     except OSError as error:
         # A directory that is walked reports the entry that failed, which is closer than `path`.
-        where = error.filename if isinstance(error.filename, str) else str(path)
-        raise UsageError(f"{where}: cannot be read: {error.strerror or error}") from None
+        where = Path(error.filename) if isinstance(error.filename, str) else path
+        raise Unreadable(where, f"cannot be read: {error.strerror or error}") from None

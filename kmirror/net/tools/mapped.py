@@ -6,8 +6,10 @@ than a window of them in memory.
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from kmirror.errors import CorruptBatch, UsageError
-from kmirror.net.log_errors import place_of
+from kmirror.net.log_errors import Unreadable, place_of
 
 _WINDOW: Final = 16 * 1024 * 1024
 _MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
@@ -49,8 +51,11 @@ class Mapped:
         self.path = path
         self._map: mmap.mmap | None = None
         self._ahead = self._given_back = 0
-        with open(path, "rb") as opened:
-            self.size = os.fstat(opened.fileno()).st_size
+        with open(path, "rb", opener=_without_waiting) as opened:
+            status = os.fstat(opened.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            self.size = status.st_size
             if self.size:
                 self._map = mmap.mmap(opened.fileno(), self.size, access=mmap.ACCESS_READ)
         self.view = memoryview(self._map or b"")
@@ -84,15 +89,20 @@ class Mapped:
             pass
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a pipe too at once, where `open` would wait for who writes into it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 @contextmanager
 def mapped(path: Path) -> Iterator[Mapped]:
-    """Yield the file at `path`; raises `UsageError` when it cannot be opened."""
+    """Yield the file at `path`; raises `Unreadable` when it cannot be opened."""
     try:
         found = Mapped(path)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
+        raise Unreadable(path, "no such file") from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise Unreadable(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
         yield found
     finally:

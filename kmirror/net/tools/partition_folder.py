@@ -85,10 +85,11 @@ def open_partition(folder: Path, facts: FolderFacts | None = None, *, may_be_emp
     A broker takes a folder without files for an empty log: one that was killed right after it made the folder leaves
     it so. Here that is an error unless the folder `may_be_empty`.
     """
-    if not (holds_partition_files(folder) or may_be_empty):
-        near = [path.name for path in partition_paths(folder)]
+    if not holds_partition_files(folder):
+        near = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
         told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
-        raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
+        if near or not may_be_empty:
+            raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
     named = Path(os.path.abspath(folder))  # `.` has no name, and a link has its own.
     tp = parse_folder_name(named.name)
     if tp is None:

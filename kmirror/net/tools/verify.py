@@ -9,6 +9,8 @@ Rule 3: what a broker makes anew when it starts may be missing, but what is ther
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -17,8 +19,15 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.log.epochs import EpochEntry
 from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
-from kmirror.net.log_checkpoints import FolderFacts, parse_epochs, parse_topic_id, read_folder_facts, read_if_present
-from kmirror.net.log_errors import CorruptLog
+from kmirror.net.log_checkpoints import (
+    META_PROPERTIES,
+    FolderFacts,
+    parse_epochs,
+    parse_topic_id,
+    read_folder_facts,
+    read_if_present,
+)
+from kmirror.net.log_errors import CorruptLog, Unreadable
 from kmirror.net.segment_files import SegmentFile
 from kmirror.net.tools.faults import Tally
 from kmirror.net.tools.mapped import FileFault, Mapped, mapped
@@ -381,7 +390,7 @@ def open_job(path: Path, tally: Tally) -> Job:
     facts = FolderFacts()
     try:
         facts = read_folder_facts(Path(os.path.abspath(path)).parent if is_one else path)
-    except CorruptLog as error:
+    except (CorruptLog, Unreadable) as error:
         tally.fault(error.path, error.reason)
     folders = []
     for partition in [path] if is_one else partition_paths(path):
@@ -389,10 +398,15 @@ def open_job(path: Path, tally: Tally) -> Job:
             folders.append(open_partition(partition, facts))
         except FileFault as error:
             tally.fault(error.path, error.reason, error.position, error.offset)
+        except Unreadable as error:
+            tally.fault(error.path, error.reason)
         except UsageError as error:
             if is_one:
                 raise
             tally.skipped.append(str(error))
+    if not (is_one or folders or tally.faults or (path / META_PROPERTIES).is_file()):
+        # To find no fault in nothing would please who named the folder around the log folders.
+        raise UsageError(f"{path}: no folder in it holds segment files; give what a broker's log.dirs names")
     if not is_one:
         tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
     return Job(path, folders, None if is_one else facts)
@@ -402,16 +416,28 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
     """Walk everything and tell `tally` what is wrong."""
     topic_ids: dict[str, tuple[Uuid, Path]] = {}
     for folder in job.folders:
-        end = PartitionCheck(folder, tally, decodes=decodes).run()
-        _check_topic_id(folder, topic_ids, tally)
-        for path in sorted(folder.path.glob("*.checkpoint")):
-            _check_snapshot(path, tally)
-        if job.facts is not None:
-            check_offsets(job.top, job.facts, folder.tp, end, tally)
+        with _telling(tally):
+            end = PartitionCheck(folder, tally, decodes=decodes).run()
+            _check_topic_id(folder, topic_ids, tally)
+            for path in sorted(folder.path.glob("*.checkpoint")):
+                _check_snapshot(path, tally)
+            if job.facts is not None:
+                check_offsets(job.top, job.facts, folder.tp, end, tally)
     if job.facts is not None:
-        check_folder_files(job.top, tally)
+        with _telling(tally):
+            check_folder_files(job.top, tally)
         for path in sorted(job.top.glob("*.checkpoint")):
-            _check_snapshot(path, tally)
+            with _telling(tally):
+                _check_snapshot(path, tally)
+
+
+@contextmanager
+def _telling(tally: Tally) -> Iterator[None]:
+    """Tell of a file that cannot be read, or that a broker has just deleted, and go on behind it."""
+    try:
+        yield
+    except Unreadable as error:
+        tally.fault(error.path, error.reason)
 
 
 def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]], tally: Tally) -> None:

@@ -1,0 +1,114 @@
+"""Files and folders that the system refuses, that are no files, or that are not what was meant."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmirror.cli.main import run
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
+LOG = f"{0:020d}.log"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A copy of a log folder that a broker left clean."""
+    return shutil.copytree(SAMPLE / "kraft-4.3" / "data", tmp_path / "data")
+
+
+def ended(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, list[str], str]:
+    """Run a command line; return exit code, the lines of stdout, and stderr."""
+    with pytest.raises(SystemExit) as caught:
+        run([str(word) for word in words])
+    out = capsys.readouterr()
+    return caught.value.code, out.out.splitlines(), out.err
+
+
+def test_verify_goes_on_behind_a_file_that_cannot_be_read(
+    top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Permissions are refused by patching: a test that runs as root would be let in anyway."""
+    closed = [next((top / "txn-2").glob("*.log")), top / "replication-offset-checkpoint"]
+    opens = builtins.open, Path.read_bytes
+
+    def refuse(path: object) -> None:
+        if path in closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    def open_refused(path: Any, *arguments: Any, **options: Any) -> Any:
+        refuse(path)
+        return opens[0](path, *arguments, **options)
+
+    def read_refused(path: Path) -> bytes:
+        refuse(path)
+        return opens[1](path)
+
+    _, (summary,), _ = ended(capsys, "verify", top)
+    monkeypatch.setattr(builtins, "open", open_refused)
+    monkeypatch.setattr(Path, "read_bytes", read_refused)
+    code, lines, err = ended(capsys, "verify", top)
+    assert (code, err) == (1, "")
+    for path in closed:
+        assert f"{path}: cannot be read: Permission denied" in lines
+    assert summary.split(",")[0].partition(" in ")[2] in lines[-1]  # As many partitions as before.
+
+
+def test_verify_finds_no_fault_only_where_there_is_something(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    top.rename(top.with_name("kafka-1"))
+    code, lines, err = ended(capsys, "verify", top.parent)
+    assert (code, lines) == (1, [])
+    assert err == f"kmirror: {top.parent}: no folder in it holds segment files; give what a broker's log.dirs names\n"
+    new = top.parent / "new"
+    new.mkdir()
+    (new / "meta.properties").write_text("version=1\nnode.id=1\ncluster.id=c\n")
+    assert ended(capsys, "verify", new)[0] == 0  # As `kafka-storage format` leaves it.
+
+
+def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
+    top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    top.rename(top.with_name("kafka-1"))
+    code, lines, err = ended(capsys, "diff", top.parent, top.parent)
+    assert (code, lines) == (1, [])
+    assert err.startswith(f"kmirror: {top.parent / 'kafka-1'}: holds no segment files; it has ")
+
+
+@pytest.mark.parametrize("words", [["dissect"], ["dissect", "--as", "log"], ["dump-log", "--files"]], ids=" ".join)
+def test_a_pipe_is_not_waited_for(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / LOG)
+    code, _, err = ended(capsys, *words, tmp_path / LOG)
+    assert code == 1
+    assert err.startswith(f"kmirror: {tmp_path / LOG}: ") and err.endswith("not a regular file\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["cat"], ["diff", "."], ["verify"], ["verify", "--deep", "-ojson"], ["dissect"], ["demo", "--data"], ["sweep"]],
+    ids=" ".join,
+)
+def test_what_the_system_refuses_is_no_question_of_the_command_line(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / LOG
+    path.mkdir()
+    monkeypatch.setattr(os, "access", lambda *_: False)  # What click asks by itself.
+    code, _, err = ended(capsys, *words, path)
+    assert (code, err[:8]) == (1, "kmirror:")
+    assert err.count("\n") == 1
+
+
+def test_a_report_that_cannot_be_written_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refused(_: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "runs"))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kmirror.report.results.load", refused)
+        code, _, err = ended(capsys, "report", tmp_path, "-o", "json")
+    assert (code, err) == (1, f"kmirror: {tmp_path / 'runs'}: Permission denied\n")
