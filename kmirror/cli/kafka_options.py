@@ -39,7 +39,8 @@ class OptionRow:
         """Return the option as click shows it in the help."""
         shown = f"[{self.metavar}]" if self.is_optional else self.metavar
         spelled = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
-        return click.Option(spelled, is_flag=not self.metavar, metavar=shown or None, help=self.help)
+        kind = click.Path() if self.metavar.startswith("FILE") else None  # Tells a shell how the word may go on.
+        return click.Option(spelled, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
 
 
 HELP: Final = OptionRow(("help", "h"), "Show these lines.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,7 @@ def test_formats(folder: Path) -> None:
         b"some-topic[7]@0 10 k/1 /-1 a=1,b=NULL,c=%\tA\\\n"
     )
     assert cat(folder, "--format", "%R").stdout_bytes == b"\xff\xff\xff\xff"
+    assert cat(folder, "--format", os.fsdecode(b"\xff%o")).stdout_bytes == b"\xff0"  # As a shell hands on any byte.
 
 
 @pytest.mark.parametrize(

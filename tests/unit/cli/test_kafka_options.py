@@ -86,3 +86,5 @@ def test_version_and_what_is_required() -> None:
 def test_a_shell_is_told_how_a_word_may_go_on() -> None:
     context = tool.make_context("tool", ["--nope"], resilient_parsing=True)
     assert [item.value for item in tool.shell_complete(context, "--f")] == ["--flag"]
+    files = OptionRow(("files",), "What to read.", "FILE,FILE...").as_click()
+    assert [item.type for item in files.shell_complete(context, "orders")] == ["file"]
