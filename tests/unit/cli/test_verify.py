@@ -302,6 +302,7 @@ def test_folders_that_a_broker_has_set_aside_are_named(top: Path) -> None:
         (top / name).mkdir()
         segment(top / name, 0).write_bytes(b"not a batch")
     (top / "txn-2.-future").touch()
+    (top / "notes-delete").mkdir()
     code, faults, summary = verify(top)
     assert (code, faults) == before[:2]
     assert [Path(text.partition(":")[0]).name for text in summary["skipped"]] == names

@@ -1,0 +1,60 @@
+"""A folder in the middle of swaps: what is read of it where it lies is what is there once a store has opened it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.net.file_store import LogFolder
+from kmirror.net.segment_files import list_segments
+from kmirror.records import RecordData, build_batch
+
+TP = TopicPartition("orders", 0)
+INDEXES = (".index", ".timeindex", ".txnindex")
+SUFFIXES = ("", "", ".swap", ".cleaned", ".deleted")
+BASES = (0, 2, 4)
+names = st.sets(
+    st.builds(
+        "{:020d}{}{}".format,
+        st.sampled_from(BASES),
+        st.sampled_from((".log", ".log", *INDEXES, ".snapshot")),
+        st.sampled_from(SUFFIXES),
+    )
+)
+
+
+def content(name: str, reaches: int) -> bytes:
+    """A log has so many offsets that it may reach into what follows; any other file says what it is."""
+    if ".log" not in name:
+        return name.encode()
+    return build_batch([RecordData(b"k", name.encode())] * reaches, base_offset=int(name[:20]))
+
+
+def seen(folder: Path) -> dict[int, list[bytes | None]]:
+    """The bytes of each segment and of its indexes."""
+    found = {}
+    for segment in list_segments(folder):
+        beside = [segment.beside(suffix) for suffix in INDEXES]
+        found[segment.base_offset] = [path.read_bytes() if path.exists() else None for path in (segment.path, *beside)]
+    return found
+
+
+@given(names, st.integers(1, 5))
+def test_swaps_are_read_as_they_are_finished(found: set[str], reaches: int) -> None:
+    with TemporaryDirectory() as top:
+        folder = Path(top) / str(TP)
+        folder.mkdir()
+        for name in found:
+            (folder / name).write_bytes(content(name, reaches))
+        before = seen(folder)
+        store = LogFolder(Path(top)).open(TP)
+        assert seen(folder) == before
+        assert store.segments() == sorted(before)
+        left = {path.name for path in folder.iterdir()}
+        assert not {name for name in left if name.endswith(SUFFIXES[2:])}
+        LogFolder(Path(top)).open(TP)
+        assert {path.name for path in folder.iterdir()} == left
