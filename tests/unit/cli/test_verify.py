@@ -298,10 +298,10 @@ def test_a_kill_leaves_rows_of_zeros_in_the_last_segment_alone(top: Path) -> Non
 def test_folders_that_a_broker_has_set_aside_are_named(top: Path) -> None:
     before = verify(top)
     names = [f"txn-2.{'0a' * 16}-{kind}" for kind in ("delete", "future", "stray")]
-    for name in names:
+    for name in reversed(names):
         (top / name).mkdir()
         segment(top / name, 0).write_bytes(b"not a batch")
-    (top / "txn-2.-future").touch()
+    (top / "clients-2.0a-future").touch()
     (top / "notes-delete").mkdir()
     code, faults, summary = verify(top)
     assert (code, faults) == before[:2]

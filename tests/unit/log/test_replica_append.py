@@ -6,6 +6,7 @@ import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.partition_log import LogAppendError, OffsetsOutOfOrder, PartitionLog, UnexpectedAppendOffset
+from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import build_message_set
@@ -248,10 +249,11 @@ def test_a_log_has_an_end_that_an_offset_can_tell(before: int) -> None:
     """Kafka's offsets overflow there, and it refuses the batch for going backwards."""
     log = open_log()
     follow(log, batch(1, offset=TOP - 40))
+    unchanged_after(log, OffsetsOutOfOrder, batch(2, offset=TOP - 1, epoch=log.latest_epoch))  # Alone, and plain.
     start = list(run(before, start=TOP - 20, epoch=1))
     for beyond in (batch(2, offset=TOP - 1, epoch=1), batch(1, offset=TOP, epoch=1), batch(9, offset=TOP, epoch=2)):
         caught = unchanged_after(log, OffsetsOutOfOrder, b"".join([*start, beyond, b"more"]))
-        assert caught.value.position == sum(map(len, start))
+        assert (caught.value.position, caught.value.offset) == (sum(map(len, start)), Batch(beyond).base_offset)
         assert "the greatest that a log can have" in str(caught.value)
     follow(log, *start, batch(1, offset=TOP - 2, epoch=1))
     with pytest.raises(LogAppendError, match="too few offsets are left"):

@@ -66,6 +66,11 @@ def test_snappy_blocks_are_not_empty_and_stream_headers_not_cut(tail: bytes) -> 
         decompress(Compression.SNAPPY, compress(Compression.SNAPPY, DATA) + tail)
 
 
+def test_a_snappy_stream_without_blocks_may_follow() -> None:
+    packed = compress(Compression.SNAPPY, DATA)
+    assert decompress(Compression.SNAPPY, packed + packed[:16]) == DATA
+
+
 def test_a_snappy_block_that_says_it_is_empty_holds_nothing() -> None:
     assert decompress(Compression.SNAPPY, b"\x00") == b""
     with pytest.raises(CorruptBatch, match="snappy"):

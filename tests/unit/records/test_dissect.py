@@ -47,6 +47,7 @@ def by_path(data: bytes, name: str = LOG) -> dict[str, Row]:
     [
         ("00000000000000000042.log", "log", 42),
         ("00000000000000000042.log.deleted", "log", 42),
+        ("00000000000000000042.log.swap.deleted", "log", 42),
         ("00000000000000000042.index.cleaned", "index", 42),
         ("00000000000000000042.timeindex", "timeindex", 42),
         ("00000000000000000042.txnindex.swap", "txnindex", 42),
@@ -127,7 +128,10 @@ def test_what_no_field_claims_has_a_row_too() -> None:
     key, rest = rows["batch[0].record[0].key"], rows["batch[0].record[0].key.rest"]
     assert (rest.start, rest.end, rest.value) == (key.end - 3, key.end, b"new")
     assert rows["batch[0].record[0].value.rest"].value == b"more"
-    message = bytearray(build_message(RecordData(b"k", b"v"), magic=0, offset=1) + b"after")
+    sound = build_message(RecordData(b"k", b"v"), magic=0, offset=1)
+    marker = control_batch(ControlType.COMMIT, bytes(6), base_offset=0, leader_epoch=0, timestamp_ms=0)
+    assert not [path for path in (*by_path(sound), *by_path(marker)) if path.endswith("rest")]
+    message = bytearray(sound + b"after")
     message[11] += 5
     rest = by_path(bytes(message))["batch[0].rest"]
     assert (rest.start, rest.end, rest.value) == (len(message) - 5, len(message), b"after")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.records.varint import encode_varint, read_varint, read_varlong, wrap_int64
+from kmirror.records.varint import SMALL, encode_varint, read_varint, read_varlong, wrap_int64
 
 CASES = [
     (0, "00"),
@@ -30,6 +30,10 @@ def test_both_ways(value: int, text: str) -> None:
     assert read_varlong(b"\xff" + data + b"\xff", 1) == (value, 1 + len(data))
     if len(data) <= 5:
         assert read_varint(b"\xff" + data + b"\xff", 1) == (value, 1 + len(data))
+
+
+def test_small_numbers_are_at_hand() -> None:
+    assert list(SMALL) == [encode_varint(number) for number in range(4096)]
 
 
 def test_a_number_that_does_not_end_is_refused() -> None:

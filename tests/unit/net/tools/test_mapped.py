@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,35 @@ def test_hints_change_nothing_that_is_read(path: Path, monkeypatch: pytest.Monke
         assert file.view == DATA
         file.passed(len(DATA))
         assert file.view == DATA
+
+
+class Advised:
+    """Stands for a map, and keeps what is asked of the system."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[int, int, int]] = []
+
+    def madvise(self, advice: int, start: int, length: int) -> None:
+        self.calls.append((advice, start, length))
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_window_at_once_is_asked_for_and_only_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = mmap.PAGESIZE
+    window = 16 * page
+    monkeypatch.setattr(module, "_WINDOW", window)
+    monkeypatch.setattr(module, "_MAY_POPULATE", True)
+    with mapped(path) as file:
+        whole, file._map = file._map, (advised := Advised())
+        positions = [0, 5, window - 1, window, window + 5, 3 * window + 7, len(DATA) - 5, len(DATA)]
+        for position in positions:
+            file.about_to_read(position)
+        asked = [(start, length) for _, start, length in advised.calls]
+        last = len(DATA) - page
+        assert asked == [(0, window), (window, window), (3 * window, window), (last, page)]
+        file._map = whole
 
 
 def test_an_empty_file_has_nothing_to_map(tmp_path: Path) -> None:
