@@ -266,7 +266,7 @@ class PartitionCheck:
                 if timestamp > greatest:
                     greatest = timestamp
                     # No true row before it can have that timestamp.
-                    if timestamp == stamp and relative >= due_time >= 0:
+                    if timestamp == stamp and relative >= due_time:
                         stamp, due_time = next(more_times, NO_ROW)
                 if relative >= due_time and times is not None:
                     times.due = stamp, due_time
