@@ -46,12 +46,14 @@ def rebuild(
     log_start_offset: int,
     end_offset: int,
     expired: Expired,
+    most: int = 0,
 ) -> ProducerStates:
     """The table as of `end_offset`; writes a snapshot there, and where one of the log's last two segments begins.
 
-    Without `segments` it has only what a snapshot says.
+    Without `segments` it has only what a snapshot says. `most` is of the table that this one takes the place of.
     """
     producers = _load_newest(store, log_start_offset, end_offset, expired)
+    producers.most = max(producers.most, most)
     keep_at = store.segments()[-2:]
     for number, segment in enumerate(segments, start=1):
         if number < len(segments) and segments[number].base_offset <= producers.map_end_offset:
@@ -80,11 +82,15 @@ def after_cut(
 ) -> ProducerStates:
     """The table of a log that was cut to `end_offset`, and what the one from before knew that no snapshot says."""
     producers = rebuild(
-        store, segments, log_start_offset=log_start_offset, end_offset=end_offset, expired=expired
+        store,
+        segments,
+        log_start_offset=log_start_offset,
+        end_offset=end_offset,
+        expired=expired,
+        most=known.most,
     )
     # A snapshot does not say which decided transactions are not replicated yet. Kafka forgets them here.
     producers.unreplicated.update((first, last) for first, last in known.unreplicated.items() if last < end_offset)
-    producers.most = max(producers.most, known.most)
     return producers
 
 
