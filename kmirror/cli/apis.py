@@ -6,6 +6,7 @@ import json
 
 import click
 
+from kmirror.errors import UsageError
 from kmirror.protocol.registry import Api, all_apis
 
 HEADINGS = ("KEY", "NAME", "VERSIONS", "FLEXIBLE", "REQUEST-HEADER", "RESPONSE-HEADER", "LISTENERS")
@@ -21,6 +22,8 @@ def command(words: tuple[str, ...], output: str) -> int:
     """
     wanted = [word.lower().replace("-", "") for word in words]
     chosen = [api for api in all_apis() if not wanted or any(word in api.name.lower() for word in wanted)]
+    if not chosen:
+        raise UsageError(f"no API's name holds {' or '.join(words)}; without a name all are shown")
     if output == "json":
         for api in chosen:
             click.echo(json.dumps(as_json(api)))
@@ -29,7 +32,7 @@ def command(words: tuple[str, ...], output: str) -> int:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
-    return 0 if chosen else 1
+    return 0
 
 
 def as_row(api: Api) -> tuple[str, ...]:

@@ -166,7 +166,9 @@ def test_apis(kmirror: Run) -> None:
     assert " ".join(fetch.split()) == "1 Fetch 4-19 12+ 1, 2 from v12 0, 1 from v12 broker,controller"
     versions = kmirror("apis", "api-versions")[1].splitlines()[1]
     assert " ".join(versions.split()) == "18 ApiVersions 0-4 3+ 1, 2 from v3 0 broker,controller"
-    assert kmirror("apis", "nothing")[0] == 1
+    for options in ((), ("-o", "json")):
+        told = "kmirror: no API's name holds nothing or none; without a name all are shown\n"
+        assert kmirror("apis", "nothing", "none", *options) == (1, "", told)
     rows = [json.loads(line) for line in kmirror("apis", "-o", "json", "mirror")[1].splitlines()]
     assert [row["key"] for row in rows] == [94, 95, 96, 98, 99, 100, 101, 102, 103, 104]
     assert rows[0]["latestVersionUnstable"]
