@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from kmirror.net.memory import in_words
+
 # With one of these rich takes stderr for a terminal, whatever it is.
 _FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
@@ -19,14 +21,22 @@ def byte_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda count: None  # Importing rich takes longer than verifying 100 MiB.
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """In the units of the sizes beside it, and of the last line; rich's own counts in thousands."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{in_words(int(speed))}/s" if speed else "?", style="progress.data.speed")
 
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(binary_units=True),
-        TransferSpeedColumn(),
+        Rate(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
