@@ -15,16 +15,14 @@ from kmirror.records import RecordData, build_batch
 
 TP = TopicPartition("orders", 0)
 INDEXES = (".index", ".timeindex", ".txnindex")
-SUFFIXES = ("", "", ".swap", ".cleaned", ".deleted")
 BASES = (0, 2, 4)
-names = st.sets(
-    st.builds(
-        "{:020d}{}{}".format,
-        st.sampled_from(BASES),
-        st.sampled_from((".log", ".log", *INDEXES, ".snapshot")),
-        st.sampled_from(SUFFIXES),
-    )
-)
+
+
+def some(*suffixes: str, min_size: int = 0, max_size: int | None = None) -> st.SearchStrategy[set[str]]:
+    """Names that end in these suffixes."""
+    kinds = (".log", ".log", *INDEXES, ".snapshot")
+    name = st.builds("{:020d}{}{}".format, st.sampled_from(BASES), st.sampled_from(kinds), st.sampled_from(suffixes))
+    return st.sets(name, min_size=min_size, max_size=max_size)
 
 
 def content(name: str, reaches: int) -> bytes:
@@ -43,18 +41,18 @@ def seen(folder: Path) -> dict[int, list[bytes | None]]:
     return found
 
 
-@given(names, st.integers(1, 5))
-def test_swaps_are_read_as_they_are_finished(found: set[str], reaches: int) -> None:
+@given(some("", ".swap", min_size=6), some(".cleaned", ".deleted", max_size=2), st.integers(1, 5))
+def test_swaps_are_read_as_they_are_finished(found: set[str], more: set[str], reaches: int) -> None:
     with TemporaryDirectory() as top:
         folder = Path(top) / str(TP)
         folder.mkdir()
-        for name in found:
+        for name in found | more:
             (folder / name).write_bytes(content(name, reaches))
         before = seen(folder)
         store = LogFolder(Path(top)).open(TP)
         assert seen(folder) == before
         assert store.segments() == sorted(before)
         left = {path.name for path in folder.iterdir()}
-        assert not {name for name in left if name.endswith(SUFFIXES[2:])}
+        assert not {name for name in left if name.endswith((".swap", ".cleaned", ".deleted"))}
         LogFolder(Path(top)).open(TP)
         assert {path.name for path in folder.iterdir()} == left
