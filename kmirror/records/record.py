@@ -12,19 +12,16 @@ or not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
+from kmirror.records.utf8 import java_text
 from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
 
 # Below it no offset delta, and no timestamp delta of two bytes, makes more than a Java long of a base.
 _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
-# What the JVM takes for one wrong character, where Python counts each byte: half of a surrogate pair.
-_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
-_REPLACEMENT: Final = "\ufffd".encode()
 
 Header: TypeAlias = tuple[str, bytes | None]
 # Gives an error about records the place of their batch.
@@ -148,7 +145,7 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
         try:
             name = encoded.decode()
         except UnicodeDecodeError:
-            name = _SURROGATE.sub(_REPLACEMENT, encoded).decode("utf-8", "replace")  # As the JVM reads it.
+            name = java_text(encoded)
         size = data[at]
         at += 1
         if size > 127:

@@ -29,6 +29,7 @@ from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message, Struct
 from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
 from kmirror.protocol.registry import by_name
+from kmirror.records.utf8 import java_text
 
 _CONSUMER_PROTOCOL: Final = "consumer"
 _WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")
@@ -76,7 +77,7 @@ Decoder = Callable[[AnyRecord], Decoded]
 
 
 def as_string(data: bytes) -> str:
-    return jvm.utf8(data)
+    return java_text(data)
 
 
 def as_default(data: bytes) -> str:

@@ -13,12 +13,13 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.net.tools.jvm import wrap_int32, wrap_int64
+from kmirror.net.tools.jvm import wrap_int32
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, decompress, mend_lz4_header
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, Record, RecordContext, decode_records
+from kmirror.records.varint import wrap_int64
 
 _OVERHEAD: Final = Struct(">qi")
 _UP_TO_MAGIC: Final = 17

@@ -1,18 +1,17 @@
 """How would a JVM write this down?
 
 Text that Kafka's tools print goes through `String`, `HashMap` and Jackson; whoever wants the same text has to do what
-these do with bytes that are not UTF-8, numbers that overflow, and the order of what has none.
+these do with numbers that overflow and with the order of what has none. `kmirror.records.utf8` knows what they do with
+bytes that are no text.
 """
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-_SURROGATE_LEAD: Final = 0xED
 _SMALL_ESCAPE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9a-f]{4})")
 _SCIENTIFIC_FROM: Final = 10**7
 
@@ -23,10 +22,6 @@ def wrap_int32(value: int) -> int:
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
 
 
-def wrap_int64(value: int) -> int:
-    return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)
-
-
 def boolean(value: object) -> str:
     return "true" if value else "false"
 
@@ -34,27 +29,6 @@ def boolean(value: object) -> str:
 def optional_long(value: int | None) -> str:
     """`OptionalLong.toString`."""
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
-
-
-def _replace(error: UnicodeError) -> tuple[str, int]:
-    """One U+FFFD for each run that Java takes as one fault: Python's runs but for surrogates, which are one each."""
-    assert isinstance(error, UnicodeDecodeError)
-    data, start = error.object, error.start
-    if data[start] == _SURROGATE_LEAD and len(data) > start + 1 and 0xA0 <= data[start + 1] <= 0xBF:
-        is_whole = len(data) > start + 2 and 0x80 <= data[start + 2] <= 0xBF
-        return "\ufffd", start + (3 if is_whole else 2)
-    return "\ufffd", error.end
-
-
-codecs.register_error("kmirror-jvm", _replace)
-
-
-def utf8(data: bytes) -> str:
-    """`new String(data, UTF_8)`, which never fails."""
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data.decode("utf-8", "kmirror-jvm")
 
 
 def double(value: float) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
 from kmirror.net.tools.dump_indexes import OffsetIndexFile
-from kmirror.net.tools.jvm import compact_json, double, in_hash_order, utf8
+from kmirror.net.tools.jvm import compact_json, double, in_hash_order
 from kmirror.net.tools.mapped import mapped
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
@@ -28,6 +28,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
+from kmirror.records.utf8 import java_text
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli"
 SEGMENT = "00000000000000000000.log"
@@ -262,15 +263,16 @@ def test_any_garbage_is_told_or_refused(tmp_path: Path, path: Path) -> None:
         (b"\xe2\x82", "\ufffd"),
         (b"\xf0\x9f\x98A", "\ufffdA"),
         (b"\xf4\x90\x80\x80", "\ufffd" * 4),
+        (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates behind a cut letter.
     ],
 )
 def test_bytes_that_are_not_utf8_become_what_java_makes_of_them(data: bytes, text: str) -> None:
-    assert utf8(data) == text
+    assert java_text(data) == text
 
 
 @given(st.text())
 def test_utf8_is_the_inverse_of_encoding(text: str) -> None:
-    assert utf8(text.encode("utf-8", "replace")) == text.encode("utf-8", "replace").decode()
+    assert java_text(text.encode("utf-8", "replace")) == text.encode("utf-8", "replace").decode()
 
 
 @pytest.mark.parametrize(
