@@ -219,8 +219,8 @@ def test_a_negative_record_count(tmp_path: Path) -> None:
 
 def test_more_records_than_offsets(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    batch = plain(0)
-    segment(folder, 0).write_bytes(with_crc(batch[:57] + b"\0\0\0\2" + batch[61:]) + plain(1))
+    batch = plain(1)
+    segment(folder, 0).write_bytes(plain(0) + with_crc(batch[:57] + b"\0\0\0\2" + batch[61:]) + plain(2))
     assert [fault["reason"] for fault in verify(folder)[1]] == ["2 records in 1 offsets"]
 
 
@@ -262,11 +262,11 @@ def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not
 @pytest.mark.parametrize("producer", [0, 7])
 def test_a_snapshot_knows_no_older_epoch_of_a_producer_than_the_log(tmp_path: Path, producer: int) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    segment(folder, 0).write_bytes(plain(0, producer_id=producer, producer_epoch=3, base_sequence=0))
+    segment(folder, 0).write_bytes(plain(0) + plain(1, producer_id=producer, producer_epoch=3, base_sequence=0))
     for epoch, told in ((3, []), (2, [f"producer {producer}: its epoch is 2, and in the log 3"])):
         known = ProducerEntry(producer, epoch, -1, 1)
-        known.batches.append(BatchMetadata(0, 0, 0, 1))
-        segment(folder, 1, ".snapshot").write_bytes(encode_snapshot([known]))
+        known.batches.append(BatchMetadata(0, 1, 0, 1))
+        segment(folder, 2, ".snapshot").write_bytes(encode_snapshot([known]))
         assert [fault["reason"] for fault in verify(folder)[1]] == told
 
 
