@@ -462,7 +462,7 @@ def test_a_closed_stderr_is_nothing_to_fail_for(top: Path, words: list[str]) -> 
 @pytest.mark.parametrize(
     "words",
     [
-        *([], ["--help"], ["DIR", "-h"], ["DIR", "--nope"], ["DIR", "DIR"], ["-o", "json"], ["DIR", "-o"]),
+        *([], ["--help"], ["-h"], ["DIR", "-h"], ["DIR", "--nope"], ["DIR", "DIR"], ["-o", "json"], ["DIR", "-o"]),
         *(["DIR", "-o", "yaml"], ["DIR", "-ojson"], ["DIR", "--output=json"], ["--", "DIR"], ["DIR", "-"]),
     ],
     ids=" ".join,
