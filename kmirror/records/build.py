@@ -13,7 +13,7 @@ from struct import error as struct_error
 
 from kmirror.errors import LocalProtocolError
 from kmirror.records import layout
-from kmirror.records.codecs import Compression, compress
+from kmirror.records.codecs import Compression, compress, known_codec
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, RecordTuple
@@ -124,7 +124,7 @@ def build_batch(
     if max_timestamp is None:
         max_timestamp = timestamp_ms if timestamp_type == TimestampType.LOG_APPEND_TIME else greatest
     body = b"".join(chunks)
-    if compression is not Compression.NONE and records:
+    if compression is not Compression.NONE and (compression := known_codec(compression)) and records:
         body = compress(compression, body, level=level)
     attributes = (
         compression

@@ -13,7 +13,7 @@ from functools import partial
 from kmirror.errors import LocalProtocolError
 from kmirror.records import layout
 from kmirror.records.build import build_batch, encode_headers
-from kmirror.records.codecs import Compression, checked_level
+from kmirror.records.codecs import Compression, checked_level, known_codec
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, RecordTuple
 from kmirror.records.varint import varint_size
@@ -49,6 +49,7 @@ class BatchBuilder:
             raise LocalProtocolError(f"producer {producer_id} needs an epoch and a sequence number, {text}")
         if is_transactional and producer_id == layout.NO_PRODUCER_ID:
             raise LocalProtocolError("a transactional batch needs a producer id")
+        compression = known_codec(compression)
         checked_level(compression, level)  # Now rather than when the batch is full.
         self.size_max = size_max
         self.size_in_bytes = layout.HEADER_SIZE  # Before compression.

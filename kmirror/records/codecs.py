@@ -64,6 +64,14 @@ LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
 }
 
 
+def known_codec(codec: int) -> Compression:
+    """Return the member, as codecs are told by identity; raises `LocalProtocolError` for a number without one."""
+    try:
+        return codec if isinstance(codec, Compression) else Compression(codec)
+    except ValueError:
+        raise LocalProtocolError(f"no codec has the number {codec!r}") from None
+
+
 def checked_level(codec: Compression, level: int | None) -> int:
     """Return the level to use; raises `LocalProtocolError` for one that the codec does not have."""
     if codec not in LEVELS:
@@ -80,6 +88,7 @@ def checked_level(codec: Compression, level: int | None) -> int:
 
 def compress(codec: Compression, data: Buffer, *, level: int | None = None) -> bytes:
     """Return `data` compressed; raises `LocalProtocolError` for a level that the codec does not have."""
+    codec = known_codec(codec)
     chosen = checked_level(codec, level)
     if codec is Compression.NONE:
         return bytes(data)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from kmirror.errors import CorruptBatch, LocalProtocolError
 from kmirror.records import (
     Batch,
+    BatchBuilder,
     Compression,
     RecordData,
     TimestampType,
@@ -180,3 +184,19 @@ def test_a_record_shows_itself_and_compares_by_content() -> None:
     assert first != second
     assert first != "a record"
     assert "base_offset=42" in repr(Batch(SMALL))
+
+
+@pytest.mark.parametrize("codec", list(Compression))
+def test_a_plain_number_is_the_codec_of_that_number(codec: Compression) -> None:
+    record = RecordData(None, b"v" * 50)
+    expected = build_batch([record], compression=codec, timestamp_ms=1)
+    assert build_batch([record], compression=int(codec), timestamp_ms=1) == expected  # type: ignore[arg-type]
+    builder = BatchBuilder(compression=int(codec), timestamp_ms=1)  # type: ignore[arg-type]
+    builder.append(value=record.value)
+    assert builder.build() == expected
+
+
+@pytest.mark.parametrize("make", [partial(build_batch, [RecordData()]), BatchBuilder], ids=["batch", "builder"])
+def test_a_number_without_a_codec_is_refused_at_once(make: Callable[..., object]) -> None:
+    with pytest.raises(LocalProtocolError, match="no codec has the number 9"):
+        make(compression=9)
