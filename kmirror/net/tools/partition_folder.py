@@ -79,12 +79,15 @@ def holds_partition_files(folder: Path) -> bool:
     return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
 
 
-def open_partition(folder: Path, facts: FolderFacts | None = None, *, may_be_empty: bool = False) -> PartitionFolder:
+def open_partition(
+    folder: str | os.PathLike[str], facts: FolderFacts | None = None, *, may_be_empty: bool = False
+) -> PartitionFolder:
     """Return the partition in `folder`; `facts` are those of the folder around it where they are known already.
 
     A broker takes a folder without files for an empty log: one that was killed right after it made the folder leaves
     it so. Here that is an error unless the folder `may_be_empty`.
     """
+    folder = Path(folder)
     if not holds_partition_files(folder):
         near = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
         told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""

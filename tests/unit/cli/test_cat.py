@@ -13,6 +13,7 @@ from kmirror.cli.cat import command
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
+from kmirror.net.tools.partition_folder import open_partition
 from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import build_message_set
@@ -250,6 +251,7 @@ def test_the_relative_name_of_the_folder_does(folder: Path, monkeypatch: pytest.
     write(folder, data(0))
     monkeypatch.chdir(folder)
     assert cat(Path("."), "--format", "%t").stdout == "some-topic"
+    assert open_partition(str(folder)).tp == open_partition(folder).tp
 
 
 def test_a_link_to_a_folder_elsewhere_has_its_own_name_and_checkpoints(folder: Path, tmp_path: Path) -> None:
