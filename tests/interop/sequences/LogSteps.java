@@ -108,8 +108,10 @@ public class LogSteps {
             case "expire" -> log.removeExpiredProducers(CLOCK.now);
             case "config" -> log.updateConfig(new LogConfig(properties(words[2])));
             case "flush" -> log.flush(false);
+            case "keep" -> { }
             case "clean" -> {
-                return clean(words[2].isEmpty() ? Optional.empty() : Optional.of(Long.valueOf(words[2])));
+                Optional<Long> lastClean = words[2].isEmpty() ? Optional.empty() : Optional.of(Long.valueOf(words[2]));
+                return clean(lastClean, Integer.parseInt(words[3]));
             }
             case "close" -> {
                 log.flush(true);
@@ -190,7 +192,7 @@ public class LogSteps {
         return info.firstOrLastOffsetOfFirstBatch() + "\t" + info.lastOffset() + "\t" + info.maxTimestamp() + "\t" + info.validBytes();
     }
 
-    private static String clean(Optional<Long> lastClean) throws Exception {
+    private static String clean(Optional<Long> lastClean, int keys) throws Exception {
         Class<?> manager = Class.forName("org.apache.kafka.storage.internals.log.LogCleanerManager");
         Method cleanable = manager.getDeclaredMethod("cleanableOffsets", UnifiedLog.class, Optional.class, long.class);
         cleanable.setAccessible(true);
@@ -202,8 +204,8 @@ public class LogSteps {
             return "-1";
         }
         Throttler throttler = new Throttler(Double.MAX_VALUE, Long.MAX_VALUE, "cleaner-io", "entries", CLOCK);
-        SkimpyOffsetMap offsets = new SkimpyOffsetMap(1 << 20);
-        Cleaner cleaner = new Cleaner(0, offsets, 1 << 16, 1 << 24, 0.9, throttler, CLOCK, partition -> { });
+        SkimpyOffsetMap offsets = new SkimpyOffsetMap(2 * keys * 24);
+        Cleaner cleaner = new Cleaner(0, offsets, 1 << 16, 1 << 24, 0.5, throttler, CLOCK, partition -> { });
         return "" + cleaner.clean(what).getKey();
     }
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import NamedTuple
 
-from kmirror.log.config import DAY_MS, LogConfig
+from kmirror.log.config import DAY_MS, LONG_MAX, LogConfig
 from kmirror.log.partition_log import PartitionLog
+from kmirror.log.producers import PRODUCER_EPOCH_MAX
+from kmirror.log.segment import place_at
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.control import end_txn_marker
 from kmirror.records.layout import SEQUENCE_MAX, TimestampType, add_to_sequence
 from kmirror.records.legacy import build_message_set
 from tests.interop.sequences.both_logs import Step
+from tests.interop.sequences.damage import SUFFIXES, Cut, Flip, Lost, Swap, Tail
 
 START_MS = 1_700_000_000_000
 PRODUCERS = (5, 6, 21, 1_000_000_007)
+MANY_PRODUCERS = (*range(40), 1 << 33, 1 << 40, LONG_MAX)  # More than Java's table has buckets at first.
 SAME_BYTES = (Compression.NONE, Compression.GZIP)
 LEVELS = {Compression.GZIP: (1, 6, 9), Compression.LZ4: (1, 9, 17), Compression.ZSTD: (-5, 3, 19)}
 WEIGHTS = {
@@ -30,8 +35,11 @@ WEIGHTS = {
     "config": 4,
     "flush": 2,
     "reopen": 5,
+    "keep": 3,
     "clean": 3,
 }
+FAR_TIMES = (0, 1, LONG_MAX, LONG_MAX - 1, 1 << 62)
+NEGATIVE_TIMES = (-2, -LONG_MAX)
 
 
 class Drawn:
@@ -43,6 +51,8 @@ class Drawn:
         self.epoch = 0
         off = self.draw.sample(sorted(set(WEIGHTS) - {"lead", "follow", "mark"}), self.draw.randrange(6))
         self.weights = {deed: weight for deed, weight in WEIGHTS.items() if deed not in off}
+        for deed in self.draw.sample(sorted(self.weights), self.draw.choice([0, 0, 1, 2])):
+            self.weights[deed] *= 4
         self.lateness = self.draw.choice([0, 1, 1])
         self.timeless = self.draw.choice([0.03, 0.03, 0.03, 0.9, 1])
         if self.timeless > 0.5:
@@ -50,11 +60,16 @@ class Drawn:
         elif "clean" in self.weights:
             self.timeless = 0  # A segment that the JVM's cleaner wrote looks at the system's clock.
         self.legacy = self.draw.choice([0, 0, 0, 0.3])
+        self.far = self.draw.choice([0, 0, 0, 0.05])
+        self.producers = self.draw.choice([PRODUCERS, PRODUCERS, PRODUCERS, MANY_PRODUCERS])
+        self.cleaned = self.draw.choice([0, 0, 0.3])
+        self.transactional = self.draw.choice([0.4, 0.4, 0.05, 0])
         if self.draw.random() < 0.3:
             del self.weights["follow" if self.draw.random() < 0.6 else "lead"]
         # The JVM appends more rows to an index than it has room for, and dies of it.
         self.has_small_indexes = not {"follow", "clean", "reopen"} & set(self.weights)
-        self.config = self._changed(LogConfig())
+        expiration_ms = self.draw.choice([DAY_MS, DAY_MS, 5_000, 700])
+        self.config = self._changed(LogConfig(producer_id_expiration_ms=expiration_ms))
 
     def step(self, log: PartitionLog) -> Step:
         draw = self.draw
@@ -100,6 +115,9 @@ class Drawn:
             headers = [(draw.choice(["", "h", "größe"]), draw.choice([None, b"", b"x"]))] * draw.choice([0, 0, 0, 1, 3])
             late = draw.choice([0, 0, 0, 1, 50, 2_000, 10_000, -50, -5_000])
             timestamp = -1 if draw.random() < self.timeless else self.now_ms - late * self.lateness
+            if draw.random() < self.far:
+                # A cleaner of the JVM that meets a timestamp below -1 stops there for ever.
+                timestamp = draw.choice(FAR_TIMES if "clean" in self.weights else FAR_TIMES + NEGATIVE_TIMES)
             found.append(RecordData(draw.choice(keys), value, headers, timestamp))
         return found
 
@@ -114,15 +132,16 @@ class Drawn:
         draw = self.draw
         if draw.random() < 0.3:
             return {}
-        pid = draw.choice(PRODUCERS)
-        epoch, sequence, in_transaction = known.get(pid, (0, 0, False))
-        is_transactional = in_transaction or draw.random() < 0.4
-        if leads and draw.random() < 0.02:
+        pid = draw.choice(self.producers)
+        first_epoch = PRODUCER_EPOCH_MAX - draw.randrange(2) if draw.random() < 0.1 else 0
+        epoch, sequence, in_transaction = known.get(pid, (first_epoch, 0, False))
+        is_transactional = in_transaction or draw.random() < self.transactional
+        if leads and draw.random() < (0.1 if in_transaction else 0.02):
             is_transactional = not is_transactional
         if pid not in known and draw.random() < 0.5:
             sequence = SEQUENCE_MAX - draw.randrange(6)
         if draw.random() < 0.07:
-            epoch, sequence = epoch + draw.choice([1, 1, 2]), draw.choice([0, 0, 0, 3])
+            epoch, sequence = min(epoch + draw.choice([1, 1, 2]), PRODUCER_EPOCH_MAX), draw.choice([0, 0, 0, 3])
         elif draw.random() < 0.04:
             epoch, sequence = draw.choice([max(epoch - 1, 0), epoch]), draw.choice([0, sequence + 1, 5])
         known[pid] = epoch, add_to_sequence(sequence, count), is_transactional
@@ -156,7 +175,7 @@ class Drawn:
             return None
         if draw.random() < 0.9:
             entries = busy
-        pid, producer_epoch, coordinator_epoch = draw.choice(PRODUCERS), 0, 0
+        pid, producer_epoch, coordinator_epoch = draw.choice(self.producers), 0, 0
         if entries:
             entry = draw.choice(entries)
             pid, producer_epoch, coordinator_epoch = entry.producer_id, entry.producer_epoch, entry.coordinator_epoch
@@ -168,7 +187,7 @@ class Drawn:
             leader_epoch=epoch,
             timestamp_ms=self.now_ms,
             producer_id=pid,
-            producer_epoch=max(producer_epoch + bump, 0),
+            producer_epoch=min(max(producer_epoch + bump, 0), PRODUCER_EPOCH_MAX),
             commit=draw.random() < 0.5,
             coordinator_epoch=max(coordinator_epoch + draw.choice([0, 0, 0, 1, -1]), 0),
         )
@@ -188,6 +207,10 @@ class Drawn:
         fields = self._producer(known, count, leads=True)
         stamps = {"timestamp_type": TimestampType.LOG_APPEND_TIME, "timestamp_ms": self.now_ms}
         fields |= self._codec() | (stamps if draw.random() < 0.02 else {})
+        if draw.random() < 0.05:
+            return self.epoch, "COORDINATOR", -1, self._coordinated(fields)
+        if draw.random() < 0.02:
+            fields |= draw.choice([{"base_offset": 1}, {"last_offset_delta": count}, {"last_offset_delta": 9}])
         data = bytearray(build_batch(self._records(count), **fields))  # type: ignore[arg-type]
         if draw.random() < 0.05 and log.producers.entries:
             return self.epoch, "CLIENT", -1, self._again(log)
@@ -196,6 +219,13 @@ class Drawn:
         elif len(data) < 600 and draw.random() < 0.01:  # A broker counts the batches before it weighs them.
             data = data + data
         return self.epoch, "CLIENT", -1, bytes(data)
+
+    def _coordinated(self, fields: dict[str, object]) -> bytes:
+        """What a group coordinator appends: sequence number 0 again and again in a transaction, else none."""
+        in_transaction = fields.get("is_transactional", False)
+        nobody = {"producer_id": -1, "producer_epoch": -1, "base_sequence": -1}
+        numbers = {"base_sequence": 0} if in_transaction else nobody
+        return build_batch(self._records(self.draw.choice([1, 3])), **fields | numbers)  # type: ignore[arg-type]
 
     def _again(self, log: PartitionLog) -> bytes:
         """A batch with the numbers of one of the last five of some producer."""
@@ -215,16 +245,19 @@ class Drawn:
         draw = self.draw
         offset, epoch = log.log_end_offset, max(log.latest_epoch, 0)
         known = self._known_producers(log)
-        if draw.random() < self.legacy and log.latest_epoch < 0:  # Nobody went back to them.
+        # Who went back to the old formats has epochs that our recovery forgets (D28), and the JVM a snapshot too many.
+        if draw.random() < self.legacy and (log.latest_epoch < 0 or "reopen" not in self.weights):
             return epoch, self._legacy(offset)
         data, size, has_marker = b"", 0, False  # Behind a marker no transaction begins: the JVM's index is wrong then.
         if draw.random() < 0.03:
             offset = max(offset - draw.randrange(1, 4), 0)
-        for _ in range(draw.choice([1, 1, 2, 5])):
+        for _ in range(draw.choice([1, 1, 2, 5, 12])):
             offset += draw.choice([0] * 9 + [1, 7, 300])
             if not data and draw.random() < 0.01:
                 offset += 2**31 - draw.randrange(-5, 20)
             epoch = min(epoch + draw.choice([0] * 9 + [1, 2]), 35)
+            if draw.random() < 0.01:
+                epoch = max(epoch - draw.choice([1, 2]), 0)
             marks = not has_marker and draw.random() < 0.2
             batch = self._marker(log, base_offset=offset, epoch=epoch, known=known) if marks else None
             has_marker = has_marker or batch is not None
@@ -233,12 +266,11 @@ class Drawn:
                 fields = self._producer(known, count, leads=False) if draw.random() < 0.7 and not has_marker else {}
                 span = count - 1 + draw.choice([0] * 9 + [1, 5])
                 batch = build_batch(
-                    self._records(count),
                     base_offset=offset,
                     partition_leader_epoch=epoch,
                     last_offset_delta=span,
                     **fields,  # type: ignore[arg-type]
-                    **self._codec(),  # type: ignore[arg-type]
+                    **self._contents(count, offset),  # type: ignore[arg-type]
                 )
                 offset += span + 1
             else:
@@ -253,6 +285,20 @@ class Drawn:
         elif draw.random() < 0.1:
             data += batch[: draw.randrange(len(batch))]
         return epoch - (draw.random() < 0.1), data
+
+    def _contents(self, count: int, offset: int) -> dict[str, object]:
+        """Records of a batch that is replicated; its leader may have stamped it, or its cleaner been there."""
+        draw = self.draw
+        records: dict[str, object] = {"records": self._records(count)} | self._codec()
+        if draw.random() < 0.1:
+            records |= {"timestamp_type": TimestampType.LOG_APPEND_TIME, "timestamp_ms": self.now_ms}
+        if draw.random() >= self.cleaned:
+            return records
+        if draw.random() < 0.3:  # Nothing is left but the header.
+            return {"records": [], "base_timestamp": -1, "max_timestamp": self.now_ms}
+        kept = [record._replace(offset=offset + number) for number, record in enumerate(self._records(count))]
+        horizon = draw.choice([None, self.now_ms, self.now_ms + draw.randrange(3_000), self.now_ms + DAY_MS])
+        return records | {"records": kept[draw.randrange(count) :], "delete_horizon_ms": horizon}
 
     def _legacy(self, offset: int) -> bytes:
         """Messages of the old formats."""
@@ -289,7 +335,8 @@ class Drawn:
         return (draw.choice([self._offset(log)] * 8 + [draw.randint(0, end), end + 3]),)
 
     def _restart(self, log: PartitionLog) -> tuple[object, ...]:
-        offset = self.draw.choice([0, self._offset(log), log.log_end_offset + 20])
+        end = log.log_end_offset
+        offset = self.draw.choice([0, self._offset(log), self._offset(log), end + 20, end + 20, end + (1 << 33)])
         return (offset,)
 
     def _start(self, log: PartitionLog) -> tuple[object, ...]:
@@ -302,13 +349,52 @@ class Drawn:
     def _retain(self, log: PartitionLog) -> tuple[object, ...]:
         return ()
 
-    _expire = _flush = _clean = _retain
+    _expire = _flush = _keep = _retain
+
+    def _clean(self, log: PartitionLog) -> tuple[object, ...]:
+        return (self.draw.choice([20_000, 20_000, 20_000, 2, 4]),)
 
     def _reopen(self, log: PartitionLog) -> tuple[object, ...]:
         draw = self.draw
-        lost = draw.choice([(), (), (), (".snapshot",), ("0.snapshot", "5.snapshot")])
+        lost = draw.choice([(), (), (), (".snapshot",), ("0.snapshot", "5.snapshot"), (".txnindex",), ("checkpoint",)])
         damaged = draw.choice([(), (), (), (".snapshot",), ("1.snapshot", "4.snapshot")])
-        if draw.random() < 0.6:
-            return "clean", lost, damaged, b""
-        tails = [b"", b"", bytes(30), draw.randbytes(40), build_batch([RecordData(b"k", b"v")])[:-3]]
-        return "unclean", lost, damaged, draw.choice(tails)
+        if draw.random() < 0.5:
+            return "clean", lost, damaged, ()
+        damages = tuple(self._damage(log) for _ in range(draw.choice([0, 1, 1, 2])))
+        if len({type(damage) for damage in damages}) < len(damages):  # The cleaner swaps one segment at a time.
+            damages = damages[:1]
+        return "unclean", lost, damaged, damages
+
+    def _damage(self, log: PartitionLog) -> NamedTuple:
+        """What a kill or a power cut may do to files."""
+        draw = self.draw
+        tails = [bytes(30), draw.randbytes(40), build_batch([RecordData(b"k", b"v")])[:-3]]
+        return draw.choice(
+            [
+                Tail(draw.choice(tails)),
+                Cut(draw.choice([1, draw.randrange(60), draw.randrange(2_000), 1 << 30])),
+                # The JVM recovers a segment without .index twice: by the snapshot of the first time, and it keeps what
+                # is behind a segment that was cut the first time.
+                Lost(draw.choice(SUFFIXES[2:])),
+                self._flip(log),
+                self._swap(log),
+            ]
+        )
+
+    def _swap(self, log: PartitionLog) -> Swap:
+        draw = self.draw
+        number, count = draw.randrange(max(len(log.segments) - 1, 1)), draw.choice([1, 1, 2, 3])
+        return Swap(number, count, draw.choice([0, 1, 2, 9, 9]), draw.choice([0, 1, 2, 5, 99, 99]), draw.randrange(5))
+
+    def _flip(self, log: PartitionLog) -> Flip:
+        """A bit that a checksum covers: of what it does not, Kafka's recovery believes much."""
+        draw = self.draw
+        number = draw.randrange(len(log.segments))
+        segment, position, places = log.segments[number], 0, []
+        while position < segment.size:
+            places.append(place_at(segment.view(), position))
+            position = places[-1].end_position
+        if not places:
+            return Flip(number, 1 << 30, 0)
+        place = draw.choice(places)
+        return Flip(number, draw.randrange(place.position + 17, place.end_position), draw.randrange(8))

@@ -36,7 +36,8 @@ REFUSALS = {
 
 
 @pytest.fixture
-def historian(tmp_path: Path, log_class_path: str) -> Iterator[Historian]:
+def historian(tmp_path: Path, log_class_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Historian]:
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # Takes half of the time, and nobody cuts the power.
     jvm = Jvm(log_class_path, tmp_path)
     yield Historian(jvm, tmp_path)
     jvm.close()
