@@ -50,9 +50,9 @@ class LogFolder:
     may have the folder open, a broker included.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        path.mkdir(parents=True, exist_ok=True)
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
         self._offsets = {name: self._read_shared(name) for name in SHARED_FILES}
         self._stores: dict[TopicPartition, FileStore] = {}
         self._dirty: set[str] | None = None  # Names to write at the end of a batch of changes.

@@ -349,7 +349,7 @@ def test_a_folder_that_is_left_has_no_file_open(tmp_path: Path) -> None:
         paths = (path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
         return [path.name for path in paths if tmp_path in path.parents]
 
-    with LogFolder(tmp_path) as folder:
+    with LogFolder(str(tmp_path)) as folder:
         log = fill(folder, TP)
         content(log)
         log.close()
