@@ -34,7 +34,13 @@ from kmirror.log.state_files import (
     encode_aborted,
     file_name,
 )
-from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT
+from kmirror.log.store import (
+    CLEANER_OFFSET,
+    HIGH_WATERMARK,
+    LEADER_EPOCH_CHECKPOINT,
+    LOG_START_OFFSET,
+    RECOVERY_POINT,
+)
 from kmirror.net.file_store import FileStore, LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import LEGACY_LENGTH_MIN, LOG_OVERHEAD, TimestampType
@@ -263,6 +269,8 @@ class BothLogs:
         ours = self.log.epochs.entries[-len(theirs) :] if theirs else []
         if ours[1:] == theirs[1:] and [entry.epoch for entry in ours] == [epoch for epoch, _ in theirs]:
             self.log.epochs.replace(theirs)
+            self.log._saved_epochs = self.log.epochs.entries
+            self.log.store.write_file(LEADER_EPOCH_CHECKPOINT, (self._theirs / LEADER_EPOCH_CHECKPOINT).read_bytes())
 
     # What is the same
 

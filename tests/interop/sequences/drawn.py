@@ -13,7 +13,7 @@ from kmirror.log.segment import place_at
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.control import end_txn_marker
 from kmirror.records.layout import SEQUENCE_MAX, TimestampType, add_to_sequence
-from kmirror.records.legacy import build_message_set
+from kmirror.records.legacy import LegacyBatch, build_message_set, iter_any_batches
 from tests.interop.sequences.both_logs import Step
 from tests.interop.sequences.damage import SUFFIXES, Cut, Flip, Lost, Swap, Tail
 
@@ -59,7 +59,7 @@ class Drawn:
             self.weights.pop("clean", None)
         elif "clean" in self.weights:
             self.timeless = 0  # A segment that the JVM's cleaner wrote looks at the system's clock.
-        self.legacy = self.draw.choice([0, 0, 0, 0.3])
+        self.legacy = self.draw.choice([0, 0, 0, 0.6])
         self.far = self.draw.choice([0, 0, 0, 0.05])
         self.producers = self.draw.choice([PRODUCERS, PRODUCERS, PRODUCERS, MANY_PRODUCERS])
         self.cleaned = self.draw.choice([0, 0, 0.3])
@@ -246,7 +246,7 @@ class Drawn:
         offset, epoch = log.log_end_offset, max(log.latest_epoch, 0)
         known = self._known_producers(log)
         # Who went back to the old formats has epochs that our recovery forgets (D28), and the JVM a snapshot too many.
-        if draw.random() < self.legacy and (log.latest_epoch < 0 or "reopen" not in self.weights):
+        if draw.random() < self.legacy and ("reopen" not in self.weights or _is_old(log)):
             return epoch, self._legacy(offset)
         data, size, has_marker = b"", 0, False  # Behind a marker no transaction begins: the JVM's index is wrong then.
         if draw.random() < 0.03:
@@ -304,7 +304,7 @@ class Drawn:
         """Messages of the old formats."""
         draw = self.draw
         records = [record._replace(headers=()) for record in self._records(draw.choice([1, 2, 3]))]
-        magic = draw.choice([0, 1])
+        magic = draw.choice([0, 1]) if "clean" not in self.weights else 1  # Format 0 has no timestamps.
         codec = draw.choice([Compression.NONE, Compression.NONE, Compression.GZIP, Compression.SNAPPY])
         return build_message_set(records, magic=magic, base_offset=offset + draw.choice([0, 0, 3]), compression=codec)
 
@@ -398,3 +398,9 @@ class Drawn:
             return Flip(number, 1 << 30, 0)
         place = draw.choice(places)
         return Flip(number, draw.randrange(place.position + 17, place.end_position), draw.randrange(8))
+
+
+def _is_old(log: PartitionLog) -> bool:
+    """Is there no batch of today's format, not even below the log start?"""
+    batches = (batch for segment in log.segments for batch in iter_any_batches(segment.view()))
+    return all(isinstance(batch, LegacyBatch) for batch in batches)
