@@ -126,25 +126,13 @@ def test_producers_of_one_append_enter_the_table_last_one_first_and_in_a_recover
 
 def test_a_producer_whose_epoch_fell_and_rose_keeps_its_earlier_batches_only_in_one_append() -> None:
     """It was forgotten in between, so a lower epoch was taken. A recovery goes by batches."""
-    there_and_back = [
-        idempotent(0, pid=5, producer_epoch=1),
-        idempotent(0, pid=5, producer_epoch=0, offset=1),
-        idempotent(7, pid=5, producer_epoch=1, offset=2),
-    ]
+    first = idempotent(0, pid=5, producer_epoch=1)
+    back = idempotent(0, pid=5, offset=1, txn=True) + marker(pid=5, producer_epoch=1, commit=True, offset=2)
     log = open_log()
-    follow(log, there_and_back[0])
-    follow(log, *there_and_back[1:])
-    assert [known.last_offset for known in log.producers.entries[5].batches] == [0, 2]
-    crashed = MemoryStore.from_files({0: content(log)}, {})
-    again = open_log(crashed, repair=True)
-    assert [known.last_offset for known in again.producers.entries[5].batches] == [2]
-
-
-def test_a_marker_may_bring_back_the_epoch_of_earlier_batches() -> None:
-    log = open_log()
-    follow(log, idempotent(0, pid=5, producer_epoch=1))
-    follow(log, idempotent(0, pid=5, offset=1, txn=True), marker(pid=5, producer_epoch=1, commit=True, offset=2))
-    crashed = MemoryStore.from_files({0: content(log)}, {})
+    follow(log, first)
+    follow(log, back)
+    assert [known.last_offset for known in log.producers.entries[5].batches] == [0]
+    crashed = MemoryStore.from_files({0: first, 1: back}, {})
     assert open_log(crashed, repair=True).producers.entries[5].batches == []
 
 
