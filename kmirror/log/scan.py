@@ -102,12 +102,12 @@ def scan_batches(
             add_offset(last)
             add_position(start + position)
             next_row = position + interval
-            if max_timestamp > row_timestamp or known_timestamp > row_timestamp:
-                if max_timestamp > known_timestamp:
-                    time_rows.append((max_timestamp, max_timestamp_offset))
-                else:
-                    time_rows.append((known_timestamp, segment.max_timestamp_offset))
-                row_timestamp = time_rows[-1][0]
+            if max_timestamp > row_timestamp and max_timestamp > known_timestamp:
+                time_rows.append((max_timestamp, max_timestamp_offset))
+                row_timestamp = max_timestamp
+            elif known_timestamp > row_timestamp:
+                time_rows.append((known_timestamp, segment.max_timestamp_offset))
+                row_timestamp = known_timestamp
         position = end
     else:
         scan.fault = start_fault(view, position)
