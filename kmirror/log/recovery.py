@@ -31,8 +31,8 @@ from kmirror.log.producer_files import (
     take_snapshot,
 )
 from kmirror.log.producers import ProducerStates
-from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches
-from kmirror.log.segment import SPAN_MAX, Segment, delete_segment, place_at
+from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches, scan_up_to
+from kmirror.log.segment import SPAN_MAX, Segment, delete_segment
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -203,11 +203,7 @@ def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Sca
 
     The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
     """
-    position, place = 0, place_at(view, 0)
-    while place.last_offset - segment.base_offset <= SPAN_MAX:
-        position = place.end_position
-        place = place_at(view, position)
-    scan = scan_batches(view[:position], segment, latest_epoch=latest_epoch)
+    scan, position, place = scan_up_to(view, segment, segment.base_offset + SPAN_MAX, latest_epoch=latest_epoch)
     reason = f"offset {place.last_offset} is too far above the segment's base offset {segment.base_offset}"
     scan.fault = CorruptBatch(reason, position=position, offset=place.last_offset)
     return scan

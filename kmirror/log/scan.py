@@ -15,7 +15,7 @@ from struct import Struct
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.segment import SPAN_MAX, Segment, place_at
+from kmirror.log.segment import SPAN_MAX, BatchPlace, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.crc32c import crc32c_function
@@ -112,7 +112,7 @@ def scan_batches(
     else:
         scan.fault = start_fault(view, position)
     if last > LAST_OFFSET_MAX:  # It can only be the last batch, for what follows it would have to begin above.
-        return _without_the_last(view, segment, position, last, (max_epoch, latest_epoch, check_crc))
+        return _without_the_last(view, segment, latest_epoch)
     if epoch_at == position:
         epochs.pop()  # It began with the batch that is faulty.
     if isinstance(scan.fault, UnsupportedMagic):
@@ -125,19 +125,22 @@ def scan_batches(
     return scan
 
 
-def _without_the_last(
-    view: memoryview, segment: Segment, end: int, last: int, judged_by: tuple[int, int, bool]
-) -> Scan:
-    """Judge the batches below `end` but for the last one, and find fault with that: it goes on to `last`."""
-    max_epoch, latest_epoch, check_crc = judged_by
-    begin = position = 0
-    while position < end:
-        begin, position = position, place_at(view, position).end_position
-    scan = scan_batches(
-        view[:begin], segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc
-    )
-    scan.fault = beyond_the_greatest(begin, place_at(view, begin).base_offset, last)
+def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
+    scan, position, place = scan_up_to(view, segment, LAST_OFFSET_MAX, latest_epoch=latest_epoch)
+    scan.fault = beyond_the_greatest(position, place.base_offset, place.last_offset)
     return scan
+
+
+def scan_up_to(view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int) -> tuple[Scan, int, BatchPlace]:
+    """Judge what stands before the first batch that ends above offset `greatest`, and say where that batch lies.
+
+    There has to be one.
+    """
+    position, place = 0, place_at(view, 0)
+    while place.last_offset <= greatest:
+        position = place.end_position
+        place = place_at(view, position)
+    return scan_batches(view[:position], segment, latest_epoch=latest_epoch), position, place
 
 
 def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:

@@ -24,7 +24,7 @@ from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
 from kmirror.net.log_checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
-from kmirror.net.segment_files import CLEANED_SUFFIX, PARTITION_NAME, SWAP_SUFFIX
+from kmirror.net.segment_files import CLEANED_SUFFIX, OFFSET_MAX, PARTITION_NAME, SWAP_SUFFIX, offset_in
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
@@ -276,34 +276,36 @@ class FileStore:
 
         All files of a segment share its fate: an index left behind would be taken for that of what replaced the log.
         """
-        found: dict[str, list[Path]] = {_DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
-        for path in self.path.iterdir():
-            if path.suffix in found and _offset_in(path.name) is not None:
-                found[path.suffix].append(path)
+        found: dict[str, list[tuple[int, Path]]] = {_DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
+        for offset, path in self._files_about_offsets():
+            if path.suffix in found:
+                found[path.suffix].append((offset, path))
         deleted, cleaned, swaps = found.values()
         # A split that did not come to its end: its swap files go before the `.cleaned` ones that tell of it.
-        cleaned_from = min((_offset_in(path.name) or 0 for path in cleaned), default=None)
-        undone = [path for path in swaps if cleaned_from is not None and (_offset_in(path.name) or 0) >= cleaned_from]
-        for path in (*deleted, *undone, *cleaned):
+        cleaned_from = min((offset for offset, _ in cleaned), default=OFFSET_MAX + 1)
+        undone = [(offset, path) for offset, path in swaps if offset >= cleaned_from]
+        for _, path in (*deleted, *undone, *cleaned):
             path.unlink()
-        counting = sorted(set(swaps) - set(undone))
-        logs = [path for path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
-        self._drop_replaced(logs)
+        counting = sorted((offset, path) for offset, path in swaps if offset < cleaned_from)
+        logs = [(offset, path) for offset, path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+        if logs:
+            self._drop_replaced(logs)
         # Logs first: as long as one is a swap file, what has its plain name already would be dropped the next time.
-        for path in (*logs, *sorted(set(counting) - set(logs))):
+        for _, path in sorted(counting, key=lambda file: file not in logs):
             path.rename(path.with_suffix(""))
         if deleted or cleaned or swaps:
             _sync_folder(self.path)
 
-    def _drop_replaced(self, swaps: list[Path]) -> None:
+    def _drop_replaced(self, swaps: list[tuple[int, Path]]) -> None:
         """Delete whatever is about an offset that these logs, which are to be renamed, cover: snapshots as well."""
-        bases = {path: _offset_in(path.name) or 0 for path in swaps}
-        low = min(bases.values(), default=0)
-        high = max((next_offset(memoryview(path.read_bytes()), base) for path, base in bases.items()), default=0)
-        for path in self.path.iterdir() if swaps else ():
-            offset = _offset_in(path.name)
-            if offset is not None and low <= offset < high and path.suffix != SWAP_SUFFIX:
+        low = min(base for base, _ in swaps)
+        high = max(next_offset(memoryview(path.read_bytes()), base) for base, path in swaps)
+        for offset, path in self._files_about_offsets():
+            if low <= offset < high and path.suffix != SWAP_SUFFIX:
                 path.unlink()
+
+    def _files_about_offsets(self) -> list[tuple[int, Path]]:
+        return [(offset, path) for path in self.path.iterdir() if (offset := offset_in(path.name)) is not None]
 
     def _log(self, base_offset: int) -> Path:
         return self.path / file_name(base_offset, LOG_SUFFIX)
@@ -372,11 +374,6 @@ class FileStore:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]
         own = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
         return sorted([*shared, *own])
-
-
-def _offset_in(name: str) -> int | None:
-    """The offset that a file of whatever kind is about, None for the others."""
-    return offset_of(name.partition(".")[0] + LOG_SUFFIX, LOG_SUFFIX)
 
 
 def _read(path: Path) -> bytes | None:

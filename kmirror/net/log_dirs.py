@@ -49,7 +49,7 @@ INTERNAL_TOPICS = frozenset(
 COPIES = 7
 
 # A folder that is being deleted, is not in the metadata, or is the target of a move between disks.
-_SET_ASIDE = re.compile(r"\S+-\S+\.\S+-(delete|stray|future)")
+_SET_ASIDE = re.compile(rf"\S+-\S+\.\S+-({'|'.join(SET_ASIDE)})")
 _PARTITION_FOLDER = re.compile(PARTITION_NAME)
 _PARTITION_MAX = 2**31 - 1
 _ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"

@@ -29,7 +29,7 @@ SET_ASIDE = {
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
 _OFFSET_DIGITS = 20
-_OFFSET_MAX = 2**63 - 1
+OFFSET_MAX = 2**63 - 1
 
 
 class SegmentFile(NamedTuple):
@@ -52,12 +52,12 @@ def list_segments(folder: Path) -> list[SegmentFile]:
     logs: list[SegmentFile] = []
     swaps: list[SegmentFile] = []
     names: dict[str, int] = {}
-    cleaned_from = _OFFSET_MAX + 1
+    cleaned_from = OFFSET_MAX + 1
     with reading(folder), os.scandir(folder) as entries:
         for entry in entries:
             if not entry.is_file():
                 continue
-            offset = _offset_of(entry.name)
+            offset = offset_in(entry.name)
             if offset is None:
                 if entry.name.endswith(LOG_SUFFIX):
                     reason = "the name of a segment is its base offset in 20 digits"
@@ -82,16 +82,16 @@ def list_segments(folder: Path) -> list[SegmentFile]:
 
 def is_segment_name(name: str) -> bool:
     """Say whether a file of this name holds batches, also as the swap file of a compaction."""
-    return _offset_of(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
+    return offset_in(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
 
 
-def _offset_of(name: str) -> int | None:
+def offset_in(name: str) -> int | None:
     """Return the offset that a file's name begins with, or None where it does not name one."""
     digits = name.partition(".")[0]
     if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
     offset = int(digits)
-    return offset if offset <= _OFFSET_MAX else None
+    return offset if offset <= OFFSET_MAX else None
 
 
 def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:

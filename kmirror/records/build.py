@@ -124,7 +124,7 @@ def build_batch(
     if max_timestamp is None:
         max_timestamp = timestamp_ms if timestamp_type == TimestampType.LOG_APPEND_TIME else greatest
     body = b"".join(chunks)
-    if compression is not Compression.NONE and (compression := known_codec(compression)) and records:
+    if (compression := known_codec(compression)) and records:
         body = compress(compression, body, level=level)
     attributes = (
         compression
