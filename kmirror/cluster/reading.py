@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.partition import Partition
-from kmirror.cluster.truncation import end_of_epoch
+from kmirror.cluster.truncation import divergence
 from kmirror.log.partition_log import OffsetOutOfRange
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import (
@@ -76,15 +76,11 @@ def read_partition(
     if request.last_fetched_epoch != NO_EPOCH:
         if request.fetch_offset < log.log_start_offset:
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        epoch, end_offset = end_of_epoch(log, request.last_fetched_epoch, request.fetch_offset)
-        if foreign and request.last_fetched_epoch > log.latest_epoch >= 0:
-            # A leader's own epoch is the last one in its log; in a mirrored log it is not there. A replica that was
-            # away while the log was cut may hold a later epoch than the log, and must be told where to cut.
-            epoch, end_offset = log.latest_epoch, log.log_end_offset
-        if epoch == -1 or end_offset == -1:
+        found = divergence(log, request.last_fetched_epoch, request.fetch_offset, foreign=foreign)
+        if found is not None and found.epoch == -1:
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)
-        if epoch < request.last_fetched_epoch or end_offset < request.fetch_offset:
-            data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+        if found is not None:
+            data.diverging_epoch = EpochEndOffset(epoch=found.epoch, end_offset=found.end_offset)
             return data
     if not log.log_start_offset <= request.fetch_offset <= log.log_end_offset:
         return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)

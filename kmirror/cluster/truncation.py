@@ -55,6 +55,34 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     return Cut(min(local_end, leader_end_offset, end), final=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """The leader's largest epoch that is not above the one asked for, and where it ends (end exclusive)."""
+
+    epoch: int
+    end_offset: int
+
+
+def divergence(
+    log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *, foreign: bool
+) -> Divergence | None:
+    """Return where a fetch that names `last_fetched_epoch` leaves this leader's history, None if it does not.
+
+    `foreign` says that the log carries leader epochs of another cluster (D13). An epoch of -1 in the result: this
+    log knows nothing to compare with, the fetch is out of range.
+    """
+    epoch, end_offset = end_of_epoch(log, last_fetched_epoch, fetch_offset)
+    if foreign and last_fetched_epoch > log.latest_epoch >= 0:
+        # A leader's own epoch is the last one in its log; in a mirrored log it is not there. A replica that was
+        # away while the log was cut may hold a later epoch than the log, and must be told where to cut.
+        epoch, end_offset = log.latest_epoch, log.log_end_offset
+    if epoch == -1 or end_offset == -1:
+        return Divergence(-1, -1)
+    if epoch < last_fetched_epoch or end_offset < fetch_offset:
+        return Divergence(epoch, end_offset)
+    return None
+
+
 def last_epoch(log: PartitionLog) -> int:
     """Return the epoch that a fetch from the log end names, -1 for a log that holds nothing."""
     latest, end = log.latest_epoch, log.log_end_offset

@@ -1,0 +1,96 @@
+"""Which cut does a mirrored log need, who has not followed it yet, and which epoch ends a stop? Pure functions.
+
+The engine and the explorer (`kmirror explore`) decide with these, so what the explorer proves is what runs.
+
+Words
+- A *cut epoch* E is the last epoch that a cut leaves in the log: every record of a later epoch goes. FROM_SCRATCH
+  (-1) is a cut of everything.
+- `Uncut` lists the replicas that have not confirmed a cut, each with the least cut epoch of all cuts it missed (D30).
+  It is persisted with the state, in force in every state, and carried over from session to session.
+- The row of SESSION is no replica. It says that the present session has touched the log (cut it, or fed it from the
+  source), so that whoever finishes a stop knows whether there is anything to undo (D33).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from kmirror.log.epochs import LeaderEpochCache
+
+FROM_SCRATCH = -1
+SESSION = -1
+"""Key of the row that stands for the session itself, not for a replica."""
+
+Uncut = Mapping[int, int]
+"""Replica id to cut epoch, ascending by replica id."""
+NOBODY: Uncut = {}
+
+
+class CutLog(Protocol):
+    """What the choice of a cut needs to know of a log."""
+
+    @property
+    def epochs(self) -> LeaderEpochCache: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+
+def cut_offset(log: CutLog, cut_epoch: int) -> int:
+    """Return the offset at which a cut to `cut_epoch` ends the log; the log end if it removes nothing (D11).
+
+    It is where the first later epoch begins. FROM_SCRATCH gives 0.
+    """
+    if cut_epoch < 0:
+        return 0
+    entry = log.epochs.first_after(cut_epoch)
+    return log.log_end_offset if entry is None else min(entry.start_offset, log.log_end_offset)
+
+
+def is_cut(cut_epoch: int, last_fetched_epoch: int) -> bool:
+    """Does a fetch that names `last_fetched_epoch` (-1 for an empty log) come from a log cut to `cut_epoch`? (D30)"""
+    return last_fetched_epoch <= cut_epoch
+
+
+def order_for(cut_epoch: int) -> tuple[int, int] | None:
+    """Return (epoch, end offset) of the divergence that orders a follower to cut from scratch; else None.
+
+    For a cut to an epoch of the log, the leader's own history says where that epoch ends. A divergence cannot name
+    epoch -1; epoch 0 that ends at offset 0 leaves nothing of any log, whatever its epochs are.
+    """
+    return (0, 0) if cut_epoch < 0 else None
+
+
+def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
+    """Return the list once a cut to `cut_epoch` is decided: every assigned replica, the leader too, and SESSION.
+
+    A replica that missed an earlier, deeper cut still owes that one: the least epoch wins.
+    """
+    listed = dict(uncut)
+    for replica in (SESSION, *assigned):
+        listed[replica] = min(listed.get(replica, cut_epoch), cut_epoch)
+    return dict(sorted(listed.items()))
+
+
+def without(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
+    """Return the list without those that have confirmed."""
+    gone = dict.fromkeys(confirmed)
+    return {replica: epoch for replica, epoch in uncut.items() if replica not in gone}
+
+
+def merged(one: Uncut, other: Uncut) -> Uncut:
+    """Return both lists as one; the least epoch wins."""
+    both = dict(one)
+    for replica, epoch in other.items():
+        both[replica] = min(both.get(replica, epoch), epoch)
+    return dict(sorted(both.items()))
+
+
+def epoch_after_stop(leader_epoch: int, last_mirrored_epoch: int) -> int:
+    """Return the leader epoch to bump to at the end of a stop that cut or mirrored anything (D36).
+
+    Always above the present one, also where that is above the last mirrored epoch already: a number that lies in a cut
+    tail must not be written a second time.
+    """
+    return max(leader_epoch, last_mirrored_epoch) + 1
