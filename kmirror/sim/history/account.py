@@ -1,0 +1,217 @@
+"""What was seen of a history: the account that the checkers judge, written down while it runs.
+
+Only what clients and operators can observe: answers to requests, records read, answers of DescribeMirrors, and the
+committed logs at chosen moments. Every value that a client writes is unique in the history, so a value names a record.
+Times are virtual microseconds since the clusters were up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A value that a producer sent with acks=all; sent again it stays one row."""
+
+    value: str
+    client: str
+    cluster: str
+    tp: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    sequence: int
+    transaction: str
+    """Key in `Account.transactions`, empty outside one."""
+    sent_at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """A write that a leader acknowledged."""
+
+    value: str
+    cluster: str
+    tp: TopicPartition
+    offset: int
+    at: Instant
+    sent_at: Instant
+    """When the try that was answered had been sent."""
+    broker: int
+
+
+@dataclass(slots=True)
+class Transaction:
+    key: str
+    """`transactional id/number`: unique in the history."""
+    cluster: str
+    values: list[str] = field(default_factory=list)
+    asked: str = ""
+    """commit or abort, once EndTxn was sent; empty if the client never asked."""
+    answered: bool = False
+    """EndTxn was answered without error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A produce or transaction request that was refused for good: the client gave the value up."""
+
+    value: str
+    client: str
+    cluster: str
+    tp: TopicPartition
+    error: str
+    """Name of the error code."""
+    first: bool
+    """It was the first batch of a fresh producer id in this partition."""
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A record that a consumer was given."""
+
+    client: str
+    cluster: str
+    tp: TopicPartition
+    committed_only: bool
+    offset: int
+    value: str
+    leader_epoch: int
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What one answered fetch of a consumer said of a partition."""
+
+    client: str
+    cluster: str
+    tp: TopicPartition
+    broker: int
+    leader_epoch: int
+    """Of the leader as the client's Metadata has it."""
+    high_watermark: int
+    last_stable_offset: int
+    log_start_offset: int
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What an operator asked for, and the answer."""
+
+    number: int
+    """Of the step in the plan."""
+    action: str
+    mirror: str
+    source: str
+    destination: str
+    topics: tuple[str, ...]
+    sent_at: Instant
+    answered_at: Instant
+    """-1 if no answer came."""
+    error: str
+    """NONE, another error code's name, or empty if no answer came."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateSeen:
+    """What DescribeMirrors of a leader said of a partition, or a fact that the leader noted; told when it changes."""
+
+    cluster: str
+    mirror: str
+    tp: TopicPartition
+    broker: int
+    state: str
+    last_mirror_epoch: int
+    destination_offset: int
+    reason: str
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something was away or cut: [begin, end); end is -1 while it lasts."""
+
+    kind: str
+    """broker, controller, link."""
+    who: str
+    """`a-1`, `a-100`, or for a link the two ends, `a|b`, `a>b` for one way."""
+    begin: Instant
+    end: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One record of a committed log."""
+
+    offset: int
+    epoch: int
+    """Of its batch."""
+    value: str
+    """Of a control record its type in angle brackets, such as `<COMMIT 7>` with the producer id."""
+    producer_id: int
+    visible: bool
+    """A read_committed consumer is given it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSeen:
+    """A leader's log at one moment: all below its high watermark; the rest up to the log end is `tail`."""
+
+    cluster: str
+    tp: TopicPartition
+    broker: int
+    leader_epoch: int
+    log_start_offset: int
+    last_stable_offset: int
+    high_watermark: int
+    log_end_offset: int
+    rows: tuple[LogRow, ...]
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """The controller named another leader or epoch."""
+
+    cluster: str
+    tp: TopicPartition
+    leader: int
+    leader_epoch: int
+    unclean: bool
+    """The new leader was not in the ISR before."""
+    at: Instant
+
+
+@dataclass(slots=True)
+class Account:
+    """All that was seen, each list in the order of time."""
+
+    writes: dict[str, Write] = field(default_factory=dict)
+    acks: list[Ack] = field(default_factory=list)
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    marks: list[Marks] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
+    states: list[StateSeen] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+    elections: list[Election] = field(default_factory=list)
+    logs: list[LogSeen] = field(default_factory=list)
+    """Of every partition and cluster at each add and remove, just before it is sent, and when a state is entered
+    that ends a session (MIRRORING, STOPPED)."""
+    final: dict[tuple[str, TopicPartition], LogSeen] = field(default_factory=dict)
+    """Of every partition when all has come to rest."""
+    replicas: list[tuple[str, TopicPartition, int, str]] = field(default_factory=list)
+    """At the end: replicas in the ISR that differ from their leader: cluster, partition, broker, where."""
+    unsettled: list[tuple[str, TopicPartition, str]] = field(default_factory=list)
+    """At the end of the time to converge: cluster, partition, and what it still waits for, with Describe's reason."""
+    topic_ids: list[tuple[str, str, str]] = field(default_factory=list)
+    """At the end: cluster, topic, id, as Metadata says it; a broker's own files that disagree are rows of their own."""
+    crash: str = ""
+    """Traceback of an exception inside a node; empty if there was none."""

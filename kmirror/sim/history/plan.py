@@ -1,0 +1,81 @@
+"""What happens in a history? A plan: clusters, clients and steps, all of it data; the same plan is the same run.
+
+A plan is drawn from a seed and a profile (draw.py), or read from a file. It goes to JSON and back without loss, so that
+a failing one can be kept, shrunk and sent to somebody. Times are virtual milliseconds since the clusters were up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Value = str | int | bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    name: str
+    """a, b, c."""
+    brokers: int
+    replication_factor: int
+    configs: Mapping[str, str] = field(default_factory=dict)
+    mirror_version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPlan:
+    """One producer or consumer that works through the whole history."""
+
+    name: str
+    kind: str
+    """A row of workloads.KINDS, such as plain, idempotent, overlapping, read_committed."""
+    cluster: str
+    """Where it begins; steps may send it to another cluster."""
+    topics: tuple[str, ...]
+    pause_ms: int
+    options: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One order of an operator, or one fault; carried out `at_ms`, or as soon as the step before it was begun."""
+
+    at_ms: int
+    action: str
+    """A row of actions.ACTIONS, such as add, remove, kill_broker, cut_link."""
+    args: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    seed: int
+    profile: str
+    clusters: tuple[ClusterPlan, ...]
+    network: Mapping[str, int]
+    """Fields of sim.network.NetworkOptions."""
+    clients: tuple[ClientPlan, ...]
+    steps: tuple[Step, ...]
+    faults_end_ms: int
+    """Here all faults end: what is down is started, what is cut is healed, clients end their transactions."""
+    converge_ms: int
+    """So long everything may take after that to come to rest."""
+    topics: Mapping[str, str] = field(default_factory=dict)
+    """Topics that exist from the start: name to the cluster that has it, with `partitions` in front, such as `2@a`."""
+
+    def to_json(self) -> str:
+        """Return the plan as JSON text, indented, keys in the order of the fields."""
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Return the plan that `text` holds; ValueError, KeyError or TypeError if it holds none."""
+        raw: dict[str, Any] = json.loads(text)
+        return cls(
+            seed=raw["seed"], profile=raw["profile"],
+            clusters=tuple(ClusterPlan(**row) for row in raw["clusters"]), network=raw["network"],
+            clients=tuple(ClientPlan(**{**row, "topics": tuple(row["topics"])}) for row in raw["clients"]),
+            steps=tuple(Step(**row) for row in raw["steps"]), faults_end_ms=raw["faults_end_ms"],
+            converge_ms=raw["converge_ms"], topics=raw["topics"],
+        )
