@@ -8,12 +8,13 @@ committed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.cutting import NOBODY, Uncut
 from kmirror.mirror.state_records import (
     NOT_SETTLED,
     NOTHING,
@@ -43,6 +44,7 @@ class StateWrite:
     state: MirrorState
     last_mirrored_epoch: int
     leader_epoch: int
+    uncut: Uncut = field(default_factory=lambda: NOBODY)
 
 
 def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
@@ -58,8 +60,8 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
         epoch = write.last_mirrored_epoch
     leader_epoch = max(write.leader_epoch, known.leader_epoch)
     records: list[KeyValue] = []
-    if known.state is not write.state or known.leader_epoch != leader_epoch:
-        records.append(state_record(write.key, write.topic, write.state, leader_epoch))
+    if (known.state, known.leader_epoch, known.uncut) != (write.state, leader_epoch, write.uncut):
+        records.append(state_record(write.key, write.topic, write.state, leader_epoch, write.uncut))
     if epoch != known.last_mirrored_epoch:
         records.append(epoch_record(write.key, write.topic, epoch))
     return records, ErrorCode.NONE

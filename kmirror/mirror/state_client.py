@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
-from kmirror.mirror.state_records import PartitionState, StateKey
+from kmirror.mirror.state_records import PartitionState, StateKey, uncut_from
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
 from kmirror.protocol.gen import write_mirror_states_request as write_request
@@ -61,9 +61,8 @@ class StateClient:
             if row.error_code:
                 on_read(later, None)
                 return
-            on_read(
-                later, PartitionState(topic, MirrorState(row.state), row.leader_epoch, row.last_mirror_epoch)
-            )
+            state, uncut = MirrorState(row.state), uncut_from(row.uncut_replicas)
+            on_read(later, PartitionState(topic, state, row.leader_epoch, row.last_mirror_epoch, uncut))
 
         if not self._broker.ask_broker(now, image.leader, CHANNEL, request, on_reply):
             on_read(now, None)
@@ -83,6 +82,10 @@ class StateClient:
             last_mirror_epoch=write.last_mirrored_epoch,
             state=write.state,
             leader_epoch=write.leader_epoch,
+            uncut_replicas=[
+                write_request.UncutReplica(replica_id=replica, cut_epoch=epoch)
+                for replica, epoch in write.uncut.items()
+            ],
         )
         request = write_request.WriteMirrorStatesRequest(
             mirror_name=write.key.mirror,

@@ -11,15 +11,17 @@ the epoch of its own producer reset for it (D10, D15). Other clusters are told -
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue, partition_for
+from kmirror.mirror.cutting import NOBODY, Uncut
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
-from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
+from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue, UncutReplica
 from kmirror.protocol.records import decode_key, decode_value, encode_key, encode_value
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -43,6 +45,20 @@ class PartitionState:
     state: MirrorState = MirrorState.UNKNOWN
     leader_epoch: int = -1
     last_mirrored_epoch: int = NOT_SETTLED
+    uncut: Uncut = field(default_factory=lambda: NOBODY)
+    """Who has not confirmed a cut yet, and whether this session touched the log (D30)."""
+
+
+class UncutRow(Protocol):
+    """What the three messages that carry the list call a row of it."""
+
+    replica_id: int
+    cut_epoch: int
+
+
+def uncut_from(rows: Iterable[UncutRow]) -> Uncut:
+    """Return the list that the rows of a message hold."""
+    return {row.replica_id: row.cut_epoch for row in sorted(rows, key=lambda row: row.replica_id)}
 
 
 NOTHING = PartitionState()
@@ -58,10 +74,13 @@ def mirror_partition(mirror: str, count: int) -> int:
     return partition_for(mirror, count)
 
 
-def state_record(key: StateKey, topic: str, state: MirrorState, leader_epoch: int) -> KeyValue:
-    """Return the record that persists a state."""
+def state_record(
+    key: StateKey, topic: str, state: MirrorState, leader_epoch: int, uncut: Uncut = NOBODY
+) -> KeyValue:
+    """Return the record that persists a state, and with it the replicas that are not cut yet."""
     value = MirrorPartitionStateValue(
-        topic_name=topic, partition=key.partition, state=state, leader_epoch=leader_epoch
+        topic_name=topic, partition=key.partition, state=state, leader_epoch=leader_epoch,
+        uncut_replicas=[UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in uncut.items()],
     )
     name = MirrorPartitionStateKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
     return encode_key(name), encode_value(value, VALUE_VERSION)
@@ -88,8 +107,8 @@ class MirrorShard:
         before = self.partitions.get(at, NOTHING)
         found = decode_value(MIRROR_STATE_TOPIC, name, value)
         data = None if found is None else found[0]
-        topic, state, leader_epoch, epoch = (
-            before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch,
+        topic, state, leader_epoch, epoch, uncut = (
+            before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch, before.uncut,
         )
         if isinstance(name, LastMirrorEpochsKey):
             epoch = NOT_SETTLED
@@ -98,9 +117,10 @@ class MirrorShard:
                 epoch = data.topics[0].partitions[0].last_mirror_epoch
         elif isinstance(data, MirrorPartitionStateValue):
             topic, state, leader_epoch = data.topic_name, MirrorState(data.state), data.leader_epoch
+            uncut = uncut_from(data.uncut_replicas)
         else:
-            state, leader_epoch = MirrorState.UNKNOWN, -1
-        after = PartitionState(topic, state, leader_epoch, epoch)
+            state, leader_epoch, uncut = MirrorState.UNKNOWN, -1, NOBODY
+        after = PartitionState(topic, state, leader_epoch, epoch, uncut)
         if after.state is MirrorState.UNKNOWN and after.last_mirrored_epoch == NOT_SETTLED:
             self.partitions.pop(at, None)
         else:

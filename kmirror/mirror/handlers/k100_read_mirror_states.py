@@ -16,6 +16,7 @@ from kmirror.protocol.gen.read_mirror_states_response import (
     PartitionResult,
     ReadMirrorStatesResponse,
     TopicResult,
+    UncutReplica,
 )
 from kmirror.spec.error_codes import ErrorCode
 
@@ -44,4 +45,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
                 row.state = found.state
                 row.last_mirror_epoch = found.last_mirrored_epoch
                 row.leader_epoch = found.leader_epoch
+                row.uncut_replicas = [
+                    UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()
+                ]
     inbound.reply(response)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -29,6 +29,8 @@ class PartitionDetail(Struct):
         "last_mirror_epoch",
     )
 
+    reason = Tagged[str]("reason", "")
+
     FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
         Field("SourceOffset", "source_offset", "int64", (0, 0), default=-1),
@@ -36,6 +38,7 @@ class PartitionDetail(Struct):
         Field("Lag", "lag", "int64", (0, 0), default=-1),
         Field("State", "state", "string", (0, 0), default=""),
         Field("LastMirrorEpoch", "last_mirror_epoch", "int32", (0, 0), default=-1),
+        Field("Reason", "reason", "string", (0, 0), tagged=(0, 0), tag=0, default=""),
     )
 
     def __init__(
@@ -52,6 +55,8 @@ class PartitionDetail(Struct):
         state: str = "",  # string
         # Last mirror epoch as persisted when mirroring stopped, -1 if there is none.
         last_mirror_epoch: int = -1,  # int32
+        # What the partition waits for or why it failed, empty if nothing is in its way.
+        reason: str = "",  # string, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -61,6 +66,8 @@ class PartitionDetail(Struct):
         self.lag = lag
         self.state = state
         self.last_mirror_epoch = last_mirror_epoch
+        if reason != "":
+            self.reason = reason
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -72,6 +79,12 @@ class PartitionDetail(Struct):
             self._write_tags(put, version)
         else:
             put(b"\0")
+
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.reason:
+            tags.append((0, wire.compact_string(self.reason)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionDetail, int]:
@@ -87,11 +100,18 @@ class PartitionDetail(Struct):
         self.state, pos = wire.read_compact_string(buf, pos)
         (self.last_mirror_epoch,) = wire.unpack_int32(buf, pos)
         pos += 4
-        if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                self.reason, pos = wire.read_compact_string(buf, pos)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos
 
 
 class TopicPartitions(Struct):

@@ -14,7 +14,52 @@ from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
+unpack_ii, pack_ii = wire.fused("ii")
 unpack_iibh, pack_iibh = wire.fused("iibh")
+
+
+class UncutReplica(Struct):
+    """Part of ReadMirrorStatesResponse."""
+
+    __slots__ = ("replica_id", "cut_epoch")
+
+    FIELDS = (
+        Field("ReplicaId", "replica_id", "int32", (0, 0), default=0),
+        Field("CutEpoch", "cut_epoch", "int32", (0, 0), default=0),
+    )
+
+    def __init__(
+        self,
+        # Broker that holds the replica.
+        replica_id: int = 0,  # int32
+        # Last leader epoch that the replica may keep, -1 for none.
+        cut_epoch: int = 0,  # int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.replica_id = replica_id
+        self.cut_epoch = cut_epoch
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ii(self.replica_id, self.cut_epoch))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[UncutReplica, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        self.replica_id, self.cut_epoch = unpack_ii(buf, pos)
+        pos += 8
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
 
 
 class PartitionResult(Struct):
@@ -23,6 +68,7 @@ class PartitionResult(Struct):
     __slots__ = ("partition_index", "last_mirror_epoch", "state", "error_code")
 
     leader_epoch = Tagged[int]("leader_epoch", -1)
+    uncut_replicas = Tagged[list[UncutReplica]]("uncut_replicas", list)
 
     FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
@@ -30,6 +76,17 @@ class PartitionResult(Struct):
         Field("State", "state", "int8", (0, 0), default=0),
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), tagged=(0, 0), tag=0, default=-1),
+        Field(
+            "UncutReplicas",
+            "uncut_replicas",
+            "struct",
+            (0, 0),
+            is_array=True,
+            tagged=(0, 0),
+            tag=1,
+            default=[],
+            struct=UncutReplica,
+        ),
     )
 
     def __init__(
@@ -44,6 +101,8 @@ class PartitionResult(Struct):
         error_code: int = 0,  # int16
         # Leader epoch of the mirrored partition at the time of the write: an older one is fenced.
         leader_epoch: int = -1,  # int32, tag 0
+        # Replicas that have not confirmed a cut of the log; -1 stands for the session itself.
+        uncut_replicas: list[UncutReplica] = UNSET,  # []UncutReplica, tag 1
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -53,6 +112,8 @@ class PartitionResult(Struct):
         self.error_code = error_code
         if leader_epoch != -1:
             self.leader_epoch = leader_epoch
+        if uncut_replicas is not UNSET:
+            self.uncut_replicas = uncut_replicas
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -67,7 +128,13 @@ class PartitionResult(Struct):
         tags: list[tuple[int, bytes]] = []
         if self.leader_epoch != -1:
             tags.append((0, wire.pack_int32(self.leader_epoch)))
-        wire.put_tags(put, tags, self.unknown_tags, 1)
+        if self.uncut_replicas:
+            body_1: list[wire.Chunk] = []
+            body_1.append(wire.compact_count(self.uncut_replicas))
+            for uncut_replica in self.uncut_replicas:
+                uncut_replica._write(body_1.append, version)
+            tags.append((1, b"".join(body_1)))
+        wire.put_tags(put, tags, self.unknown_tags, 2)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -90,6 +157,9 @@ class PartitionResult(Struct):
             if tag == 0:
                 (self.leader_epoch,) = wire.unpack_int32(buf, pos)
                 pos += 4
+            elif tag == 1:
+                n, pos = wire.read_compact_count(buf, pos, 9)
+                self.uncut_replicas, pos = wire.read_structs(UncutReplica._read, buf, pos, n, version)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
         return pos
