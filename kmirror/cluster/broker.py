@@ -201,6 +201,13 @@ class Broker:
         for component in self.components:
             component.on_progress(now, tp)
 
+    def withholds(self, partition: Partition) -> bool:
+        return any(component.withholds(partition) for component in self.components)
+
+    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
+        for component in self.components:
+            component.on_cut_confirmed(now, tp)
+
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         for component in self.components:
             found = component.coordinator_for(key_type, key)

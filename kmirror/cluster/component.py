@@ -49,6 +49,13 @@ class BrokerComponent:
         """Does the log of `partition` carry leader epochs that this cluster did not assign (D13, D14)?"""
         return False
 
+    def withholds(self, partition: Partition) -> bool:
+        """Is it not known yet whether this leader may serve what its log holds (D30)?"""
+        return False
+
+    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
+        """A follower of a led partition that was told to cut its log has done so."""
+
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, if `key_type` is this component's."""
         return None

@@ -51,6 +51,11 @@ class Partition:
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
         """As the topic has it; `min_isr` is what counts."""
+        self.must_cut: dict[int, int] = {}
+        """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: they are told to
+        cut before they are served anything (D30)."""
+        self.not_admitted: frozenset[int] = frozenset()
+        """Replicas that stay out of the ISR although they have caught up: that they are cut is not persisted yet."""
 
     @property
     def is_leader(self) -> bool:
@@ -92,6 +97,9 @@ class Partition:
                 self.epoch_start_offset = self.log.log_end_offset
         else:
             self.followers.clear()
+        if changed:
+            # What the last reign knew of cuts is persisted; whoever leads now reads it again.
+            self.must_cut, self.not_admitted = {}, frozenset()
         return changed
 
     def _track_followers(self, now: Instant, *, fresh: bool) -> None:
@@ -150,7 +158,7 @@ class Partition:
 
     def may_join(self, replica: int) -> bool:
         """Has a follower outside the ISR caught up enough to be added?"""
-        if replica in self.image.isr or self.pending_isr is not None:
+        if replica in self.image.isr or self.pending_isr is not None or replica in self.not_admitted:
             return False
         reached = self.followers[replica].log_end
         return reached >= self.log.high_watermark and reached >= self.epoch_start_offset
@@ -169,12 +177,16 @@ class Partition:
             and now - follower.caught_up_at > lag_max
         )
 
-    def is_cut_everywhere(self, end_offset: int, members: tuple[int, ...]) -> bool:
-        """Has every one of `members` fetched since the cut from `end_offset` or below?"""
-        for replica in members:
-            if replica == self.broker_id:
-                continue
-            follower = self.followers.get(replica)
-            if follower is None or follower.log_end == UNKNOWN_OFFSET or follower.log_end > end_offset:
-                return False
-        return True
+    def has_confirmed(self, replica: int) -> bool:
+        """Has a fetch that `replica` sent since the last cut been answered without divergence? (D35)
+
+        Its log end alone would say nothing: a foreign tail may have the same length.
+        """
+        if replica == self.broker_id:
+            return True
+        follower = self.followers.get(replica)
+        return follower is not None and follower.log_end != UNKNOWN_OFFSET and replica not in self.must_cut
+
+    def unconfirmed(self, members: tuple[int, ...]) -> list[int]:
+        """Return those of `members` that have not confirmed the last cut."""
+        return [replica for replica in members if not self.has_confirmed(replica)]

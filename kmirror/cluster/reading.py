@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kmirror.cluster.partition import Partition
-from kmirror.cluster.truncation import divergence
+from kmirror.cluster.truncation import divergence, is_cut, order_to_cut
 from kmirror.log.partition_log import OffsetOutOfRange
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import (
@@ -73,6 +73,11 @@ def read_partition(
         log_start_offset=log.log_start_offset,
         records=b"",
     )
+    cut_epoch = partition.must_cut.get(reader.replica_id)
+    if cut_epoch is not None and not is_cut(cut_epoch, request.last_fetched_epoch):
+        order = order_to_cut(log, cut_epoch)
+        data.diverging_epoch = EpochEndOffset(epoch=order.epoch, end_offset=order.end_offset)
+        return data
     if request.last_fetched_epoch != NO_EPOCH:
         if request.fetch_offset < log.log_start_offset:
             return failed(request.partition, ErrorCode.OFFSET_OUT_OF_RANGE)

@@ -83,6 +83,22 @@ def divergence(
     return None
 
 
+def is_cut(cut_epoch: int, last_fetched_epoch: int) -> bool:
+    """Does a fetch that names `last_fetched_epoch` (-1 for an empty log) come from a log cut to `cut_epoch`? (D30)"""
+    return last_fetched_epoch <= cut_epoch
+
+
+def order_to_cut(log: PartitionLog, cut_epoch: int) -> Divergence:
+    """Return the divergence that has a follower drop every epoch above `cut_epoch`, -1 for all of its log (D30).
+
+    A divergence cannot name epoch -1; epoch 0 that ends at offset 0 leaves nothing of any log, whatever its epochs.
+    """
+    if cut_epoch < 0:
+        return Divergence(0, 0)
+    epoch, end_offset = log.end_offset_for_epoch(cut_epoch)
+    return Divergence(cut_epoch, log.log_end_offset) if epoch == -1 else Divergence(epoch, end_offset)
+
+
 def last_epoch(log: PartitionLog) -> int:
     """Return the epoch that a fetch from the log end names, -1 for a log that holds nothing."""
     latest, end = log.latest_epoch, log.log_end_offset

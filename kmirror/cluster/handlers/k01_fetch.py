@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.partition import UNKNOWN_EPOCH
+from kmirror.cluster.partition import UNKNOWN_EPOCH, UNKNOWN_OFFSET, Partition
 from kmirror.cluster.reading import CONSUMER, Reader, failed, read_partition
 from kmirror.cluster.server import Inbound
 from kmirror.cluster.sessions import NO_SESSION, Key, Session, knows_too_low
@@ -92,6 +92,10 @@ class _Fetch:
             return None if found is None else TopicPartition(found, index)
         return TopicPartition(topic, index)
 
+    def _led(self, key: Key) -> Partition | None:
+        tp = self.names[key]
+        return None if tp is None else self.broker.replicas.led(tp)
+
     def _learn_follower(self, now: Instant) -> None:
         """A follower's fetch offset says what it holds; only a fetch that can be read counts."""
         epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
@@ -105,7 +109,10 @@ class _Fetch:
             if seen.error_code or seen.diverging_epoch.epoch != -1:
                 continue
             partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset, broker_epoch=epoch)
-            self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
+            if partition.must_cut.pop(self.reader.replica_id, None) is not None:
+                self.broker.on_cut_confirmed(now, tp)
+            if not self.broker.withholds(partition):
+                self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
             partition.advance_high_watermark()
             self.broker.replicas.touch(tp)
 
@@ -116,13 +123,21 @@ class _Fetch:
             wanted = self.asked[key]
             data = self._read(key, wanted, wanted.partition_max_bytes, min_one=True)
             self.sizes[key] = len(data.records or b"")
-            ready = ready or self._is_urgent(wanted, data)
+            ready = ready or self._is_urgent(key, wanted, data)
         return ready or sum(self.sizes.values()) >= self.request.min_bytes
 
-    def _is_urgent(self, wanted: FetchPartition, data: PartitionData) -> bool:
+    def _is_urgent(self, key: Key, wanted: FetchPartition, data: PartitionData) -> bool:
+        if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE:
+            return False  # Whoever waits gets the records as soon as they may be told.
         if data.error_code or data.diverging_epoch.epoch != -1:
             return True
-        return self.reader.is_follower and knows_too_low(wanted, data)
+        return self.reader.is_follower and (knows_too_low(wanted, data) or self._is_overtaken_by_cut(key))
+
+    def _is_overtaken_by_cut(self, key: Key) -> bool:
+        """Was the leader's log cut after this fetch came? Then its next one tells where the follower is now."""
+        partition = self._led(key)
+        follower = None if partition is None else partition.followers.get(self.reader.replica_id)
+        return follower is not None and follower.log_end == UNKNOWN_OFFSET
 
     def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
         data = self._read_led(key, wanted, max_bytes, min_one=min_one)
@@ -148,6 +163,8 @@ class _Fetch:
             return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.reader.is_follower and self.reader.replica_id not in partition.followers:
             return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if self.broker.withholds(partition):
+            return failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
         foreign = self.broker.foreign_epochs(partition)
         return read_partition(partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
 
@@ -164,6 +181,9 @@ class _Fetch:
             for key in list(answers):
                 cached = self.session.partitions.get(key)
                 if cached is None:
+                    continue
+                if answers[key].error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not first:
+                    del answers[key]  # Nothing can be said yet; an error would make the fetcher pause.
                     continue
                 news = first or cached.has_news(answers[key])
                 cached.told(answers[key])

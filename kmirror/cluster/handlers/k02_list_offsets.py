@@ -74,7 +74,8 @@ def _answer(
         answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return answer
     unsettled = asked.timestamp == LATEST or (found == NOWHERE and asked.timestamp >= 0)
-    if unsettled and request.replica_id < 0 and partition.is_behind_election:
+    behind = unsettled and request.replica_id < 0 and partition.is_behind_election
+    if behind or broker.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:

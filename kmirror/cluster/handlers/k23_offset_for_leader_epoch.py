@@ -51,6 +51,10 @@ def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> Epoc
         answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return answer
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
-    if not answer.error_code and partition is not None:
+    if answer.error_code or partition is None:
+        return answer
+    if broker.withholds(partition):
+        answer.error_code = ErrorCode.OFFSET_NOT_AVAILABLE
+    else:
         answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
     return answer

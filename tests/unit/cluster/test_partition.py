@@ -66,12 +66,23 @@ def test_after_a_cut_nothing_is_known_of_followers_until_they_fetch_again() -> N
     assert p.log.high_watermark == 2
     append(p, 1)
     assert not p.advance_high_watermark(), "their log ends of before are not the log's any more"
-    assert not p.is_cut_everywhere(2, (1, 2, 3))
+    assert p.unconfirmed((1, 2, 3)) == [2, 3]
     p.on_follower_fetch(3, 2, 2)
     p.on_follower_fetch(3, 3, 2)
-    assert p.is_cut_everywhere(2, (1, 2, 3))
-    assert not p.is_cut_everywhere(1, (1, 2, 3))
-    assert p.is_cut_everywhere(0, (1,)), "the leader is cut when it says so"
+    assert p.unconfirmed((1, 2, 3)) == [], "the leader is cut when it says so"
+
+
+def test_a_follower_that_owes_a_cut_has_confirmed_nothing_and_is_not_admitted_before_it_is_persisted() -> None:
+    p = partition(isr=(1, 2))
+    append(p, 5)
+    p.must_cut, p.not_admitted = {3: 0}, frozenset({3})
+    p.on_follower_fetch(1, 3, 5)
+    assert not p.has_confirmed(3), "its log end alone says nothing (D35)"
+    assert not p.may_join(3)
+    del p.must_cut[3]
+    assert p.has_confirmed(3) and not p.may_join(3), "struck off in memory only (D30)"
+    p.not_admitted = frozenset()
+    assert p.may_join(3)
 
 
 def test_who_joins_the_isr_has_the_high_watermark_and_the_start_of_the_epoch() -> None:
