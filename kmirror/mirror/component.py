@@ -25,6 +25,7 @@ from kmirror.mirror.configs import (
     mirror_names,
 )
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
+from kmirror.mirror.cutting import SESSION, Uncut, cut_offset, merged
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.partition import LogCut, MirrorPartition
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 MIRROR_KEY_TYPE = 3
 RETRY_MS = 500
+ASKED_AGAIN_MAX = 3
+"""So many refreshes in a row look for a missing topic at once; after that the regular ones do."""
 
 
 class MirrorComponent(BrokerComponent):
@@ -99,6 +102,16 @@ class MirrorComponent(BrokerComponent):
         configs = mirror_configs(self.broker.image, mirror)
         return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
 
+    def reason(self, mp: MirrorPartition) -> str:
+        """Return why a partition waits or failed, or what it lacks though it is mirrored; empty if all is well."""
+        source, here = self.sources.get(mp.assignment.mirror), self.broker.image.topics.get(mp.tp.topic)
+        known = None if source is None else source.topics.get(mp.tp.topic)
+        if mp.reason or mp.state is not MirrorState.MIRRORING or known is None or here is None:
+            return mp.reason
+        grown = known.partitions > len(here.partitions)
+        text = f"the source's topic has {known.partitions} partitions, here are {len(here.partitions)}: growth is not"
+        return f"{text} mirrored yet" if grown else ""
+
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Read-only from the moment the config is set until STOPPED (D7)."""
         assignment = self.assignments.get(tp.topic)
@@ -107,9 +120,16 @@ class MirrorComponent(BrokerComponent):
         if assignment.wish is not Wish.REMOVE:
             return ErrorCode.READ_ONLY_TOPIC
         mp = self.partitions.get(tp)
-        if mp is None or mp.state is None:
+        if mp is None or mp.state is None or mp.held:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know yet: the client tries again (D24).
         return None if mp.state is MirrorState.STOPPED else ErrorCode.READ_ONLY_TOPIC
+
+    def withholds(self, partition: Partition) -> bool:
+        """A new leader may be on the list of those that owe a cut; until it knows, nobody reads from it (D30)."""
+        if partition.tp.topic not in self.assignments:
+            return False
+        mp = self.partitions.get(partition.tp)
+        return mp is None or mp.state is None or mp.held
 
     def foreign_epochs(self, partition: Partition) -> bool:
         assignment = self.assignments.get(partition.tp.topic)
@@ -136,6 +156,7 @@ class MirrorComponent(BrokerComponent):
         changed = {name: None for kind, name in delta.configs if kind == RESOURCE_TOPIC}
         if any(kind == RESOURCE_MIRROR for kind, _ in delta.configs):
             self._apply_mirrors(now)
+            self._look_at_all(now)  # The source's cluster id may have been stored.
         for tp, partition in self.broker.replicas.partitions.items():
             if tp.topic in changed and partition.is_leader:
                 self._follow_assignment(now, tp, partition)
@@ -188,10 +209,11 @@ class MirrorComponent(BrokerComponent):
             self.fetchers.remove(mp)
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        mp = self.partitions.get(tp)
-        if mp is None:
+        mp, partition = self.partitions.get(tp), self.broker.replicas.led(tp)
+        if mp is None or partition is None:
             return
-        if mp.state in (MirrorState.PREPARING, MirrorState.STOPPING):
+        waits = mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
+        if waits or self._has_news_of_cuts(mp, partition):
             self.look_at(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self.fetchers.raise_log_start(mp)
@@ -211,33 +233,57 @@ class MirrorComponent(BrokerComponent):
             self._read_state(now, mp)
             return
         target = following(mp.assignment.wish, mp.state)
-        if target is not mp.state:
+        if mp.held:
+            self.write_state(now, mp, mp.state, NOT_SETTLED)
+        elif target is not mp.state:
             self.transition(now, mp, target)
+        elif self._has_news_of_cuts(mp, partition):
+            self.write_state(now, mp, mp.state, NOT_SETTLED)
         elif mp.state is MirrorState.PREPARING:
             if self._is_same_source(now, mp):
                 self.preparing.act(now, mp, partition)
         elif mp.state is MirrorState.MIRRORING:
             if self._is_same_source(now, mp):
+                mp.reason = ""
                 self.fetchers.assign(now, mp)
+            else:
+                self.fetchers.remove(mp)
         elif mp.state is MirrorState.STOPPING:
             self.stopping.act(now, mp, partition)
 
     def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Is the source the cluster, and its topic the topic, that we know? If not the partition fails (D16).
+        """Is the source the cluster, and its topic the topic, that we know? If not the partition waits (D16).
 
-        Asked before the cut as well: what another cluster says is no reason to cut anything.
+        Asked before the cut as well: what another cluster says is no reason to cut anything. Another topic of the
+        same name, in the cluster that we know, is not coming back: that partition fails.
         """
-        source = self.sources.get(mp.assignment.mirror)
-        topic = None if source is None else source.topics.get(mp.tp.topic)
-        if source is None or topic is None:
-            mp.reason = "the source has not told of this topic yet"
-            self.refresh_soon(now, mp.assignment.mirror)
+        mirror, name = mp.assignment.mirror, mp.tp.topic
+        source = self.sources.get(mirror)
+        if source is None:
+            mp.reason = "the mirror's configs are not known here yet"
             return False
-        remembered = self.source_cluster_id(mp.assignment.mirror)
-        if remembered and source.cluster_id not in (None, remembered):
-            self.fail(now, mp, f"the source is now cluster {source.cluster_id}, it was {remembered}")
+        remembered, topic = self.source_cluster_id(mirror), source.topics.get(name)
+        if source.cluster_id is None:
+            servers = ",".join(str(endpoint) for endpoint in source.servers)
+            mp.reason = f"no answer from the source at {servers}"
+            self.refresh_soon(now, mirror)
+        elif remembered and source.cluster_id != remembered:
+            mp.reason = (
+                f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, it was {remembered}: nothing is "
+                "cut or fetched until that one answers again"
+            )
+        elif name in source.refused:
+            mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
+        elif topic is None or name in source.missing:
+            mp.reason = f"the source has no topic {name}"
+            if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
+                self.refresh_soon(now, mirror)
         elif topic.topic_id not in (Uuid.ZERO, mp.topic_id):  # A source before 2.8 has no ids.
             self.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
+        elif mp.tp.partition >= topic.partitions:
+            mp.reason = f"the source's topic has {topic.partitions} partitions"
+        elif not remembered:
+            mp.reason = "the source's cluster id is not stored yet"
         else:
             return True
         return False
@@ -255,6 +301,8 @@ class MirrorComponent(BrokerComponent):
             mp.enter(found.state)
             mp.last_mirrored_epoch = found.last_mirrored_epoch
             self.note(mp, f"state {found.state.name} read, last mirrored epoch {found.last_mirrored_epoch}")
+            self._put_in_force(mp, found.uncut)
+            self._cut_ourselves(later, mp)
             self._entered(later, mp)
 
         self.states.read(now, mp.key, mp.tp.topic, on_read)
@@ -264,17 +312,24 @@ class MirrorComponent(BrokerComponent):
         if target is not MirrorState.MIRRORING:
             self.fetchers.remove(mp)
         epoch = NOT_SETTLED
-        if target is MirrorState.STOPPING and mp.state is MirrorState.PREPARING:
-            # Nothing was mirrored in this round: what the last stop settled still holds.
+        untouched = mp.state is MirrorState.PREPARING or (mp.state is MirrorState.FAILED and not mp.is_touched)
+        if target is MirrorState.STOPPING and untouched:
+            # Nothing was mirrored in this round: what the last stop settled still holds (D37).
             epoch = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else mp.last_mirrored_epoch
         self.write_state(now, mp, target, epoch)
 
-    def write_state(self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int) -> None:
-        """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again."""
+    def write_state(
+        self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int, *, uncut: Uncut | None = None
+    ) -> None:
+        """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
+
+        With it goes the list of D30: `uncut`, or whoever still owes a cut.
+        """
         partition = self.broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
-        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch)
+        owing = self._owing(mp, partition, state) if uncut is None else uncut
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if self.partitions.get(mp.tp) is not mp:
@@ -289,6 +344,7 @@ class MirrorComponent(BrokerComponent):
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
+            self._put_in_force(mp, owing)
             if mp.state is not state:
                 mp.enter(state)
                 self.note(mp, f"state {state.name}")
@@ -301,6 +357,62 @@ class MirrorComponent(BrokerComponent):
         if partition is not None and not self.foreign_epochs(partition):
             partition.log.assign_epoch_start(partition.leader_epoch)
         self.look_at(now, mp)
+
+    # -- who owes a cut (D30) -----------------------------------------------------------------
+
+    def _owing(self, mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
+        """Return the list to persist with `state`: whoever has not confirmed; this leader has cut its log."""
+        owing = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
+        if state is MirrorState.STOPPED:
+            owing.pop(SESSION, None)
+        elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
+            assert mp.cut_epoch is not None, "PREPARING has cut"
+            late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
+            owing = dict(merged(owing, {SESSION: mp.cut_epoch, **late}))
+        return owing
+
+    def _put_in_force(self, mp: MirrorPartition, uncut: Uncut) -> None:
+        """A list is persisted: followers on it are told to cut, and none of them is admitted to the ISR."""
+        partition = self.broker.replicas.led(mp.tp)
+        known = mp.uncut if mp.state is not None else {}
+        mp.uncut = uncut
+        if partition is None:
+            return
+        mine = self.broker.node_id
+        for replica, epoch in uncut.items():
+            if replica not in (SESSION, mine) and known.get(replica) != epoch:
+                partition.must_cut[replica] = epoch
+        partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine))
+        mp.held = mp.held and mine in uncut
+
+    def _cut_ourselves(self, now: Instant, mp: MirrorPartition) -> None:
+        """A listed replica that became leader cuts its log before it serves anything."""
+        partition = self.broker.replicas.led(mp.tp)
+        epoch = mp.uncut.get(self.broker.node_id)
+        if partition is None or epoch is None:
+            return
+        mp.held = True
+        log = partition.log
+        offset, end = cut_offset(log, epoch), log.log_end_offset
+        self.note_cut(mp, offset, end, f"a cut to epoch {epoch} that this replica missed")
+        if epoch < 0:
+            self.broker.replicas.restart_at(now, partition, 0)
+        else:
+            self.broker.replicas.cut(now, partition, offset)
+        partition.log_was_cut(now)
+
+    def _has_news_of_cuts(self, mp: MirrorPartition, partition: Partition) -> bool:
+        """Has somebody on the persisted list confirmed? Members of the ISR wait for the end of PREPARING."""
+        return any(
+            replica not in (SESSION, self.broker.node_id) and replica not in partition.must_cut
+            and not (mp.state is MirrorState.PREPARING and replica in partition.isr)
+            for replica in mp.uncut
+        )
+
+    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
+        self.broker.replicas.touch(tp)  # `on_progress` persists it.
+
+    # -- on the way ---------------------------------------------------------------------------
 
     def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         """Give a partition up until it is removed and added again (D5)."""
@@ -358,6 +470,7 @@ class MirrorComponent(BrokerComponent):
             servers = parse_servers(configs.text(BOOTSTRAP_SERVERS))
             known = self.sources.get(mirror)
             if known is not None and known.servers == servers:
+                known.timeout_ms = configs.integer("request.timeout.ms")
                 continue
             self.sources[mirror] = SourceCluster(
                 self.broker, mirror, servers, configs.integer("request.timeout.ms"),

@@ -48,20 +48,6 @@ def cut_offset(log: CutLog, cut_epoch: int) -> int:
     return log.log_end_offset if entry is None else min(entry.start_offset, log.log_end_offset)
 
 
-def is_cut(cut_epoch: int, last_fetched_epoch: int) -> bool:
-    """Does a fetch that names `last_fetched_epoch` (-1 for an empty log) come from a log cut to `cut_epoch`? (D30)"""
-    return last_fetched_epoch <= cut_epoch
-
-
-def order_for(cut_epoch: int) -> tuple[int, int] | None:
-    """Return (epoch, end offset) of the divergence that orders a follower to cut from scratch; else None.
-
-    For a cut to an epoch of the log, the leader's own history says where that epoch ends. A divergence cannot name
-    epoch -1; epoch 0 that ends at offset 0 leaves nothing of any log, whatever its epochs are.
-    """
-    return (0, 0) if cut_epoch < 0 else None
-
-
 def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
     """Return the list once a cut to `cut_epoch` is decided: every assigned replica, the leader too, and SESSION.
 

@@ -3,8 +3,8 @@
 A fetcher belongs to one mirror, one source broker and one number; it has one fetch in flight, in an
 incremental session, as a consumer that reads committed records. Batches are appended as they are on
 the destination's leader: bytes, offsets and epochs of the source. A batch may not carry an epoch
-above the one that the request named (KAFKA-18723), and never one above the local leader epoch; when
-the source comes close to that, the local epoch is bumped first (D14).
+above the one that the request named (KAFKA-18723), and never one above the local leader epoch: when
+the source's is higher, the local one is bumped to it first (D14).
 """
 
 from __future__ import annotations
@@ -43,8 +43,6 @@ EARLIEST = -2
 FETCH = 1
 FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
-EPOCH_HEADROOM = 3
-EPOCH_STEP = 10
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """Above it there is no room for local epochs on top; no cluster gets there by elections."""
 
@@ -92,6 +90,7 @@ class MirrorFetchers:
         endpoint = source.leader_endpoint(mp.tp)
         if leader is None or endpoint is None:
             self.remove(mp)
+            mp.reason = "the source's leader is not known"
             self._component.refresh_soon(now, mp.assignment.mirror)
             return
         if leader.epoch > SOURCE_EPOCH_MAX:
@@ -129,7 +128,7 @@ class MirrorFetchers:
         topic_ids = {}
         for tp, mp in fetcher.partitions.items():
             partition = self._broker.replicas.led(tp)
-            if partition is None or mp.resolving or mp.paused_until > now or not self._has_headroom(now, mp):
+            if partition is None or mp.resolving or mp.paused_until > now or not self._reaches_source_epoch(now, mp):
                 continue
             topic_ids[tp.topic] = source.topics[tp.topic].topic_id
             wanted[tp] = FetchPartition(
@@ -163,13 +162,16 @@ class MirrorFetchers:
             client_id=fetcher.client_id(self._broker.node_id), version_min=FETCH_WITH_DIVERGENCE,
         )
 
-    def _has_headroom(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Is the local leader epoch above the source's? Have it bumped in good time (D14)."""
+    def _reaches_source_epoch(self, now: Instant, mp: MirrorPartition) -> bool:
+        """Is the local leader epoch at the source's? If not, have it bumped to that, no higher (D14)."""
         partition = self._broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        if mp.source_epoch > partition.leader_epoch - EPOCH_HEADROOM and not mp.bumping:
-            self._component.bump(now, mp, mp.source_epoch + EPOCH_STEP)
-        return mp.source_epoch <= partition.leader_epoch
+        if mp.source_epoch <= partition.leader_epoch:
+            return True
+        mp.reason = f"waiting for leader epoch {mp.source_epoch}, the source's; here it is {partition.leader_epoch}"
+        if not mp.bumping:
+            self._component.bump(now, mp, mp.source_epoch)
+        return False
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -204,6 +206,8 @@ class MirrorFetchers:
             for mp in list(fetcher.partitions.values()):
                 self._component.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
             return
+        for mp in fetcher.partitions.values():
+            mp.reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         self._component.refresh_soon(now, fetcher.key[0])
         at = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
         self._broker.effects.append(SetTimer((self._component.name, "fetch", *fetcher.key), at))
@@ -226,7 +230,8 @@ class MirrorFetchers:
             else:
                 self._diverged(now, mp, data)
             return
-        mp.source_offset = data.last_stable_offset
+        mp.reason = ""
+        mp.source_offset = data.high_watermark
         mp.source_log_start = data.log_start_offset
         if data.records:
             ceiling = min(asked.current_leader_epoch, partition.leader_epoch)
@@ -265,6 +270,7 @@ class MirrorFetchers:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._resolve_range(now, fetcher, mp, LATEST)
             return
+        mp.reason = f"the source answers {error.name}"
         self._broker.effects.append(Note(f"{mp.tp} source says {error.name}"))
         self._component.refresh_soon(now, fetcher.key[0])
         self._pause(now, fetcher, mp)

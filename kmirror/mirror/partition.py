@@ -6,10 +6,11 @@ next leader: from the log, the metadata image, and the source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
@@ -26,6 +27,16 @@ class LogCut:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class OwnMarker:
+    """What the cut of a stop took of a transaction that began below it (D29)."""
+
+    commit: bool
+    """The outcome that the cut marker said; False where the cut also took records of the transaction."""
+    producer_epoch: int
+    coordinator_epoch: int
+
+
 @dataclass(slots=True)
 class MirrorPartition:
     tp: TopicPartition
@@ -34,6 +45,10 @@ class MirrorPartition:
     state: MirrorState | None = None
     """The persisted state; None until the coordinator has told it."""
     last_mirrored_epoch: int = -1
+    uncut: Uncut = field(default_factory=lambda: NOBODY)
+    """As persisted: who has not confirmed a cut, and whether this session touched the log (D30)."""
+    held: bool = False
+    """This leader was itself on the list: it has cut its log, and serves nothing until that is persisted (D30)."""
     busy: bool = False
     """A question or a write is under way; whoever ends it looks at the partition again."""
     retry_at: Instant = 0
@@ -41,13 +56,19 @@ class MirrorPartition:
     """Why the partition waits or failed, for people."""
 
     # PREPARING and STOPPING
+    cut_epoch: int | None = None
+    """The cut that PREPARING has decided on; None before that (D11)."""
     cut_at: int | None = None
     """Where this leader cut its log in the present state; None before the cut."""
+    own_markers: dict[int, OwnMarker] = field(default_factory=dict)
+    """Producer id to what the cut of this stop took of its transaction; good while the log ends at `cut_at`."""
+    bump_to: int = -1
+    """The leader epoch that this stop has asked for (D36)."""
 
     # MIRRORING
     source_epoch: int = -1
     source_offset: int = -1
-    """Where a read_committed fetch from the source ends; -1 while it is not known (D22)."""
+    """The source's high watermark; -1 while it is not known (D22)."""
     source_log_start: int = -1
     paused_until: Instant = 0
     resolving: bool = False
@@ -56,11 +77,20 @@ class MirrorPartition:
     bumping: bool = False
 
     def heir(self) -> MirrorPartition:
-        """Return the partition as a new leader sees it: nothing is known but what the source said of itself."""
+        """Return the partition as a new leader sees it: nothing is known but what the source said of itself.
+
+        Of a stop it keeps what no log can tell: the markers that the cut took, and which epoch was asked for.
+        """
         return MirrorPartition(
             self.tp, self.topic_id, self.assignment, reason=self.reason, source_epoch=self.source_epoch,
-            source_offset=self.source_offset, source_log_start=self.source_log_start,
+            source_offset=self.source_offset, source_log_start=self.source_log_start, own_markers=self.own_markers,
+            bump_to=self.bump_to,
         )
+
+    @property
+    def is_touched(self) -> bool:
+        """Has this session cut the log, or fed it from the source? Only then a stop has anything to undo (D33)."""
+        return SESSION in self.uncut
 
     @property
     def key(self) -> StateKey:
@@ -69,7 +99,9 @@ class MirrorPartition:
     def enter(self, state: MirrorState) -> None:
         """A new state is persisted: what was under way in the old one is over."""
         self.state = state
-        self.cut_at = None
+        self.cut_epoch = self.cut_at = None
+        if state is not MirrorState.STOPPING:
+            self.own_markers, self.bump_to = {}, -1
         if state is not MirrorState.FAILED:  # There the reason is what people need.
             self.reason = ""
         self.retry_at = 0

@@ -1,24 +1,30 @@
 """PREPARING: ask the source how far it knows us, cut to that, wait until every replica is cut (D11).
 
-The source's leader of the partition is asked through DescribeMirrors, under the same mirror name.
-What it says counts only if it still leads afterwards in the same epoch: a broker reports just the
-partitions that it leads, so silence from a former leader would look like "nothing is known", and
-the whole log would be cut for it.
+The source's leader of the partition is asked through DescribeMirrors, under the same mirror name. A broker reports
+just the partitions that it leads, so silence from a former leader would look like "nothing is known". A log that holds
+anything is cut from scratch only on proof (D32).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Note
+from kmirror.kernel.ids import Endpoint
+from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceLeader
+from kmirror.mirror.source import SourceLeader, code_of
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
@@ -29,7 +35,7 @@ if TYPE_CHECKING:
     from kmirror.mirror.source import SourceCluster
 
 DESCRIBE_MIRRORS = 99
-FROM_SCRATCH = -1
+LATEST = -1
 
 
 class Preparing:
@@ -41,119 +47,182 @@ class Preparing:
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the next step that is not done yet."""
-        if mp.cut_at is None:
+        if mp.cut_epoch is None:
             self._ask(now, mp)
+        elif mp.cut_at is None:
+            self._cut(now, mp, partition)
         elif self._all_cut(mp, partition):
             self._component.transition(now, mp, MirrorState.MIRRORING)
 
+    # -- what does the source know of us? -------------------------------------------------------
+
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
+        inquiry = self._inquiry(now, mp)
+        if inquiry is None:
+            return
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            if not self._resumes(inquiry):
+                return
+            if reply is None and inquiry.has_no_describe():
+                self._broker.effects.append(
+                    Note(f"{mp.tp} the source has no DescribeMirrors: mirroring from scratch, no delta failback")
+                )
+                self._decide(later, mp, self._without_source_epoch(mp))
+            else:
+                self._on_described(later, inquiry, reply)
+
+        inquiry.describe(now, on_reply)
+
+    def _inquiry(self, now: Instant, mp: MirrorPartition) -> Inquiry | None:
+        """Return the leader at the source to ask, as it is known now; None, with a reason, if it is not."""
         source = self._component.sources.get(mp.assignment.mirror)
         leader = None if source is None else source.leaders.get(mp.tp)
         endpoint = None if source is None else source.leader_endpoint(mp.tp)
         if source is None or leader is None or endpoint is None:
             mp.reason = "the source's leader is not known"
             self._component.refresh_soon(now, mp.assignment.mirror)
-            return
+            return None
         mp.busy = True
-        asked = leader
-        request = DescribeMirrorsRequest(mirror_names=[mp.assignment.mirror])
+        return Inquiry(mp, source, leader, endpoint)
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if not self._component.is_current(mp, MirrorState.PREPARING):
-                return
-            mp.busy = False
-            if reply is None and source.knows_versions(endpoint) and not source.supports(endpoint, DESCRIBE_MIRRORS):
-                self._broker.effects.append(
-                    Note(f"{mp.tp} the source has no DescribeMirrors: mirroring from scratch, no delta failback")
-                )
-                self._cut(later, mp, FROM_SCRATCH)
-            else:
-                self._on_described(later, mp, source, asked, reply)
+    def _resumes(self, inquiry: Inquiry) -> bool:
+        """Is an answer still of use? The partition is then free for its next step."""
+        mp = inquiry.mp
+        if not self._component.is_current(mp, MirrorState.PREPARING):
+            return False
+        mp.busy = False
+        return self._component.sources.get(mp.assignment.mirror) is inquiry.source
 
-        source.send(now, endpoint, "describe", request, on_reply)
-
-    def _on_described(
-        self, now: Instant, mp: MirrorPartition, source: SourceCluster, asked: SourceLeader, reply: Message | None
-    ) -> None:
+    def _on_described(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> None:
+        mp = inquiry.mp
         if not isinstance(reply, DescribeMirrorsResponse) or reply.error_code:
             self._component.refresh_soon(now, mp.assignment.mirror)
-            self._component.retry_later(now, mp, "the source did not answer DescribeMirrors")
+            self._component.retry_later(now, mp, f"the source did not answer DescribeMirrors{_because(reply)}")
             return
+        refused = _refusal(reply, mp)
         found = _find(reply, mp)
-        if found is None:
-            self._confirm_leader(now, mp, source, asked)
-        elif found.state == MirrorState.UNKNOWN.name:
-            self._component.retry_later(now, mp, "the source has not loaded its own state yet")
+        if refused:
+            self._component.retry_later(now, mp, f"the source does not describe its mirror: {code_of(refused).name}")
+        elif found is not None:
+            self._on_found(now, inquiry, found)
+        elif _is_empty(self._broker.replicas.led(mp.tp)):
+            self._decide(now, mp, FROM_SCRATCH)  # Nothing can be lost: silence is enough.
         else:
-            self._ask_whose(now, mp, source, found)
+            self._prove_silence(now, inquiry)
 
-    def _ask_whose(self, now: Instant, mp: MirrorPartition, source: SourceCluster, found: PartitionDetail) -> None:
-        """Is the source's mirror of this name a mirror of *us*? Only then does its epoch speak of our log."""
-        endpoint = source.leader_endpoint(mp.tp)
-        if endpoint is None:
-            self._component.retry_later(now, mp, "the source's leader moved")
+    def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
+        """The source knows the partition under this mirror's name. Is its mirror one of *us*? (D25)"""
+        mp = inquiry.mp
+        if found.state == MirrorState.UNKNOWN.name:
+            self._component.retry_later(now, mp, "the source has not loaded its own state yet")
             return
         mp.busy = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if not self._component.is_current(mp, MirrorState.PREPARING):
+            if not self._resumes(inquiry):
                 return
-            mp.busy = False
             if not isinstance(reply, ListMirrorsResponse) or reply.error_code:
-                self._component.retry_later(later, mp, "the source did not answer ListMirrors")
+                self._component.retry_later(later, mp, f"the source did not answer ListMirrors{_because(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
-            ours = not theirs or theirs[0] in ("", self._broker.cluster_id)
-            if not ours:
-                self._cut(later, mp, FROM_SCRATCH)  # A chain: the name is the same, the source is not us.
-            elif found.state == MirrorState.STOPPED.name:
-                self._cut(later, mp, found.last_mirror_epoch)
-            else:
+            if theirs and theirs[0] not in ("", self._broker.cluster_id):
+                # A chain: the name is the same, the source's source is not us.
+                self._decide(later, mp, self._without_source_epoch(mp))
+            elif found.state != MirrorState.STOPPED.name:
                 # Two clusters that mirror each other would each cut what only the other has.
                 reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
                 self._component.retry_later(later, mp, reason)
+            elif found.last_mirror_epoch < 0 and not _is_empty(self._broker.replicas.led(mp.tp)):
+                reason = (
+                    f"the source's mirror {mp.assignment.mirror} of us was stopped before it mirrored anything, so "
+                    "ours is the only copy: delete that mirror over there to have it cut"
+                )
+                self._component.retry_later(later, mp, reason)
+            else:
+                self._decide(later, mp, max(found.last_mirror_epoch, FROM_SCRATCH))
 
-        source.send(now, endpoint, "describe", ListMirrorsRequest(), on_reply)
+        inquiry.ask(now, ListMirrorsRequest(), on_reply)
 
-    def _confirm_leader(
-        self, now: Instant, mp: MirrorPartition, source: SourceCluster, asked: SourceLeader
-    ) -> None:
-        """The source's leader knows nothing of us, if it is the leader."""
+    def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
+        """Ask whether the broker leads, then once more what it knows of us, then once more whether it leads (D32).
+
+        A former leader is truthfully silent about us, and brokers that lost their controller still name it the leader.
+        Only who answers ListOffsets in the epoch that we name, before and after it was silent, led throughout.
+        """
+        mp = inquiry.mp
         mp.busy = True
 
-        def on_refreshed(later: Instant, answered: bool) -> None:
-            if not self._component.is_current(mp, MirrorState.PREPARING):
+        def led_before(later: Instant, reply: Message | None) -> None:
+            if self._still_leads(later, inquiry, reply):
+                mp.busy = True
+                inquiry.describe(later, silent_again)
+
+        def silent_again(later: Instant, reply: Message | None) -> None:
+            if not self._resumes(inquiry):
                 return
-            mp.busy = False
-            still = self._component.sources.get(mp.assignment.mirror) is source
-            if answered and still and source.leaders.get(mp.tp) == asked:
-                self._cut(later, mp, FROM_SCRATCH)
+            if isinstance(reply, DescribeMirrorsResponse) and _is_silent(reply, mp):
+                mp.busy = True
+                inquiry.list_offsets(later, led_after)
             else:
-                self._component.retry_later(later, mp, "the source's leader moved")
+                self._on_described(later, inquiry, reply)
 
-        self._component.refresh_then(now, mp.assignment.mirror, on_refreshed)
+        def led_after(later: Instant, reply: Message | None) -> None:
+            if self._still_leads(later, inquiry, reply):
+                self._decide(later, mp, self._without_source_epoch(mp))
 
-    def _cut(self, now: Instant, mp: MirrorPartition, epoch: int) -> None:
-        """Cut at the first local epoch above `epoch`, or everything if the source never mirrored us."""
-        partition = self._broker.replicas.led(mp.tp)
-        if partition is None:
+        inquiry.list_offsets(now, led_before)
+
+    def _still_leads(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> bool:
+        if not self._resumes(inquiry):
+            return False
+        topics = reply.topics if isinstance(reply, ListOffsetsResponse) else []
+        rows = [row for topic in topics for row in topic.partitions]
+        if len(rows) == 1 and not rows[0].error_code:
+            return True
+        self._component.refresh_soon(now, inquiry.mp.assignment.mirror)
+        self._component.retry_later(now, inquiry.mp, "no broker proves to lead this partition at the source")
+        return False
+
+    def _without_source_epoch(self, mp: MirrorPartition) -> int:
+        """Return the cut when the source knows nothing of us: to our own last mirrored epoch, or everything (D31).
+
+        The source is the cluster and the topic that this mirror had before; that was checked before it was asked.
+        """
+        return mp.last_mirrored_epoch if mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
+
+    # -- the cut --------------------------------------------------------------------------------
+
+    def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
+        mp.cut_epoch = cut_epoch
+        self._component.look_at(now, mp)
+
+    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """Cut at the first local epoch above the decided one; who owes the cut is persisted first (D30)."""
+        assert mp.cut_epoch is not None, "decided"
+        log, epoch = partition.log, mp.cut_epoch
+        offset, end = cut_offset(log, epoch), log.log_end_offset
+        if offset < end and not self._is_ordered(mp, partition, epoch):
+            owing = after_cut(mp.uncut, partition.image.replicas, epoch)
+            settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
+            self._component.write_state(now, mp, MirrorState.PREPARING, settled, uncut=owing)
             return
-        log = partition.log
-        end = log.log_end_offset
-        if epoch < 0:
-            if end > 0:
-                self._component.note_cut(mp, log.log_start_offset, end, "no LME")
-                self._broker.replicas.restart_at(now, partition, 0)
+        if epoch < 0 and end > 0:
+            self._component.note_cut(mp, log.log_start_offset, end, "no LME")
+            self._broker.replicas.restart_at(now, partition, 0)
         else:
-            entry = log.epochs.first_after(epoch)
-            offset = end if entry is None else min(entry.start_offset, end)
             self._component.note_cut(mp, offset, end, f"LME {epoch}")
             self._broker.replicas.cut(now, partition, offset)
         mp.cut_at = log.log_end_offset
+        partition.log_was_cut(now)  # Also if nothing went: who fetched before has confirmed nothing (D35).
         self._broker.replicas.touch(mp.tp)
 
+    def _is_ordered(self, mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
+        """Is it persisted already that everybody owes this cut?"""
+        return all(mp.uncut.get(row, epoch + 1) <= epoch for row in (SESSION, *partition.image.replicas))
+
     def _all_cut(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Are all who must be cut? With unclean elections supported that is every assigned replica."""
+        """Are all who must be cut? With unclean elections supported that is every assigned replica (D11)."""
         topic = mp.tp.topic
         configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
         isr = partition.isr
@@ -165,11 +234,62 @@ class Preparing:
         if len(isr) < partition.min_isr:
             mp.reason = f"ISR {list(isr)} is smaller than min.insync.replicas"
             return False
-        assert mp.cut_at is not None, "asked after the cut"
-        if not partition.is_cut_everywhere(mp.cut_at, isr):
-            mp.reason = f"not every member of ISR {list(isr)} is cut to {mp.cut_at}"
+        uncut = partition.unconfirmed(isr)
+        if uncut:
+            mp.reason = f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
             return False
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Questions about one partition to the broker that led it at the source when the first one was asked."""
+
+    mp: MirrorPartition
+    source: SourceCluster
+    leader: SourceLeader
+    endpoint: Endpoint
+
+    def ask(self, now: Instant, request: Message, on_reply: OnReply) -> None:
+        self.source.send(now, self.endpoint, "describe", request, on_reply)
+
+    def describe(self, now: Instant, on_reply: OnReply) -> None:
+        self.ask(now, DescribeMirrorsRequest(mirror_names=[self.mp.assignment.mirror]), on_reply)
+
+    def list_offsets(self, now: Instant, on_reply: OnReply) -> None:
+        """Ask for the log end in the leader epoch that is known: only who leads in it answers without an error."""
+        row = ListOffsetsPartition(
+            partition_index=self.mp.tp.partition, current_leader_epoch=self.leader.epoch, timestamp=LATEST
+        )
+        topic = ListOffsetsTopic(name=self.mp.tp.topic, partitions=[row])
+        self.ask(now, ListOffsetsRequest(replica_id=-1, topics=[topic]), on_reply)
+
+    def has_no_describe(self) -> bool:
+        """Is it known that the broker does not serve DescribeMirrors at all?"""
+        return self.source.knows_versions(self.endpoint) and not self.source.supports(self.endpoint, DESCRIBE_MIRRORS)
+
+
+def _is_empty(partition: Partition | None) -> bool:
+    """Does the log hold no record that a cut could take?"""
+    return partition is None or partition.log.log_end_offset <= partition.log.log_start_offset
+
+
+def _because(reply: Message | None) -> str:
+    code = getattr(reply, "error_code", 0)
+    return f": {code_of(code).name}" if code else ""
+
+
+def _refusal(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> int:
+    """Return why the source does not tell about our mirror, 0 if it does; an unknown mirror is an answer."""
+    for mirror in reply.mirrors:
+        if mirror.mirror_name == mp.assignment.mirror and mirror.error_code != ErrorCode.UNKNOWN_MIRROR:
+            return mirror.error_code
+    return 0
+
+
+def _is_silent(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> bool:
+    """Does the source answer in full, and know nothing of the partition?"""
+    return not reply.error_code and not _refusal(reply, mp) and _find(reply, mp) is None
 
 
 def _find(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> PartitionDetail | None:

@@ -69,14 +69,17 @@ class SourceCluster:
         self._broker = broker
         self._mirror = mirror
         self.servers = servers
-        self._timeout_ms = timeout_ms
+        self.timeout_ms = timeout_ms
+        """How long the source may take to answer; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
         self._turn = 0
         self.cluster_id: str | None = None
         self.brokers: dict[int, Endpoint] = {}
         self.topics: dict[str, SourceTopic] = {}
-        self.missing: dict[str, None] = {}
-        """Topics that the last refresh did not find."""
+        self.missing: dict[str, int] = {}
+        """Topics that the last refresh did not find, and how many refreshes in a row did not."""
+        self.refused: dict[str, ErrorCode] = {}
+        """Topics of which the last refresh told an error instead, such as a missing authorisation."""
         self.leaders: dict[TopicPartition, SourceLeader] = {}
         self._versions: dict[Endpoint, dict[int, tuple[int, int]]] = {}
         self.refreshing = False
@@ -108,12 +111,15 @@ class SourceCluster:
     def _learn(self, reply: MetadataResponse) -> None:
         self.cluster_id = reply.cluster_id
         self.brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
-        self.missing.clear()
         for topic in reply.topics:
             name = topic.name or ""
+            times_missing = self.missing.pop(name, 0)
+            self.refused.pop(name, None)
+            if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                self.missing[name] = times_missing + 1
+                continue
             if topic.error_code:
-                if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                    self.missing[name] = None
+                self.refused[name] = code_of(topic.error_code)
                 continue
             before = self.topics.get(name)
             if before is not None and before.topic_id != topic.topic_id:
@@ -183,7 +189,7 @@ class SourceCluster:
         try:
             self._broker.requester.send(
                 now, endpoint, self.channel(purpose), body, version, checked,
-                timeout_ms=self._timeout_ms, client_id=client_id,
+                timeout_ms=self.timeout_ms, client_id=client_id,
             )
         except LocalProtocolError as error:  # Nothing was sent.
             self._broker.effects.append(Note(f"cannot ask {endpoint}: {error}"))
@@ -201,5 +207,5 @@ class SourceCluster:
             then(later)
 
         self._broker.requester.send(
-            now, endpoint, self.channel(purpose), ApiVersionsRequest(), 0, on_reply, timeout_ms=self._timeout_ms
+            now, endpoint, self.channel(purpose), ApiVersionsRequest(), 0, on_reply, timeout_ms=self.timeout_ms
         )

@@ -1,11 +1,13 @@
-"""STOPPING, in order: cut, settle the epoch, bump, reset producers, STOPPED (D10, D15).
+"""STOPPING, in order: cut, settle the epoch, bump, end transactions, reset producers, STOPPED (D10, D15, D29).
 
-Each step is persisted or can be told from what is, so a new leader goes on where the last one
-fell: the cut is repeated (it finds nothing), a settled epoch is not computed again, a leader epoch
-already above it is not bumped again, a reset already at the log's end is not written again.
+A session that touched nothing has nothing to undo and goes to STOPPED at once (D33). One that cut the log in
+PREPARING and never mirrored keeps the epoch that the last stop settled, and only ends what its cut left open (D37).
 
-The cut waits until the high watermark has caught up with the log. A new leader's may still be behind
-what is committed, and a cut to the last stable offset below it would lose what nobody need lose.
+Each step is persisted or can be told from what is, so a new leader goes on where the last one fell: once the epoch
+is settled the cut is over on the whole ISR; a reset already at the log's end is not written again.
+
+The cut waits until every member of the ISR has told this leader where it is. A new leader's high watermark may still
+be behind what is committed, and a cut to the last stable offset below it would lose what nobody need lose (D37).
 """
 
 from __future__ import annotations
@@ -14,11 +16,12 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.truncation import last_epoch
 from kmirror.kernel.clock import Instant, to_ms
-from kmirror.log.partition_log import AppendOrigin, LogAppendError
-from kmirror.mirror.partition import MirrorPartition
+from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.mirror.cutting import SESSION, epoch_after_stop
+from kmirror.mirror.partition import MirrorPartition, OwnMarker
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
-from kmirror.records.control import ControlType, mirror_pid_reset
+from kmirror.records.control import ControlType, end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 
@@ -36,46 +39,42 @@ class Stopping:
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the next step that is not done yet."""
-        if mp.cut_at is None:
-            if partition.log.high_watermark < partition.log.log_end_offset:
-                mp.reason = f"not every member of ISR {list(partition.isr)} has what the leader has"
+        if not mp.is_touched:  # Nothing was cut and nothing came: whatever is in the log is ours and stays (D33).
+            self._component.transition(now, mp, MirrorState.STOPPED)
+            return
+        if mp.last_mirrored_epoch == NOT_SETTLED and mp.cut_at is None:
+            if self._is_behind(mp, partition):
                 return
             self._cut(now, mp, partition)
-        if not self._followers_follow(mp, partition):
+        if self._is_behind(mp, partition):
             return
         if mp.last_mirrored_epoch == NOT_SETTLED:
             self._settle(now, mp, partition)
-        elif partition.leader_epoch <= max(mp.last_mirrored_epoch, partition.log.latest_epoch) and not self._is_reset(
-            mp, partition
-        ):
-            mp.reason = "waiting for a leader epoch above the last mirrored one"
-            if not mp.bumping:
-                self._component.bump(now, mp, max(mp.last_mirrored_epoch, partition.log.latest_epoch) + 1)
-        elif not self._is_reset(mp, partition):
-            self._reset_producers(now, mp, partition)
-        else:
+        elif self._is_reset(mp, partition):
             self._component.transition(now, mp, MirrorState.STOPPED)
+        elif self._is_bumped(now, mp, partition):
+            self._end_transactions(now, mp, partition)
 
-    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        log = partition.log
-        # A cut may take the marker of a transaction that began earlier: cut on until nothing left is open. Else its
-        # records would count as committed after the producer reset, though the marker may have been an abort.
-        while (offset := log.last_stable_offset) < (end := log.log_end_offset):
-            self._component.note_cut(mp, offset, end, "LSO")
-            self._broker.replicas.cut(now, partition, offset)
-        mp.cut_at = log.log_end_offset
-
-    def _followers_follow(self, mp: MirrorPartition, partition: Partition) -> bool:
-        log = partition.log
-        if log.high_watermark < log.log_end_offset or not partition.is_cut_everywhere(
-            log.log_end_offset, partition.isr
-        ):
-            mp.reason = f"not every member of ISR {list(partition.isr)} is at {log.log_end_offset}"
-            return False
-        if len(partition.isr) < partition.min_isr:
-            mp.reason = f"ISR {list(partition.isr)} is smaller than min.insync.replicas"
+    def _is_behind(self, mp: MirrorPartition, partition: Partition) -> bool:
+        """Is there a member of the ISR that does not have exactly what the leader has, as far as we know? (D37)"""
+        log, isr = partition.log, partition.isr
+        if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
+            mp.reason = f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end"
+        elif len(isr) < partition.min_isr:
+            mp.reason = f"ISR {list(isr)} is smaller than min.insync.replicas"
+        else:
             return False
         return True
+
+    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """Cut once, to the last stable offset, and remember what the cut took of transactions below it (D29)."""
+        log = partition.log
+        offset, end = log.last_stable_offset, log.log_end_offset
+        taken = own_markers(log, offset)
+        self._component.note_cut(mp, offset, end, "LSO")
+        self._broker.replicas.cut(now, partition, offset)
+        mp.cut_at = log.log_end_offset
+        mp.own_markers = {pid: taken[pid] for pid in log.producers.ongoing.values() if pid in taken}
 
     def _settle(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the last epoch of the cut log, before anything of our own is in it."""
@@ -83,13 +82,51 @@ class Stopping:
         epoch = NEVER_MIRRORED if latest < 0 else latest
         self._component.write_state(now, mp, MirrorState.STOPPING, epoch)
 
+    def _is_bumped(self, now: Instant, mp: MirrorPartition, partition: Partition) -> bool:
+        """Does this leader reign in an epoch that was begun for this stop? If not, ask for one (D36)."""
+        if mp.bump_to < 0:
+            mp.bump_to = epoch_after_stop(partition.leader_epoch, mp.last_mirrored_epoch)
+        if partition.leader_epoch >= mp.bump_to:
+            return True
+        mp.reason = f"waiting for leader epoch {mp.bump_to}, above the last mirrored one"
+        if not mp.bumping:
+            self._component.bump(now, mp, mp.bump_to)
+        return False
+
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Is our own producer reset the last batch of the log? Its epoch is above the last mirrored one."""
+        """Is our own producer reset the last batch? Its epoch is above all that the session cut to or fed."""
         last = last_batch(partition)
-        if last is None or not last.is_control or last.partition_leader_epoch <= mp.last_mirrored_epoch:
+        before = max(mp.last_mirrored_epoch, mp.uncut[SESSION])
+        if last is None or not last.is_control or last.partition_leader_epoch <= before:
             return False
         record = last.control()
         return record is not None and record.type is ControlType.MIRROR_PID_RESET
+
+    def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """End what the cut left open, each with a marker, then forget the source's producers, in one go (D29)."""
+        try:
+            for producer_id in list(partition.log.producers.ongoing.values()):
+                self._broker.replicas.append(
+                    now, partition, self._marker(now, mp, partition, producer_id), origin=AppendOrigin.COORDINATOR
+                )
+        except LogAppendError as error:
+            self._component.retry_later(now, mp, f"marker of a transaction that the cut reopened: {error}")
+            return
+        self._reset_producers(now, mp, partition)
+
+    def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, producer_id: int) -> bytes:
+        """Return the marker of an open transaction: its own outcome where that is known and whole, else ABORT."""
+        entry = partition.log.producers.entries[producer_id]
+        own = mp.own_markers.get(producer_id)
+        commit = own is not None and own.commit
+        self._component.note(
+            mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
+        )
+        return end_txn_marker(
+            base_offset=0, leader_epoch=partition.leader_epoch, timestamp_ms=to_ms(now), producer_id=producer_id,
+            producer_epoch=entry.producer_epoch if own is None else own.producer_epoch, commit=commit,
+            coordinator_epoch=max(entry.coordinator_epoch, 0 if own is None else own.coordinator_epoch),
+        )
 
     def _reset_producers(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         batch = mirror_pid_reset(
@@ -117,6 +154,27 @@ class Stopping:
 
         timeout_ms = self._broker.configs.integer("request.timeout.ms")
         self._broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+
+
+def own_markers(log: PartitionLog, offset: int) -> dict[int, OwnMarker]:
+    """Return, by producer id, the first marker at or above `offset`: of the transactions open there, their own.
+
+    A transaction that also has records at or above `offset` before its marker would be half there: it is aborted.
+    """
+    found: dict[int, OwnMarker] = {}
+    with_records: dict[int, None] = {}
+    for batch in log.any_batches(offset):
+        if batch.last_offset < offset or not batch.is_transactional or batch.producer_id in found:
+            continue
+        record = batch.control() if batch.is_control else None
+        if record is None:
+            with_records[batch.producer_id] = None
+        elif record.type in (ControlType.COMMIT, ControlType.ABORT):
+            whole = batch.producer_id not in with_records
+            found[batch.producer_id] = OwnMarker(
+                whole and record.type is ControlType.COMMIT, batch.producer_epoch, record.coordinator_epoch or 0
+            )
+    return found
 
 
 def last_batch(partition: Partition) -> AnyBatch | None:

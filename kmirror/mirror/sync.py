@@ -1,7 +1,8 @@
 """Metadata sync, by the mirror's coordinator alone (D17): topics that do not exist here yet are created.
 
 A created topic has the source's id, if it has one, and partition count. The source's cluster id is remembered in the
-mirror's config the first time it is seen, and never overwritten (D15, D16).
+mirror's config the first time it is seen to have a topic of the mirror, and never overwritten (D15, D16): a wrong
+address that leads to a cluster without these topics leaves no trace.
 Left out so far: partition growth, configs, groups, ACLs.
 """
 
@@ -43,15 +44,26 @@ class MetadataSync:
         """Bring the destination's metadata of `mirror` in line with what the source just said."""
         if not self._component.coordinates(mirror):
             return
-        self._remember_source(now, mirror, source)
+        if any(self._is_ours(topic, source) for topic in self._component.topics_of(mirror)):
+            self._remember_source(now, mirror, source)
+        if self._component.source_cluster_id(mirror) not in ("", source.cluster_id):
+            return  # Another cluster answers (D16): nothing is created after it.
         for topic in self._component.topics_of(mirror):
             assignment = self._component.assignments[topic]
             known = source.topics.get(topic)
-            if assignment.wish is Wish.MIRROR and topic not in self._broker.image.topics and known is not None:
+            missing = topic not in self._broker.image.topics
+            if assignment.wish is Wish.MIRROR and missing and known is not None and topic not in source.missing:
                 self._create(now, topic, CreatableTopic(
                     name=topic, num_partitions=known.partitions, replication_factor=USE_DEFAULT,
                     mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
                 ))
+
+    def _is_ours(self, topic: str, source: SourceCluster) -> bool:
+        """Does the source have this topic, the same one as here if there is one here?"""
+        known, here = source.topics.get(topic), self._broker.image.topics.get(topic)
+        if known is None or topic in source.missing:
+            return False
+        return here is None or known.topic_id in (Uuid.ZERO, here.topic_id)
 
     def _remember_source(self, now: Instant, mirror: str, source: SourceCluster) -> None:
         if self._component.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:

@@ -189,7 +189,7 @@ class Demo:
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
-        self._wait(mirror, "MIRRORING", zero_lag=True)
+        self._wait(mirror, "MIRRORING", caught_up=True)
         self.report.mirrored = self._prove("after mirroring", mirror)
         self._expect_read_only()
         self.observer.say("produce to b: refused with READ_ONLY_TOPIC for every partition")
@@ -203,6 +203,7 @@ class Demo:
         self.simulation.cut(self.a, self.b)
         self._write_beyond_the_mirror()
         ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
+        self._cuts.clear()
         mirror.remove_topics(self.topics)
         self._maybe_kill(self.b)
         rows = {row.tp: row for row in self._wait(mirror, "STOPPED")}
@@ -210,10 +211,11 @@ class Demo:
         for tp in self.partitions:
             log = self._leader(self.b, tp)
             reset = self._reset(tp, log)
+            cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith("b-")]
             self.report.failover.append(
                 Failover(
-                    tp, ends[tp], reset.base_offset, rows[tp].last_mirrored_epoch, reset.partition_leader_epoch,
-                    reset.base_offset,
+                    tp, ends[tp], min(cuts, default=reset.base_offset), rows[tp].last_mirrored_epoch,
+                    reset.partition_leader_epoch, reset.base_offset,
                 )
             )
         self.observer.failover(self.report.failover)
@@ -229,7 +231,7 @@ class Demo:
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
-        self._wait(mirror, "MIRRORING", zero_lag=True)
+        self._wait(mirror, "MIRRORING", caught_up=True)
         self.report.final = self._prove("after failback", mirror)
         for tp in self.partitions:
             first = first_lost(before[tp], self._leader(self.a, tp), ends[tp])
@@ -240,10 +242,10 @@ class Demo:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def _wait(self, mirror: Mirror, state: str, *, zero_lag: bool = False) -> list[MirrorRow]:
+    def _wait(self, mirror: Mirror, state: str, *, caught_up: bool = False) -> list[MirrorRow]:
         total = len(self.partitions)
         return mirror.wait_for_state(
-            state, self.partitions, within=PATIENCE_SECONDS, zero_lag=zero_lag,
+            state, self.partitions, within=PATIENCE_SECONDS, caught_up=caught_up,
             watch=lambda rows: self.observer.rows(rows, total),
         )
 

@@ -23,7 +23,7 @@ from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopics
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.sim.checkers import Difference, mirror_agrees
-from kmirror.sim.cluster import Cluster
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.error_codes import ErrorCode
 
 VERSION = 0
@@ -39,6 +39,8 @@ class MirrorRow:
     lag: int
     state: str
     last_mirrored_epoch: int
+    reason: str = ""
+    """Why the partition waits or failed (D38)."""
 
 
 class Mirror:
@@ -61,7 +63,7 @@ class Mirror:
         _check(reply.error_code, reply.error_message, f"create mirror {self.name}")
 
     def add_topics(self, topics: Iterable[str]) -> None:
-        """Add topics, naming their ids at the source; KafkaError if one is refused."""
+        """Add topics, naming their ids if the source can be asked for them; KafkaError if one is refused."""
         names = list(topics)
         request = AddTopicsToMirrorRequest(
             mirror_name=self.name,
@@ -97,7 +99,7 @@ class Mirror:
                     for p in topic.partitions:
                         tp = TopicPartition(topic.topic_name, p.partition_index)
                         rows[tp] = MirrorRow(
-                            tp, p.source_offset, p.destination_offset, p.lag, p.state, p.last_mirror_epoch
+                            tp, p.source_offset, p.destination_offset, p.lag, p.state, p.last_mirror_epoch, p.reason
                         )
         return [rows[tp] for tp in sorted(rows)]
 
@@ -106,33 +108,35 @@ class Mirror:
 
         DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
         """
-        self.wait_for_state("MIRRORING", self.partitions(), within=within)
-        self.destination.simulation.run_until(
-            lambda: all(self._has_caught_up(tp) for tp in self.partitions()), within=within,
-            what=f"mirror {self.name} to catch up",
-        )
+        self.wait_for_state("MIRRORING", self.partitions(), within=within, caught_up=True)
 
     def fail_over(self, *, within: float = 120) -> list[MirrorRow]:
-        """Remove every topic and run until all partitions are STOPPED: the destination takes writes."""
-        partitions = self.partitions()
-        self.remove_topics(dict.fromkeys(tp.topic for tp in partitions))
-        return self.wait_for_state("STOPPED", partitions, within=within)
+        """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
+
+        Nothing but the destination need be alive. A topic that never came to be there is removed as well.
+        """
+        topics = self.topics()
+        self.remove_topics(topics)
+        return self.wait_for_state("STOPPED", self.destination.partitions(topics), within=within)
 
     def difference(self) -> Difference | None:
         """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
         return mirror_agrees(self.source, self.destination, self.partitions())[0]
 
-    def partitions(self) -> list[TopicPartition]:
-        """Return the partitions, at the source, of all topics in this mirror."""
+    def topics(self) -> list[str]:
+        """Return the names of all topics in this mirror, whether they exist at the destination or not."""
         configs = self.destination.image.configs
-        topics = [
+        return sorted(
             name
             for kind, name in configs
             if kind == RESOURCE_TOPIC
             and (assignment := parse(configs[kind, name].get(MIRROR_NAME, ""))) is not None
             and assignment.mirror == self.name
-        ]
-        return self.source.partitions(sorted(topics))
+        )
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions, at the source, of all topics in this mirror."""
+        return self.source.partitions(self.topics())
 
     def _has_caught_up(self, tp: TopicPartition) -> bool:
         source, destination = self.source.leader(tp), self.destination.leader(tp)
@@ -142,10 +146,13 @@ class Mirror:
         )
 
     def wait_for_state(
-        self, state: str, partitions: Iterable[TopicPartition], *, within: float = 120, zero_lag: bool = False,
+        self, state: str, partitions: Iterable[TopicPartition], *, within: float = 120, caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
-        """Describe again and again until every partition is in `state` (and, if asked, has no lag)."""
+        """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
+
+        The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
+        """
         wanted = set(partitions)
         simulation = self.destination.simulation
         deadline = simulation.world.now + round(within * SECOND)
@@ -153,7 +160,11 @@ class Mirror:
             rows = self.describe()
             if watch is not None:
                 watch(rows)
-            ready = {row.tp for row in rows if row.state == state and (not zero_lag or row.lag == 0)}
+            # A lag is known once a fetch was answered: before that two logs may end alike and differ.
+            ready = {
+                row.tp for row in rows
+                if row.state == state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
+            }
             if wanted <= ready:
                 return rows
             if simulation.world.now > deadline:
@@ -169,24 +180,13 @@ class Mirror:
         for tp in partitions[:3]:
             row = by_tp.get(tp)
             where = "no leader reports it" if row is None else f"{row.state}, lag {row.lag}"
-            reason = self._reason(tp)
-            parts.append(f"{tp} ({where}{': ' + reason if reason else ''})")
+            reason = f": {row.reason}" if row is not None and row.reason else ""
+            parts.append(f"{tp} ({where}{reason})")
         more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
         return ", ".join(parts) + more
 
-    def _reason(self, tp: TopicPartition) -> str:
-        from kmirror.mirror.component import MirrorComponent
-
-        leader = self.destination.leader(tp)
-        if leader is None:
-            return ""
-        for component in self.destination.broker(leader.broker_id).components:
-            if isinstance(component, MirrorComponent) and (mp := component.partitions.get(tp)) is not None:
-                return mp.reason
-        return ""
-
     def _source_id(self, topic: str) -> Uuid:
-        known = self.source.image.topics.get(topic)
+        known = self.source.image.topics.get(topic) if self.source.runs(CONTROLLER_ID) else None
         return Uuid.ZERO if known is None else known.topic_id
 
     def _ask(self, request: Message) -> Message:

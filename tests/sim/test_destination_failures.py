@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from kmirror.kernel.clock import Instant
-from kmirror.mirror import fetchers
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
@@ -106,8 +105,7 @@ STEPS: dict[str, Step] = {
     and mp.last_mirrored_epoch == NOT_SETTLED,
     "epoch persisted, not known to the leader": lambda p, mp: persisted(p.b).last_mirrored_epoch != NOT_SETTLED,
     "epoch known, not bumped": lambda p, mp: mp.last_mirrored_epoch != NOT_SETTLED,
-    "bumped": lambda p, mp: mp.last_mirrored_epoch != NOT_SETTLED
-    and leader(p.b).leader_epoch > mp.last_mirrored_epoch,
+    "bumped": lambda p, mp: 0 <= mp.bump_to <= leader(p.b).leader_epoch,
     "reset written, not replicated": lambda p, mp: bool(resets(log_of(p.b))),
     "reset replicated": lambda p, mp: bool(resets(log_of(p.b)))
     and log_of(p.b).high_watermark == log_of(p.b).log_end_offset,
@@ -118,16 +116,17 @@ STEPS: dict[str, Step] = {
 @pytest.mark.decision("D9")
 @pytest.mark.decision("D10")
 @pytest.mark.decision("D15")
-@pytest.mark.parametrize("headroom", [True, False], ids=["with headroom", "bump needed"])
+@pytest.mark.decision("D36")
+@pytest.mark.parametrize("above", [False, True], ids=["epoch as the source's", "epoch above already"])
 @pytest.mark.parametrize("step", STEPS)
-def test_leader_dies_at_a_step_of_stopping(step: str, headroom: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not headroom:  # Without it the local epoch is the source's, so that STOPPING itself has to bump.
-        monkeypatch.setattr(fetchers, "EPOCH_HEADROOM", 0)
-        monkeypatch.setattr(fetchers, "EPOCH_STEP", 0)
+def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
     p = pair(len(step), logs=WrittenLogs({TOPIC: OPEN[:2]}))
     write(p.a, "r3")
     p.begin()
-    assert (leader(p.b).leader_epoch > 4) is headroom
+    if above:
+        bump(p.b, 9)
+    before = leader(p.b).leader_epoch
+    assert before == (9 if above else 4)
     p.simulation.cut(p.a, p.b)
     p.there.remove_topics([TOPIC])
 
@@ -145,7 +144,7 @@ def test_leader_dies_at_a_step_of_stopping(step: str, headroom: bool, monkeypatc
         assert values(replica.log) == [(0, "r0"), (1, "r1"), (2, "r2"), (3, "r3")]
         found = resets(replica.log)
         assert [batch.base_offset for batch in found] == [4], "one producer reset, right behind what was mirrored"
-        assert found[0].partition_leader_epoch > 4
+        assert found[0].partition_leader_epoch > before, "an epoch begun for this stop, also where it was high enough"
     assert write(p.b, "on b") == 5
 
 
@@ -302,4 +301,4 @@ def test_local_elections_at_the_destination_do_not_enter_the_mirrored_epoch_hist
     assert [entry.epoch for entry in log_of(p.b).epochs.entries] == [0, 3, 4]
     rows = p.fail_over()
     assert [row.last_mirrored_epoch for row in rows] == [4]
-    assert resets(log_of(p.b))[0].partition_leader_epoch == 70
+    assert resets(log_of(p.b))[0].partition_leader_epoch == 71

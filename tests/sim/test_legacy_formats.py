@@ -260,6 +260,7 @@ def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> N
     """Whoever has led, and wrote nothing, has an epoch that the leader of the mirrored log does not know."""
     p = pair(logs=WrittenLogs({TOPIC: []}), b_logs=WrittenLogs({TOPIC: []}))
     p.fail_back()
+    bump(p.a, 7)
     for replica in p.a.replicas(TP).values():
         replica.log.assign_epoch_start(leader(p.a).leader_epoch)
     p.a.restart(elect(p.a))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.mirror import fetchers
 from tests.sim.stage import (
     WrittenLogs,
     assert_equal,
@@ -20,13 +19,6 @@ from tests.sim.stage import (
     values,
     write,
 )
-
-
-@pytest.fixture
-def literal_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the epoch headroom (D14) away, so that epochs are the numbers of the KIP's drawings."""
-    monkeypatch.setattr(fetchers, "EPOCH_HEADROOM", 0)
-    monkeypatch.setattr(fetchers, "EPOCH_STEP", 0)
 
 
 @pytest.mark.kip("1279", "Log Convergence, example A")
@@ -46,7 +38,6 @@ def test_first_mirroring_cuts_everything_and_copies_from_scratch() -> None:
 
 @pytest.mark.kip("1279", "Log Convergence, example B")
 @pytest.mark.decision("D10")
-@pytest.mark.usefixtures("literal_epochs")
 def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None:
     logs = WrittenLogs({"orders": [plain(0, 0, "r0"), plain(1, 0, "r1")]})
     p = pair(logs=logs, brokers=1)

@@ -215,7 +215,7 @@ def add_without_id(p: Pair) -> None:
 
 @pytest.mark.decision("D16")
 @pytest.mark.parametrize("when", ["mirroring", "preparing"])
-def test_another_cluster_behind_the_same_servers_fails_every_partition(when: str) -> None:
+def test_another_cluster_behind_the_same_servers_halts_the_mirror_until_the_right_one_answers(when: str) -> None:
     p = pair(logs=WrittenLogs(LOGS))
     c = third(p, "c", logs=WrittenLogs({TOPIC: [plain(0, 0, "c0"), plain(1, 3, "c1"), plain(2, 3, "c2")]}))
     assert p.a.image.topics[TOPIC].topic_id == c.image.topics[TOPIC].topic_id
@@ -226,11 +226,17 @@ def test_another_cluster_behind_the_same_servers_fails_every_partition(when: str
     assert alter(p.b, "m", {"bootstrap.servers": c.bootstrap_servers}, kind=RESOURCE_MIRROR) is ErrorCode.NONE
     if when == "preparing":
         p.there.add_topics([TOPIC])
-    p.there.wait_for_state("FAILED", [TP])
-    assert c.cluster_id in reason_of(p.b) and p.a.cluster_id in reason_of(p.b)
+    run_until(p, lambda: c.cluster_id in reason_of(p.b) and p.a.cluster_id in reason_of(p.b), "the reason")
+    state = state_of(p.b)
+    hold(p, 20, lambda: state_of(p.b) == state, "it waits")
+    assert [row.reason for row in p.there.describe()] == [reason_of(p.b)]
     assert values(log_of(p.b))[:2] == [(0, "r0"), (1, "r1")], "nothing of the other cluster, nothing cut"
     configs = mirror_configs(p.b.image, "m")
     assert configs is not None and configs.text("source.cluster.id") == p.a.cluster_id, "not overwritten"
+    servers = {"bootstrap.servers": p.a.bootstrap_servers}
+    assert alter(p.b, "m", servers, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    write(p.a, "all goes on by itself")
+    assert_equal(p.there)
 
 
 @pytest.mark.decision("D12")

@@ -156,6 +156,7 @@ def test_one_broker_restarts_in_every_state() -> None:
 
 
 @pytest.mark.decision("D6")
+@pytest.mark.decision("D34")
 def test_removal_of_a_topic_that_never_began_and_adding_it_again() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.simulation.cut(p.a, p.b)
@@ -164,7 +165,7 @@ def test_removal_of_a_topic_that_never_began_and_adding_it_again() -> None:
     p.simulation.run_for(5)
     assert TOPIC not in p.b.image.topics
     p.there.remove_topics([TOPIC])
-    p.there.remove_topics([TOPIC])  # Twice is a success that changes nothing.
+    assert p.there.topics() == [], "nothing is left for the next topic of this name"
     p.simulation.heal(p.a, p.b)
     p.simulation.run_for(20)
     assert TOPIC not in p.b.image.topics, "nobody wants it any more"

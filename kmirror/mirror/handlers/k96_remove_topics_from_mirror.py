@@ -35,10 +35,12 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
         error, assignment = membership(controller, mirror, topic.topic_name)
         response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
         if not error and assignment is not None and assignment.wish is not Wish.REMOVE:
+            # A topic that never came to be leaves nothing behind for the next one of its name (D34).
+            exists = topic.topic_name in controller.image.topics
             records.append(
                 ConfigRecord(
                     resource_type=RESOURCE_TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
-                    value=Assignment(mirror, Wish.REMOVE).text(),
+                    value=Assignment(mirror, Wish.REMOVE).text() if exists else None,
                 )
             )
     return Decision(records, response)

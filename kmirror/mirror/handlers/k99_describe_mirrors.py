@@ -1,8 +1,9 @@
 """DescribeMirrors (99): state, offsets and last mirrored epoch of the partitions that *this* broker leads.
 
 Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
-client does; so no partition is reported twice. The source's offset is its last stable offset, for
-that is how far a mirror can read (D22). Left out: authorized operations.
+client does; so no partition is reported twice. The source's offset is its high watermark: what lies
+above the last stable offset, which no mirror can read, is what a failover would lose (D22). Why a
+partition waits or failed stands in Reason (D38). Left out: authorized operations.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
 def _detail(component: MirrorComponent, mp: MirrorPartition) -> PartitionDetail:
     state = MirrorState.UNKNOWN if mp.state is None else mp.state
     detail = PartitionDetail(
-        partition_index=mp.tp.partition, state=state.name, last_mirror_epoch=max(-1, mp.last_mirrored_epoch)
+        partition_index=mp.tp.partition, state=state.name, last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
+        reason=component.reason(mp),
     )
     partition = component.broker.replicas.led(mp.tp)
     if partition is not None:
