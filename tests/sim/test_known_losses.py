@@ -1,0 +1,379 @@
+"""Histories in which data was lost, each by the decision that ended it; every one was red before."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.producer import Producer
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import (
+    RESOURCE_MIRROR,
+    TOPIC,
+    TP,
+    Pair,
+    WrittenLogs,
+    alter,
+    assert_equal,
+    create_topic,
+    elect,
+    hold,
+    leader,
+    log_of,
+    marker,
+    mirrored,
+    pair,
+    persisted,
+    plain,
+    reason_of,
+    records,
+    resets,
+    run_until,
+    settle,
+    state_of,
+    stopped,
+    third,
+    transactional,
+    values,
+    write,
+)
+from tests.sim.test_exactly_once import read_committed
+
+ONE, TWO = 4001, 4002
+OVERLAPPING = [
+    transactional(0, 0, ONE, "one a"),
+    transactional(1, 0, TWO, "two a"),
+    marker(2, 0, ONE, commit=True),
+    transactional(3, 0, ONE, "one b", sequence=1),
+    marker(4, 0, TWO, commit=True),
+    transactional(5, 0, TWO, "two b", sequence=1),
+    marker(6, 0, ONE, commit=True),
+    transactional(7, 0, ONE, "one c", sequence=2),
+]
+"""Two producers whose transactions overlap all the time; what is decided below the source's LSO is 0 to 4."""
+
+
+@pytest.mark.decision("D29")
+def test_a_stop_with_steadily_overlapping_transactions_keeps_what_is_decided() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
+    p.begin()
+    assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
+    p.simulation.cut(p.a, p.b)
+    p.fail_over()
+    assert p.cuts_of(p.b) == [(3, 5)], "one cut, to the last stable offset"
+    assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
+    p.simulation.heal(p.a, p.b)
+    p.fail_back()
+    assert_equal(p.back)
+    assert read_committed(p.a) == [(0, "one a"), (1, "two a")], "the failback empties nothing"
+
+
+@pytest.mark.decision("D29")
+def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> None:
+    log = [
+        transactional(0, 0, ONE, "one a"),
+        transactional(1, 0, TWO, "open"),
+        transactional(2, 0, ONE, "one b", sequence=1),
+        marker(3, 0, ONE, commit=True),
+        plain(4, 0, "above"),
+    ]
+    log.append(marker(5, 0, TWO, commit=True))
+    p = pair(logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    run_until(p, lambda: p.b.leader(TP) is not None and log_of(p.b).high_watermark == 5, "all but the last marker")
+    p.simulation.cut(p.a, p.b)
+    p.fail_over()
+    assert p.cuts_of(p.b) == [(1, 5)]
+    assert values(log_of(p.b)) == [(0, "one a")]
+    assert read_committed(p.b) == [], "half a transaction is none"
+
+
+@pytest.mark.decision("D29")
+def test_whoever_takes_over_after_the_cut_aborts_what_it_reopened() -> None:
+    """What the cut marker said died with the leader that cut."""
+    p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
+    p.begin()
+    p.simulation.cut(p.a, p.b)
+    p.there.remove_topics([TOPIC])
+    run_until(p, lambda: persisted(p.b).last_mirrored_epoch >= 0, "the settled epoch")
+    victim = elect(p.b)
+    stopped(p.there)
+    p.b.restart(victim)
+    settle(p.b)
+    assert read_committed(p.b) == [(0, "one a")]
+    assert log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset
+
+
+def away(p: Pair) -> int:
+    """Create the mirror, kill a follower of B's and wait until it is out of the ISR; returns the broker."""
+    p.there.create()
+    settle(p.b)
+    victim = next(b for b in p.b.broker_ids if b != leader(p.b).broker_id)
+    p.b.kill(victim)
+    run_until(p, lambda: victim not in leader(p.b).isr, "the ISR to shrink")
+    return victim
+
+
+@pytest.mark.decision("D30")
+def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
+    """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
+    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(20)]})
+    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
+    p = pair(logs=theirs, b_logs=ours)
+    victim = away(p)
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
+    assert dict(persisted(p.b).uncut)[victim] == -1
+    p.b.restart(victim)
+    assert_equal(p.there)
+    assert victim not in persisted(p.b).uncut, "struck off, persistently"
+    while leader(p.b).broker_id != victim:
+        p.b.restart(elect(p.b))
+        settle(p.b)
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D30")
+@pytest.mark.parametrize("when", ["mirroring", "stopped", "preparing again"])
+def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(when: str) -> None:
+    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(6)]})
+    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
+    p = pair(logs=theirs, b_logs=ours)
+    assert alter(p.b, TOPIC, {"unclean.leader.election.enable": "true"}) is ErrorCode.NONE
+    victim = away(p)
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
+    if when != "mirroring":
+        p.fail_over()
+    if when == "preparing again":
+        p.simulation.cut(p.a, p.b)
+        p.there.add_topics([TOPIC])
+        run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+    others = [b for b in p.b.broker_ids if b != victim]
+    for broker_id in others:
+        p.b.kill(broker_id)
+    p.b.restart(victim)
+    run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.broker_id == victim, "the unclean leader")
+    for broker_id in others:
+        p.b.restart(broker_id)
+    settle(p.b)
+    p.simulation.run_for(5)
+    assert not [value for _, value in values(log_of(p.b)) if value.startswith("b")], "not one foreign record"
+    if when == "stopped":
+        write(p.b, "on b")
+        p.fail_back()
+        assert_equal(p.back)
+    else:
+        p.simulation.heal(p.a, p.b)
+        assert_equal(p.there)
+
+
+@pytest.mark.decision("D32")
+def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
+    """Brokers that lost their controller still name it the leader, and say so again when asked again."""
+    for seed in range(200):
+        p = pair(seed, brokers=4, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
+        p.begin()
+        if leader(p.b).broker_id in (3, 4):
+            break
+    p.fail_over()
+    write(p.b, "on b")
+    settle(p.b)
+    former = leader(p.b).broker_id
+    for stale in ("b-1", "b-2"):
+        p.simulation.world.network.cut(stale, "b-controller")
+    victim = elect_among_the_informed(p, former)
+    p.back.create({"bootstrap.servers": str(p.b.endpoint(1))})
+    p.back.add_topics([TOPIC])
+    hold(p, 20, lambda: len(values(log_of(p.a))) >= 2, "what both have is not cut on a rumour")
+    for stale in ("b-1", "b-2"):
+        p.simulation.world.network.heal(stale, "b-controller")
+    assert victim == former
+    mirrored(p.back)
+    assert p.cuts_of(p.a) == [], "the source has the epoch, and nothing is above it"
+
+
+def elect_among_the_informed(p: Pair, former: int) -> int:
+    """Move B's leadership while two brokers cannot hear of it; the former leader comes back and knows."""
+    p.b.kill(former)
+
+    def led_by_somebody_informed() -> bool:
+        image = p.b.image.partition(TP)
+        return image is not None and image.leader not in (former, -1, 1, 2)
+
+    run_until(p, led_by_somebody_informed, "a leader that the stale do not know")
+    p.b.restart(former)
+    run_until(p, lambda: p.b.image.is_alive(former), "the former leader")
+    return former
+
+
+@pytest.mark.decision("D25")
+def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() -> None:
+    log = [transactional(0, 0, ONE, "open"), plain(1, 0, "a1"), plain(2, 0, "a2"), marker(3, 0, ONE, commit=True)]
+    p = pair(logs=WrittenLogs({TOPIC: log[:3]}))
+    p.begin()
+    assert log_of(p.b).log_end_offset == 0, "the source's LSO is 0"
+    rows = p.fail_over()
+    assert [row.last_mirrored_epoch for row in rows] == [-1]
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    run_until(p, lambda: "only copy" in reason_of(p.a), "PREPARING to wait")
+    hold(p, 30, lambda: log_of(p.a).log_end_offset == 3, "ours is the only copy")
+    assert [row.state for row in p.back.describe()] == ["PREPARING"]
+
+
+@pytest.mark.decision("D33")
+def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> None:
+    p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
+    create_topic(p.b)
+    write(p.b, "b0")
+    open_here = Producer(p.b, transactional_id="t")
+    open_here.add_partitions(records("in a transaction"))
+    open_here.send(records("in a transaction"))
+    write(p.b, "b2")
+    p.simulation.cut(p.a, p.b)
+    p.there.create()
+    p.there.add_topics([TOPIC])
+    run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+    victim = elect(p.b)
+    p.fail_over()
+    p.b.restart(victim)
+    open_here.end(commit=True)
+    settle(p.b)
+    assert resets(log_of(p.b)) == []
+    run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
+    assert [value for _, value in read_committed(p.b)] == ["b0", "in a transaction", "b2"]
+
+
+@pytest.mark.decision("D37")
+def test_a_stop_out_of_preparing_after_the_cut_settles_nothing_and_leaves_nothing_open() -> None:
+    """A cuts to B's epoch, which takes the marker of a transaction of A's; then the operator thinks again."""
+    log = [plain(0, 0, "a0"), transactional(1, 0, ONE, "open")]
+    p = pair(logs=WrittenLogs({TOPIC: log}), a_configs={"min.insync.replicas": "2"})
+    p.begin()
+    p.fail_over()
+    write(p.b, "on b")
+    write(p.a, "a, never mirrored")
+    p.back.create()
+    settle(p.a)
+    assert alter(p.a, "__mirror_state", {"min.insync.replicas": "1"}) is ErrorCode.NONE
+    for follower in [b for b in p.a.broker_ids if b != leader(p.a).broker_id][:2]:
+        p.a.kill(follower)
+    run_until(p, lambda: len(leader(p.a).isr) == 1, "an ISR below min.insync.replicas")
+    p.back.add_topics([TOPIC])
+    run_until(p, lambda: state_of(p.a) == "PREPARING" and bool(p.cuts_of(p.a)), "the cut")
+    p.back.remove_topics([TOPIC])
+    for broker_id in p.a.broker_ids:
+        if not p.a.runs(broker_id):
+            p.a.restart(broker_id)
+    rows = stopped(p.back)
+    assert [row.last_mirrored_epoch for row in rows] == [-1]
+    settle(p.a)
+    assert log_of(p.a).last_stable_offset == log_of(p.a).log_end_offset, "nothing hangs"
+    assert [value for _, value in read_committed(p.a)] == ["a0"]
+    assert write(p.a, "on a") > 1
+
+
+@pytest.mark.decision("D34")
+def test_a_topic_removed_before_it_was_created_leaves_nothing_to_the_next_one() -> None:
+    p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
+    p.there.create()
+    p.there.add_topics(["ghost"])
+    p.simulation.run_for(2)
+    p.there.fail_over()
+    assert p.there.topics() == []
+    create_topic(p.b, "ghost")
+    tp = TopicPartition("ghost", 0)
+    write(p.b, "first", tp=tp)
+    p.simulation.run_for(5)
+    assert resets(log_of(p.b, tp)) == []
+    assert values(log_of(p.b, tp)) == [(0, "first")]
+
+
+@pytest.mark.decision("D15")
+def test_failover_needs_nothing_but_the_destination() -> None:
+    """The disaster: every node of the source is dead, and one topic of the mirror never came to be."""
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
+    p.begin()
+    p.there.add_topics(["never there"[:5]])
+    for node_id in (*p.a.broker_ids, 100):
+        p.a.kill(node_id)
+    rows = p.there.fail_over()
+    assert [(row.tp, row.state) for row in rows] == [(TP, "STOPPED")]
+    assert write(p.b, "on b") == 2
+
+
+@pytest.mark.decision("D22")
+def test_lag_counts_what_a_failover_would_lose() -> None:
+    p = pair()
+    create_topic(p.a)
+    write(p.a, "before")
+    producer = Producer(p.a, transactional_id="t")
+    producer.add_partitions(records("open"))
+    producer.send(records("open"))
+    for n in range(100):
+        write(p.a, f"acknowledged {n}")
+    p.begin()
+    run_until(p, lambda: p.there.describe()[0].lag == 101, "lag")
+
+
+@pytest.mark.decision("D16")
+def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
+    c = third(p, "c", logs=WrittenLogs({"else": [plain(0, 0, "c0")]}))
+    p.there.create({"bootstrap.servers": c.bootstrap_servers})
+    p.there.add_topics([TOPIC])
+    p.simulation.run_for(20)
+    assert TOPIC not in p.b.image.topics
+    right = {"bootstrap.servers": p.a.bootstrap_servers}
+    assert alter(p.b, "m", right, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    mirrored(p.there)
+    wrong = {"bootstrap.servers": c.bootstrap_servers}
+    assert alter(p.b, "m", wrong, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    run_until(p, lambda: c.cluster_id in reason_of(p.b), "the reason")
+    hold(p, 20, lambda: state_of(p.b) == "MIRRORING", "it waits")
+    assert alter(p.b, "m", right, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    write(p.a, "after")
+    assert_equal(p.there)
+
+
+@pytest.mark.decision("D16")
+def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked_for_for_ever() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"mirror.metadata.refresh.interval.ms": "20000"})
+    p.begin()
+    asked = [0]
+    p.simulation.world.trace.listeners.append(
+        lambda now, who, what: asked.__setitem__(0, asked[0] + (who.startswith("a-") and "request from b-" in what))
+    )
+    forget(p)
+    run_until(p, lambda: p.there.describe()[0].reason == f"the source has no topic {TOPIC}", "the reason", within=90)
+    p.simulation.run_for(5)
+    before = asked[0]
+    p.simulation.run_for(60)
+    assert asked[0] - before <= 3 * 4, "a refresh for each broker and interval, no more"
+
+
+def forget(p: Pair) -> None:
+    """Delete the topic at the source, as its controller would replay it (DeleteTopics is not served yet)."""
+    from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
+
+    topic_id = p.a.image.topics[TOPIC].topic_id
+    p.a.controller.commit(p.simulation.world.now, [RemoveTopicRecord(topic_id=topic_id)])
+    p.simulation.world.perform(p.a.process(100), p.a.controller.effects[:])
+    p.a.controller.effects.clear()
+
+
+@pytest.mark.decision("D31")
+def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
+    p = pair(logs=WrittenLogs({TOPIC: [plain(n, 0, f"r{n}") for n in range(10)]}))
+    p.begin()
+    p.fail_over()
+    write(p.b, "on b")
+    write(p.a, "more on a")
+    settle(p.a, p.b)
+    p.there.add_topics([TOPIC])
+    assert_equal(p.there)
+    assert [offset for offset, _ in p.cuts_of(p.b)] == [10], "our own records go, what both have stays"
+
+
