@@ -25,18 +25,20 @@ from kmirror.mirror.configs import (
     mirror_names,
 )
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
-from kmirror.mirror.cutting import SESSION, Uncut, cut_offset, merged
+from kmirror.mirror.cutting import Uncut
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
-from kmirror.mirror.partition import LogCut, MirrorPartition
+from kmirror.mirror.owing import has_news, put_in_force, still_owing
+from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.routes import BROKER_HANDLERS
 from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_client import StateClient
-from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED, PartitionState
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState, Wish, following
 from kmirror.mirror.stopping import Stopping
 from kmirror.mirror.sync import MetadataSync
+from kmirror.mirror.takeover import Takeover
 from kmirror.protocol.gen.bump_leader_epochs_request import (
     BumpLeaderEpochsRequest,
     LeaderEpochState,
@@ -77,6 +79,7 @@ class MirrorComponent(BrokerComponent):
         self.fetchers = MirrorFetchers(self)
         self.preparing = Preparing(self)
         self.stopping = Stopping(self)
+        self.takeover = Takeover(self)
         self.sync = MetadataSync(self)
 
     def routes(self) -> Mapping[int, Handler]:
@@ -203,6 +206,9 @@ class MirrorComponent(BrokerComponent):
         mp.retry_at = 0
         self.look_at(now, mp)
 
+    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
+        self.broker.replicas.touch(tp)  # `on_progress` persists it.
+
     def _forget(self, tp: TopicPartition) -> None:
         mp = self.partitions.pop(tp, None)
         if mp is not None:
@@ -213,7 +219,7 @@ class MirrorComponent(BrokerComponent):
         if mp is None or partition is None:
             return
         waits = mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
-        if waits or self._has_news_of_cuts(mp, partition):
+        if waits or has_news(mp, partition):
             self.look_at(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self.fetchers.raise_log_start(mp)
@@ -230,14 +236,14 @@ class MirrorComponent(BrokerComponent):
         if mp.busy or partition is None or self.partitions.get(mp.tp) is not mp or now < mp.retry_at:
             return
         if mp.state is None:
-            self._read_state(now, mp)
+            self.takeover.begin(now, mp)
             return
         target = following(mp.assignment.wish, mp.state)
         if mp.held:
             self.write_state(now, mp, mp.state, NOT_SETTLED)
         elif target is not mp.state:
             self.transition(now, mp, target)
-        elif self._has_news_of_cuts(mp, partition):
+        elif has_news(mp, partition):
             self.write_state(now, mp, mp.state, NOT_SETTLED)
         elif mp.state is MirrorState.PREPARING:
             if self._is_same_source(now, mp):
@@ -288,25 +294,6 @@ class MirrorComponent(BrokerComponent):
             return True
         return False
 
-    def _read_state(self, now: Instant, mp: MirrorPartition) -> None:
-        mp.busy = True
-
-        def on_read(later: Instant, found: PartitionState | None) -> None:
-            if self.partitions.get(mp.tp) is not mp:
-                return
-            mp.busy = False
-            if found is None:
-                self.retry_later(later, mp, "the mirror coordinator did not answer")
-                return
-            mp.enter(found.state)
-            mp.last_mirrored_epoch = found.last_mirrored_epoch
-            self.note(mp, f"state {found.state.name} read, last mirrored epoch {found.last_mirrored_epoch}")
-            self._put_in_force(mp, found.uncut)
-            self._cut_ourselves(later, mp)
-            self._entered(later, mp)
-
-        self.states.read(now, mp.key, mp.tp.topic, on_read)
-
     def transition(self, now: Instant, mp: MirrorPartition, target: MirrorState) -> None:
         """Persist `target`, then act in it."""
         if target is not MirrorState.MIRRORING:
@@ -328,7 +315,7 @@ class MirrorComponent(BrokerComponent):
         partition = self.broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
-        owing = self._owing(mp, partition, state) if uncut is None else uncut
+        owing = still_owing(mp, partition, state) if uncut is None else uncut
         write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
@@ -344,75 +331,20 @@ class MirrorComponent(BrokerComponent):
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
-            self._put_in_force(mp, owing)
+            put_in_force(mp, partition, owing)
             if mp.state is not state:
                 mp.enter(state)
-                self.note(mp, f"state {state.name}")
-            self._entered(later, mp)
+                self.note_state(mp, state)
+            self.state_is_known(later, mp)
 
         self.states.write(now, write, on_written)
 
-    def _entered(self, now: Instant, mp: MirrorPartition) -> None:
+    def state_is_known(self, now: Instant, mp: MirrorPartition) -> None:
+        """A state was read or written: go on from there."""
         partition = self.broker.replicas.led(mp.tp)
         if partition is not None and not self.foreign_epochs(partition):
             partition.log.assign_epoch_start(partition.leader_epoch)
         self.look_at(now, mp)
-
-    # -- who owes a cut (D30) -----------------------------------------------------------------
-
-    def _owing(self, mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
-        """Return the list to persist with `state`: whoever has not confirmed; this leader has cut its log."""
-        owing = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
-        if state is MirrorState.STOPPED:
-            owing.pop(SESSION, None)
-        elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
-            assert mp.cut_epoch is not None, "PREPARING has cut"
-            late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
-            owing = dict(merged(owing, {SESSION: mp.cut_epoch, **late}))
-        return owing
-
-    def _put_in_force(self, mp: MirrorPartition, uncut: Uncut) -> None:
-        """A list is persisted: followers on it are told to cut, and none of them is admitted to the ISR."""
-        partition = self.broker.replicas.led(mp.tp)
-        known = mp.uncut if mp.state is not None else {}
-        mp.uncut = uncut
-        if partition is None:
-            return
-        mine = self.broker.node_id
-        for replica, epoch in uncut.items():
-            if replica not in (SESSION, mine) and known.get(replica) != epoch:
-                partition.must_cut[replica] = epoch
-        partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine))
-        mp.held = mp.held and mine in uncut
-
-    def _cut_ourselves(self, now: Instant, mp: MirrorPartition) -> None:
-        """A listed replica that became leader cuts its log before it serves anything."""
-        partition = self.broker.replicas.led(mp.tp)
-        epoch = mp.uncut.get(self.broker.node_id)
-        if partition is None or epoch is None:
-            return
-        mp.held = True
-        log = partition.log
-        offset, end = cut_offset(log, epoch), log.log_end_offset
-        self.note_cut(mp, offset, end, f"a cut to epoch {epoch} that this replica missed")
-        if epoch < 0:
-            self.broker.replicas.restart_at(now, partition, 0)
-        else:
-            self.broker.replicas.cut(now, partition, offset)
-        partition.log_was_cut(now)
-
-    def _has_news_of_cuts(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Has somebody on the persisted list confirmed? Members of the ISR wait for the end of PREPARING."""
-        return any(
-            replica not in (SESSION, self.broker.node_id) and replica not in partition.must_cut
-            and not (mp.state is MirrorState.PREPARING and replica in partition.isr)
-            for replica in mp.uncut
-        )
-
-    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        self.broker.replicas.touch(tp)  # `on_progress` persists it.
-
-    # -- on the way ---------------------------------------------------------------------------
 
     def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         """Give a partition up until it is removed and added again (D5)."""
@@ -447,6 +379,11 @@ class MirrorComponent(BrokerComponent):
 
     def note(self, mp: MirrorPartition, text: str) -> None:
         self.broker.effects.append(Note(f"{mp.tp} {text}"))
+
+    def note_state(self, mp: MirrorPartition, state: MirrorState, how: str = "") -> None:
+        """Tell which state a partition has come to."""
+        fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
+        self.broker.effects.append(Note(f"{mp.tp} state {state.name} {how}".rstrip(), fact))
 
     def note_cut(self, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
         """Tell what a cut is about to remove."""

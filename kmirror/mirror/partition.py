@@ -28,6 +28,16 @@ class LogCut:
 
 
 @dataclass(frozen=True, slots=True)
+class StateEntered:
+    """A leader came to a state, by writing it or by reading it after its election."""
+
+    tp: TopicPartition
+    mirror: str
+    state: MirrorState
+    last_mirrored_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class OwnMarker:
     """What the cut of a stop took of a transaction that began below it (D29)."""
 

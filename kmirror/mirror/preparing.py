@@ -140,7 +140,8 @@ class Preparing:
                 )
                 self._component.retry_later(later, mp, reason)
             else:
-                self._decide(later, mp, max(found.last_mirror_epoch, FROM_SCRATCH))
+                # What the source settled says what it had of us then; if ours is greater we had of it since (D39).
+                self._decide(later, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
 
         inquiry.ask(now, ListMirrorsRequest(), on_reply)
 

@@ -121,7 +121,7 @@ class MirrorShard:
         else:
             state, leader_epoch, uncut = MirrorState.UNKNOWN, -1, NOBODY
         after = PartitionState(topic, state, leader_epoch, epoch, uncut)
-        if after.state is MirrorState.UNKNOWN and after.last_mirrored_epoch == NOT_SETTLED:
+        if after.state is MirrorState.UNKNOWN and after.last_mirrored_epoch == NOT_SETTLED and not after.uncut:
             self.partitions.pop(at, None)
         else:
             self.partitions[at] = after

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import (
@@ -377,3 +378,47 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
     assert [offset for offset, _ in p.cuts_of(p.b)] == [10], "our own records go, what both have stays"
 
 
+
+
+@pytest.mark.decision("D39")
+def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> None:
+    """B settled an epoch before A mirrored B's own records; A's is the younger statement."""
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "from a")]}))
+    p.begin()
+    p.fail_over()
+    write(p.b, "from b")
+    settle(p.b)
+    p.fail_back()
+    p.fail_over(p.back)
+    p.simulation.run_for(1)
+    before = values(log_of(p.a))
+    p.fail_back(create=False)
+    assert p.cuts_of(p.a) == [(3, 4)], "our own reset, nothing of what both have"
+    assert values(log_of(p.a)) == before == [(0, "from a"), (2, "from b")]
+    assert_equal(p.back)
+
+
+@pytest.mark.decision("D40")
+def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
+    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(20)]})
+    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
+    p = pair(logs=theirs, b_logs=ours)
+    victim = away(p)
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
+    p.fail_over()
+    p.simulation.cut(p.a, p.b)
+    other = Mirror("n", source=p.a, destination=p.b)
+    other.create()
+    other.add_topics([TOPIC])
+    run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+    p.b.restart(victim)
+    settle(p.b)
+    for replica in p.b.replicas(TP).values():
+        assert values(replica.log) == [(n, f"a{n}") for n in range(20)]
+    other.remove_topics([TOPIC])
+    stopped(other)
+    while leader(p.b).broker_id != victim:
+        p.b.restart(elect(p.b))
+        settle(p.b)
+    assert values(log_of(p.b)) == [(n, f"a{n}") for n in range(20)], "it owes nothing any more, under neither name"

@@ -1,0 +1,129 @@
+"""What a new leader of a mirrored partition does before it serves anything: read, gather, cut (D9, D30).
+
+1. It reads the persisted state.
+2. A topic may have been in another mirror before. What replicas owe from then is still owed: such rows move over, into
+   our list first, then out of theirs, so that no crash between the two loses one.
+3. If it is itself on the list it cuts its log, and serves when it is persisted that it has.
+
+Until all that is done its `state` is None, so the broker withholds the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.configs import mirror_names
+from kmirror.mirror.coordinator import StateWrite
+from kmirror.mirror.cutting import NOBODY, SESSION, cut_offset, merged, without
+from kmirror.mirror.owing import put_in_force
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+
+class Takeover:
+    """Brings one broker's partitions to the point from which `look_at` goes on."""
+
+    def __init__(self, component: MirrorComponent) -> None:
+        self._component = component
+        self._broker = component.broker
+
+    def begin(self, now: Instant, mp: MirrorPartition) -> None:
+        """Read what is persisted of `mp`, under its mirror's name and all others."""
+        mp.busy = True
+        mirrors = [mp.assignment.mirror, *(m for m in mirror_names(self._broker.image) if m != mp.assignment.mirror)]
+        keys = [StateKey(mirror, mp.topic_id, mp.tp.partition) for mirror in mirrors]
+        found: dict[StateKey, PartitionState] = {}
+        left = len(keys)
+
+        def on_read(later: Instant, key: StateKey, state: PartitionState | None) -> None:
+            nonlocal left
+            left -= 1
+            if state is not None:
+                found[key] = state
+            if left or self._component.partitions.get(mp.tp) is not mp:
+                return
+            if len(found) < len(keys):
+                self._give_up(later, mp, "the mirror coordinator did not answer")
+            else:
+                self._gather(later, mp, found)
+
+        for key in keys:
+            self._component.states.read(
+                now, key, mp.tp.topic, lambda later, state, key=key: on_read(later, key, state)  # type: ignore[misc]
+            )
+
+    def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
+        """Move what replicas owe from other mirrors into our list; at once where there is nothing to move."""
+        own = found[mp.key]
+        elsewhere = {key: state for key, state in found.items() if key != mp.key and without(state.uncut, [SESSION])}
+        owed = own.uncut
+        for state in elsewhere.values():
+            owed = merged(owed, without(state.uncut, [SESSION]))
+        own = replace(own, uncut=owed)
+
+        def emptied(later: Instant) -> None:
+            if not elsewhere:
+                self._enter(later, mp, own)
+                return
+            key, state = elsewhere.popitem()
+            kept = NOBODY if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
+            self._persist(later, mp, key, replace(state, uncut=kept), emptied)
+
+        if elsewhere:
+            self._persist(now, mp, mp.key, own, emptied)
+        else:
+            emptied(now)
+
+    def _persist(
+        self, now: Instant, mp: MirrorPartition, key: StateKey, state: PartitionState, then: Callable[[Instant], None]
+    ) -> None:
+        partition = self._broker.replicas.led(mp.tp)
+        if partition is None:
+            return
+
+        def on_written(later: Instant, error: ErrorCode) -> None:
+            if self._component.partitions.get(mp.tp) is not mp:
+                return
+            if error:
+                self._give_up(later, mp, f"moving what replicas owe from another mirror: {error.name}")
+            else:
+                then(later)
+
+        write = StateWrite(key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut)
+        self._component.states.write(now, write, on_written)
+
+    def _give_up(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+        mp.busy = False
+        self._component.retry_later(now, mp, reason)
+
+    def _enter(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
+        mp.busy = False
+        mp.enter(own.state)
+        mp.last_mirrored_epoch = own.last_mirrored_epoch
+        self._component.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
+        put_in_force(mp, self._broker.replicas.led(mp.tp), own.uncut)
+        self._cut_ourselves(now, mp)
+        self._component.state_is_known(now, mp)
+
+    def _cut_ourselves(self, now: Instant, mp: MirrorPartition) -> None:
+        """A listed replica that became leader cuts its log before it serves anything."""
+        partition = self._broker.replicas.led(mp.tp)
+        epoch = mp.uncut.get(self._broker.node_id)
+        if partition is None or epoch is None:
+            return
+        mp.held = True
+        log = partition.log
+        offset, end = cut_offset(log, epoch), log.log_end_offset
+        self._component.note_cut(mp, offset, end, f"a cut to epoch {epoch} that this replica missed")
+        if epoch < 0:
+            self._broker.replicas.restart_at(now, partition, 0)
+        else:
+            self._broker.replicas.cut(now, partition, offset)
+        partition.log_was_cut(now)
