@@ -107,12 +107,12 @@ class Written:
 class WrittenLogs:
     """Topics laid down with these batches, one partition each; `start` raises the log start."""
 
-    def __init__(self, topics: Mapping[str, Sequence[bytes]], *, start: int = 0) -> None:
+    def __init__(self, topics: Mapping[str, Sequence[bytes]], *, start: int = 0, first_id: int = 1) -> None:
         files = {LOG_START_OFFSET: b"%d" % start} if start else {}
         self.partitions = {
             TopicPartition(topic, 0): Written({0: b"".join(batches)}, files) for topic, batches in topics.items()
         }
-        self._ids = {topic: Uuid.from_ints(7, number) for number, topic in enumerate(topics, 1)}
+        self._ids = {topic: Uuid.from_ints(7, number) for number, topic in enumerate(topics, first_id)}
 
     def topic_id(self, topic: str) -> Uuid | None:
         return self._ids.get(topic)

@@ -35,6 +35,7 @@ LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 READ_COMMITTED = 1
 NOWHERE = (-1, -1)
+LEADER_EPOCH_FROM = 4
 OFFSET_NOT_AVAILABLE_FROM = 5
 
 
@@ -80,7 +81,7 @@ def _answer(
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:
         answer.timestamp, answer.offset = found
-        if answer.offset >= 0:
+        if answer.offset >= 0 and version >= LEADER_EPOCH_FROM:
             answer.leader_epoch = partition.log.epochs.epoch_for_offset(answer.offset)
     return answer
 

@@ -1,0 +1,256 @@
+"""What the tests of all requests stand on: clusters with every kind of log, random messages, raw answers.
+
+The logs are plain, of ended and open transactions, of the legacy formats, and mirrored; one mirror's source is
+there, another's is not. Half of the messages are well meant: they name what exists. The others say anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kmirror.cluster.images import METADATA_TOPIC_ID
+from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, Send
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.careful import RANGES, within
+from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.gen.response_header import ResponseHeader
+from kmirror.protocol.headers import encode_request, encode_response
+from kmirror.protocol.message import Field, Message, fresh_default
+from kmirror.protocol.registry import by_key
+from kmirror.protocol.uuid import Uuid
+from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression
+from kmirror.records.record import RecordData
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.mirror import Mirror
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.topics import METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+from tests.sim.stage import T0_MS, WrittenLogs, legacy, marker, plain, transactional
+
+ANSWER_WITHIN_SECONDS = 40
+CONFIGS = {"mirror.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
+TRANSACTIONAL = [
+    transactional(0, 0, 1, "committed"), marker(1, 0, 1, commit=True),
+    transactional(2, 0, 2, "aborted"), marker(3, 0, 2, commit=False),
+    plain(4, 1, "plain"), transactional(5, 2, 3, "open"), plain(6, 2, "behind", "it"),
+]
+LOGS = {
+    "plain": [plain(0, 0, "a", "b"), plain(2, 1, "c"), plain(3, 3, "d")],
+    "transactional": TRANSACTIONAL,
+    "v0": [legacy(0, 0, "a"), legacy(1, 0, "b", "c", codec=Compression.GZIP)],
+    "v1": [legacy(0, 1, "a", "b"), legacy(2, 1, "c", codec=Compression.GZIP), plain(3, 0, "d")],
+}
+MIRRORED = {
+    "mirrored": TRANSACTIONAL,
+    "mirrored-v1": [legacy(0, 1, "a", "b"), plain(2, 5, "c")],
+    "mirrored-plain": [plain(0, 0, "a", "b"), plain(2, 7, "c")],
+}
+REMOVED = "mirrored-plain"
+TRANSACTIONAL_IDS = ("tx", "ty")
+TEXTS = (
+    "t", "t", "m", "m", "", "t2", "1", "mirror.name", "bootstrap.servers", "host:9092", "host:\u00b2",
+    "max.message.bytes", "14", "x.removed", "\u00e9 \U0001f600", "a" * 300, "plain", "mirrored", "live",
+    "retention.ms", "request.timeout.ms", "mirror.acl.include", "a;b;c", "(", "min.insync.replicas",
+    MIRROR_STATE_TOPIC, TRANSACTION_TOPIC, METADATA_TOPIC,
+)
+INTEGERS = (0, 0, 0, 1, 1, 2, 3, -1, -2, 4, 5, 16, 64, 100, 1000)
+WELL_MEANT: dict[str, tuple[Any, ...]] = {
+    "partition": (0,), "partition_index": (0,), "partitions": (0,), "partition_indexes": (0,), "index": (0,),
+    "timestamp": (-1, -2, -3, -4, -5, -6, 0, T0_MS, T0_MS + 1, T0_MS + 5, T0_MS + 100),
+    "fetch_offset": (0, 0, 1, 2, 3, 5), "current_leader_epoch": (-1, -1, -1, 0, 1, 3, 4), "replica_id": (-1, -1, 1, 2),
+    "last_fetched_epoch": (-1, -1, 0, 1, 2), "leader_epoch": (0, 1, 2, 3, 5), "isolation_level": (0, 1),
+    "partition_max_bytes": (1, 1000, 1 << 20), "max_bytes": (1, 1000, 1 << 20), "min_bytes": (0, 1, 100),
+    "session_id": (0,), "session_epoch": (0, -1), "acks": (-1, 0, 1), "key_type": (0, 1, 2, 3),
+    "producer_epoch": (0, 0, 1), "coordinator_epoch": (0,), "resource_type": (2, 4, 64),
+    "config_operation": (0, 1, 2, 3),
+    "transaction_timeout_ms": (1000, 60_000), "num_partitions": (-1, 1, 2), "replication_factor": (-1, 1, 3),
+    "state": (0, 1, 2, 3, 4, 5, 6), "key": ("tx", "m"), "coordinator_keys": ("tx", "m"),
+    "resource_name": ("plain", "live", "1", ""),
+}
+
+LEFT_OUT = ("forgotten_topics_data", "assignments")
+"""What a well-meant message does without."""
+
+
+class Generator:
+    """Random messages; with `well_meant` most fields hold what exists in the cluster they are sent to."""
+
+    def __init__(self, rng: Rng, cluster: Cluster, *, well_meant: bool = False) -> None:
+        self._rng = rng
+        self._ids = [METADATA_TOPIC_ID, *(topic.topic_id for topic in cluster.image.topics.values())]
+        self._well_meant = well_meant
+        self._entities: dict[str, tuple[Any, ...]] = {
+            "topicName": tuple(cluster.topics()), "mirrorName": ("m", "live"), "brokerId": cluster.broker_ids,
+            "transactionalId": TRANSACTIONAL_IDS, "producerId": producer_ids(cluster),
+        }
+        self._known: dict[str, tuple[Any, ...]] = {
+            **WELL_MEANT, "cluster_id": (cluster.cluster_id,),
+            "broker_epoch": tuple(broker.epoch for broker in cluster.image.brokers.values()),
+        }
+
+    def message(self, cls: type[Message], version: int) -> Message:
+        """Return an instance of `cls` that `version` can carry."""
+        made: Any = cls
+        return made(**{row.attribute: self._field(row, version) for row in cls.FIELDS})  # type: ignore[no-any-return]
+
+    def _field(self, row: Field, version: int) -> Any:
+        if not within(version, row.versions) or (not self._well_meant and self._rng.chance(1, 8)):
+            return fresh_default(row)
+        if within(version, row.nullable) and self._rng.chance(1, 8):
+            return None
+        if row.is_array:
+            if self._well_meant and row.attribute in LEFT_OUT:
+                return []
+            return [self._one(row, version) for _ in range(self._rng.choice((0, 1, 1, 1, 2, 3)))]
+        return self._one(row, version)
+
+    def _meant(self, row: Field) -> tuple[Any, ...] | None:
+        if not self._well_meant or row.type in ("uuid", "struct"):
+            return None
+        return self._known.get(row.attribute) or self._entities.get(row.entity)
+
+    def _one(self, row: Field, version: int) -> Any:
+        rng = self._rng
+        meant = self._meant(row)
+        if meant:
+            return rng.choice(meant)
+        if row.type == "struct":
+            return row.struct(**{f.attribute: self._field(f, version) for f in row.struct.FIELDS})
+        if row.type in RANGES:
+            low, high = RANGES[row.type]
+            if row.attribute.endswith("_ms"):  # Whoever asks to wait for a month may wait for a month.
+                return rng.choice((-1, 0, 1, 100))
+            return rng.choice((low, high)) if rng.chance(1, 8) else min(max(low, rng.choice(INTEGERS)), high)
+        choices: dict[str, Callable[[], Any]] = {
+            "bool": lambda: rng.chance(1, 2),
+            "float64": lambda: 0.5,
+            "uuid": lambda: rng.choice([*self._ids, Uuid.ZERO, Uuid(rng.octets(16))]),
+            "string": lambda: rng.choice(TEXTS),
+            "bytes": lambda: rng.octets(rng.below(40)),
+            "records": self._records,
+        }
+        return choices[row.type]()
+
+    def _records(self) -> bytes:
+        producer_id = self._rng.choice((-1, -1, 0, 5))
+        batch = build_batch(
+            [RecordData(key=b"k", value=b"v")], producer_id=producer_id, producer_epoch=0, base_sequence=0
+        )
+        return self._rng.choice((batch, batch, b"", self._rng.octets(70), batch[:-3], batch + batch))
+
+
+class RawClient:
+    """A process that sends frames and keeps the answers as they came."""
+
+    NAME = "raw"
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._world = cluster.simulation.world
+        self._box: list[bytes | None] = []
+        self._channel = 0
+        self._world.add(self.NAME, cluster.name, None, lambda: self)
+        self._world.start(self.NAME)
+
+    def handle(self, now: Instant, event: Event) -> list[Effect]:
+        match event:
+            case ResponseReceived(_, _, frame):
+                self._box.append(frame)
+            case LinkClosed():
+                self._box.append(None)
+                self._channel += 1
+            case _:
+                pass
+        return []
+
+    def ask(self, endpoint: Endpoint, body: Message, version: int, *, wants_answer: bool = True) -> Message | None:
+        """Return the answer, read in `version` to its last byte; None if the link was closed instead."""
+        key = body.API_KEY
+        assert key is not None, f"{body.NAME} is no request"
+        frame = self.send(endpoint, encode_request(body, version, correlation_id=7, client_id="raw"), wants_answer)
+        return None if frame is None else read_back(frame, key, version)
+
+    def send(self, endpoint: Endpoint, frame: bytes, wants_answer: bool = True) -> bytes | None:
+        """Send a frame and run until it is answered (returns the frame) or the link is closed (None)."""
+        self._box.clear()
+        self._world.perform(self.NAME, [Send(endpoint, f"raw {self._channel}", frame)])
+        if not wants_answer:
+            self._cluster.simulation.run_for(0.01)
+            return None
+        within_us = ANSWER_WITHIN_SECONDS * SECOND
+        self._world.run_until(lambda: bool(self._box), within=within_us, what=f"an answer to {frame.hex()}")
+        return self._box[0]
+
+
+def read_back(frame: bytes, api_key: int, version: int) -> Message:
+    """Read an answer as a client does that knows only `version`: nothing missing, nothing behind it, nothing unsaid."""
+    api = by_key(api_key)
+    header, position = ResponseHeader.decode_prefix(frame, api.response_header_version(version))
+    body, end = api.response.decode_prefix(frame, version, position)
+    assert end == len(frame), f"{len(frame) - end} bytes behind {body!r}"
+    again = encode_response(body, version, correlation_id=header.correlation_id)
+    assert again == frame, f"read back as something else: {body!r}"
+    return body
+
+
+def start(seed: int) -> Cluster:
+    """Return a running cluster with all kinds of logs, two mirrors and both internal topics."""
+    simulation = Simulation(seed)
+    source = Cluster(simulation, "source", brokers=1, replication_factor=1, logs=WrittenLogs(MIRRORED))
+    cluster = Cluster(simulation, "a", configs=CONFIGS, logs=WrittenLogs(LOGS, first_id=50))
+    source.start()
+    cluster.start()
+    request = CreateMirrorRequest(
+        mirror_name="m", config=[MirrorConfig(name="bootstrap.servers", value="nowhere:9092")]
+    )
+    cluster.client.call(cluster.endpoint(1), request, 0)
+    for name in ("t", "u", TRANSACTION_TOPIC):
+        topic = CreatableTopic(name=name, num_partitions=2, replication_factor=3)
+        cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
+    live = Mirror("live", source=source, destination=cluster)
+    live.create()
+    live.add_topics(MIRRORED)
+    live.wait_for_state("MIRRORING", [TopicPartition(topic, 0) for topic in MIRRORED])
+    live.remove_topics([REMOVED])
+    live.wait_for_state("STOPPED", [TopicPartition(REMOVED, 0)])
+    simulation.run_until(cluster.is_settled, what="everything to settle")
+    begin_transactions(cluster)
+    return cluster
+
+
+def begin_transactions(cluster: Cluster) -> None:
+    """Give both transactional ids a producer; the first has an open transaction, of which nothing is written yet."""
+    for name in TRANSACTIONAL_IDS:
+        made = cluster.client.call_any(
+            cluster.endpoints, InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000), 4,
+            accept=lambda reply: isinstance(reply, InitProducerIdResponse) and not reply.error_code,
+        )
+        assert isinstance(made, InitProducerIdResponse)
+        if name == TRANSACTIONAL_IDS[0]:
+            cluster.client.call_any(
+                cluster.endpoints,
+                AddPartitionsToTxnRequest(
+                    v3_and_below_transactional_id=name, v3_and_below_producer_id=made.producer_id,
+                    v3_and_below_topics=[AddPartitionsToTxnTopic(name="plain", partitions=[0])],
+                ),
+                3,
+                accept=lambda reply: isinstance(reply, AddPartitionsToTxnResponse)
+                and not reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code,
+            )
+
+
+def producer_ids(cluster: Cluster) -> tuple[int, ...]:
+    """Return the producer ids in the logs and those of the transactional ids."""
+    found: dict[int, None] = dict.fromkeys((1, 2, 3))
+    for broker_id in cluster.living():
+        coordinator = cluster.broker(broker_id).transactions
+        found.update({t.producer_id: None for n in TRANSACTIONAL_IDS if (t := coordinator.find(n)) is not None})
+    return tuple(found)
