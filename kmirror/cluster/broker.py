@@ -36,7 +36,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.message import Message
-from kmirror.spec.apis import version_served, versions_served
+from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import MIRROR_VERSION
@@ -66,7 +66,7 @@ class Broker:
         self.image = MetadataImage()
         self.effects: list[Effect] = []
         self.requester = Requester(f"broker-{options.node_id}")
-        self.server = Server(self.api_versions, accepting=False)
+        self.server = Server(self.api_versions, self.disabled_versions, accepting=False)
         self.requester.effects = self.server.effects = self.effects
         self.replicas = replicas.ReplicaManager(self)
         self.isr = isr.IsrManager(self)
@@ -182,6 +182,10 @@ class Broker:
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what this broker serves now: api key to (first, last) version."""
         return versions_served("broker", mirror=self.mirror_enabled)
+
+    def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
+        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
+        return versions_disabled("broker", mirror=self.mirror_enabled)
 
     def version_of(self, request: Message) -> int:
         """Return the version in which this cluster's nodes send `request` to each other."""

@@ -37,7 +37,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.apis import versions_served
+from kmirror.spec.apis import versions_disabled, versions_served
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.features import MIRROR_VERSION
 
@@ -75,7 +75,7 @@ class Controller:
         self.configs = Configs(Scope.BROKER, options.configs)
         self.image = MetadataImage()
         self.effects: list[Effect] = []
-        self.server = Server(self.api_versions)
+        self.server = Server(self.api_versions, self.disabled_versions)
         self.server.effects = self.effects
         self.heard_from: dict[int, Instant] = {}
         """When each unfenced broker last reported."""
@@ -197,3 +197,7 @@ class Controller:
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
         """Return what this controller serves now: api key to (first, last) version."""
         return versions_served("controller", mirror=self.mirror_enabled)
+
+    def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
+        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
+        return versions_disabled("controller", mirror=self.mirror_enabled)

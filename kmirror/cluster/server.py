@@ -3,6 +3,9 @@
 A link has at most one request in work, as in Kafka: the next one is looked at only when the answer
 to the one before has been written. So a client may pipeline and still match answers by order. A node
 that is not ready yet lets requests wait.
+
+What a node does not know costs the client its link, as in Kafka. What it knows but must not serve, because the
+feature that it belongs to is off, is answered with UNSUPPORTED_VERSION (D1).
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Connection, Disconnect, Effect, Note, Reply
@@ -20,6 +24,9 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 API_VERSIONS = 18
+DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
+Versions = Mapping[int, tuple[int, int]]
+"""Api key to (first, last) version."""
 
 
 @dataclass(slots=True)
@@ -68,6 +75,22 @@ class Inbound:
 Handler = Callable[[Instant, Inbound], None]
 
 
+def contains(versions: Versions, head: RequestHead) -> bool:
+    """Is the request of a version that stands in `versions`?"""
+    found = versions.get(head.api_key)
+    return found is not None and found[0] <= head.api_version <= found[1]
+
+
+def refuse(now: Instant, inbound: Inbound) -> None:
+    """Answer a request whose feature is off; the link lives on (D1)."""
+    inbound.reply(disabled(inbound.body, inbound.version))
+
+
+def disabled(request: Message, version: int) -> Message:
+    """Return the answer to a request whose feature is off (D1)."""
+    return refusal(request, version, ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+
+
 @dataclass(slots=True)
 class _Link:
     waiting: deque[bytes]
@@ -75,11 +98,18 @@ class _Link:
 
 
 class Server:
-    """The serving half of a node: `routes` maps an api key to its handler."""
+    """The serving half of a node: `routes` maps an api key to its handler.
 
-    def __init__(self, versions: Callable[[], Mapping[int, tuple[int, int]]], *, accepting: bool = True) -> None:
+    `versions` tells what is served now, `disabled_versions` what is refused politely now.
+    """
+
+    def __init__(
+        self, versions: Callable[[], Versions], disabled_versions: Callable[[], Versions], *,
+        accepting: bool = True,
+    ) -> None:
         self.routes: dict[int, Handler] = {}
         self._versions = versions
+        self._disabled_versions = disabled_versions
         self._accepting = accepting
         self._links: dict[Connection, _Link] = {}
         self._ready: deque[Connection] = deque()
@@ -130,7 +160,7 @@ class Server:
                 return
             handler = self.routes.get(head.api_key)
             if served is None or handler is None or not served[0] <= head.api_version <= served[1]:
-                raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
+                handler = self._unserved(head)
             body = decode_request(frame).body
         except ProtocolError as error:
             self._links.pop(connection, None)
@@ -138,6 +168,12 @@ class Server:
             self.effects.append(Disconnect(connection))
             return
         handler(now, Inbound(self, connection, head, body, frame, now))
+
+    def _unserved(self, head: RequestHead) -> Handler:
+        """Return what to do with a request that is not served now; ProtocolError if it never is."""
+        if not contains(self._disabled_versions(), head):
+            raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
+        return refuse
 
     def _refuse_api_versions(self, connection: Connection, head: RequestHead) -> None:
         """KIP-511: an ApiVersions of a version we lack is answered in version 0, with what we have."""

@@ -56,6 +56,13 @@ ROWS: tuple[Served, ...] = (
     Served(105, "BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
 )
 
+NOT_SERVED_YET: tuple[Served, ...] = (
+    Served(102, "PauseMirrorTopics", 0, 0, _BOTH, 0),
+    Served(103, "ResumeMirrorTopics", 0, 0, _BOTH, 0),
+    Served(104, "DeleteMirror", 0, 0, _BOTH, 0),
+)
+"""KIP-1279's other APIs: never told; without the feature they are refused as its APIs that are served (D1)."""
+
 BY_KEY: Mapping[int, Served] = {row.key: row for row in ROWS}
 
 
@@ -68,6 +75,16 @@ def versions_served(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]
         if role in row.roles and last >= row.first:
             served[row.key] = (row.first, last)
     return served
+
+
+@cache
+def versions_disabled(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int]]:
+    """Return api key to the (first, last) version that a node of `role` knows, but must not serve now (D1)."""
+    return {
+        row.key: (row.mirror_from, row.last)
+        for row in (*ROWS, *NOT_SERVED_YET)
+        if role in row.roles and row.mirror_from is not None and not mirror
+    }
 
 
 def version_served(api_key: int | None, *, mirror: bool) -> int:

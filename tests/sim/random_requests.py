@@ -156,7 +156,8 @@ class RawClient:
         self._cluster = cluster
         self._world = cluster.simulation.world
         self._box: list[bytes | None] = []
-        self._channel = 0
+        self.channel = 0
+        """Links that were closed by the other side."""
         self._world.add(self.NAME, cluster.name, None, lambda: self)
         self._world.start(self.NAME)
 
@@ -166,7 +167,7 @@ class RawClient:
                 self._box.append(frame)
             case LinkClosed():
                 self._box.append(None)
-                self._channel += 1
+                self.channel += 1
             case _:
                 pass
         return []
@@ -181,7 +182,7 @@ class RawClient:
     def send(self, endpoint: Endpoint, frame: bytes, wants_answer: bool = True) -> bytes | None:
         """Send a frame and run until it is answered (returns the frame) or the link is closed (None)."""
         self._box.clear()
-        self._world.perform(self.NAME, [Send(endpoint, f"raw {self._channel}", frame)])
+        self._world.perform(self.NAME, [Send(endpoint, f"raw {self.channel}", frame)])
         if not wants_answer:
             self._cluster.simulation.run_for(0.01)
             return None

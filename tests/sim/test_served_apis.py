@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kmirror.cluster.refusal import refusal
+from kmirror.errors import KafkaError
+from kmirror.kernel.rng import Rng
 from kmirror.mirror.state_records import mirror_partition
+from kmirror.protocol.careful import within
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
+from kmirror.protocol.gen.envelope_request import EnvelopeRequest
+from kmirror.protocol.gen.envelope_response import EnvelopeResponse
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
+from kmirror.protocol.headers import encode_request, encode_response
+from kmirror.protocol.message import Message, Struct
+from kmirror.protocol.registry import all_apis, by_key
+from kmirror.protocol.uuid import Uuid
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.apis import versions_disabled
 from kmirror.spec.error_codes import ErrorCode
+from tests.sim.random_requests import Generator, RawClient, read_back
 from tests.sim.stage import SMALL
 
 NEW = {94, 95, 96, 98, 99, 100, 101, 105}
@@ -53,12 +77,125 @@ def test_new_apis_and_bumps_are_hidden_without_the_feature() -> None:
             assert told.get(key, 0) < version
 
 
+DISABLED = [
+    (role, key, version)
+    for role in ("broker", "controller")
+    for key, (first, last) in versions_disabled(role, mirror=False).items()
+    for version in range(first, last + 1)
+]
+
+
+def test_every_api_and_bump_of_the_kip_is_known_as_disabled() -> None:
+    """With nothing forgotten: the schemas say what KIP-1279 adds."""
+    names = {key for _, key, _ in DISABLED}
+    assert names == {*NEW, 102, 103, 104, *BUMPED}
+    for role, key, version in DISABLED:
+        assert version == by_key(key).max_version, (role, by_key(key).name)
+    assert not versions_disabled("broker", mirror=True)
+
+
+@pytest.fixture(scope="module")
+def without_mirroring() -> tuple[Cluster, RawClient]:
+    cluster = make(0)
+    return cluster, RawClient(cluster)
+
+
+def errors_of(struct: Struct, version: int) -> list[tuple[str, int]]:
+    """Return every error in an answer, with the field's name; nested ones behind their own."""
+    found: list[tuple[str, int]] = []
+    for field in struct.FIELDS:
+        value = getattr(struct, field.attribute)
+        if field.attribute.endswith("error_code") and within(version, field.versions):
+            found.append((field.attribute, value))
+        elif field.type == "struct" and value is not None:
+            for one in value if field.is_array else [value]:
+                found += errors_of(one, version)
+    return found
+
+
 @pytest.mark.decision("D1")
-def test_a_hidden_api_costs_its_client_the_connection() -> None:
-    """As a broker does that meets a request it never advertised."""
-    assert make(0).client.call(make(0).endpoint(1), ListMirrorsRequest(), 0) is None
+@pytest.mark.parametrize(
+    ("role", "key", "version"), [pytest.param(*row, id=f"{by_key(row[1]).name}-{row[0]}") for row in DISABLED]
+)
+def test_what_is_disabled_is_refused_in_its_own_version_and_the_link_lives_on(
+    role: str, key: int, version: int, without_mirroring: tuple[Cluster, RawClient]
+) -> None:
+    cluster, raw = without_mirroring
+    endpoint = cluster.endpoint(1 if role == "broker" else CONTROLLER_ID)
+    generator = Generator(Rng(key), cluster, well_meant=True)
+    for _ in range(10):
+        body = generator.message(by_key(key).request, version)
+        answer = raw.ask(endpoint, body, version)
+        assert answer is not None, "the link was closed"
+        errors = errors_of(answer, version)
+        asked = next((getattr(body, row.attribute) for row in body.FIELDS if row.is_array), None)
+        assert {code for name, code in errors if name == "error_code"} <= {ErrorCode.UNSUPPORTED_VERSION}
+        assert errors or asked == []
+    assert raw.channel == 0, "every request went over the first link"
+
+
+def refused(cluster: Cluster, raw: RawClient, body: Message, version: int, node_id: int = 1) -> Any:
+    return raw.ask(cluster.endpoint(node_id), body, version)
+
+
+@pytest.mark.decision("D1")
+def test_a_refusal_names_what_was_asked(without_mirroring: tuple[Cluster, RawClient]) -> None:
+    cluster, raw = without_mirroring
+    error = ErrorCode.UNSUPPORTED_VERSION
+    found = refused(cluster, raw, FindCoordinatorRequest(key_type=3, coordinator_keys=["m", "n"]), 7)
+    assert [(c.key, c.error_code, c.node_id) for c in found.coordinators] == [("m", error, -1), ("n", error, -1)]
+    made = refused(cluster, raw, CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=3)]), 8)
+    assert [(t.name, t.error_code, t.num_partitions) for t in made.topics] == [("t", error, -1)]
+    resources = [AlterConfigsResource(resource_type=64, resource_name="m"), AlterConfigsResource(resource_type=2)]
+    altered = refused(cluster, raw, IncrementalAlterConfigsRequest(resources=resources), 2)
+    assert [(r.resource_type, r.resource_name, r.error_code) for r in altered.responses] == [
+        (64, "m", error), (2, "", error)
+    ]
+    topics = [FetchTopic(topic_id=Uuid.from_ints(1, 2), partitions=[FetchPartition()])]
+    fetched = refused(cluster, raw, FetchRequest(topics=topics), 19)
+    assert (fetched.error_code, fetched.responses) == (error, [])
+    bumped = refused(cluster, raw, BumpLeaderEpochsRequest(), 0, CONTROLLER_ID)
+    assert bumped.error_code == error
+
+
+def test_a_refusal_can_be_written_for_every_request_of_every_api(without_mirroring: tuple[Cluster, RawClient]) -> None:
+    cluster, _ = without_mirroring
+    for api in all_apis():
+        generator = Generator(Rng(api.key), cluster, well_meant=True)
+        for version in range(api.min_version, api.max_version + 1):
+            body = generator.message(api.request, version)
+            answer = refusal(body, version, ErrorCode.UNSUPPORTED_VERSION, "no")
+            read_back(encode_response(answer, version, correlation_id=1), api.key, version)
+            assert {code for _, code in errors_of(answer, version)} <= {0, ErrorCode.UNSUPPORTED_VERSION}
+
+
+@pytest.mark.decision("D1")
+def test_a_create_mirror_that_is_refused_says_why() -> None:
+    source = make(0)
+    with pytest.raises(KafkaError, match=r"UNSUPPORTED_VERSION.*mirror.version=0") as caught:
+        Mirror("m", source=source, destination=source).create()
+    assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.decision("D1")
+def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple[Cluster, RawClient]) -> None:
+    """A broker that has not heard yet that the feature is off hands the controller's refusal on."""
+    cluster, raw = without_mirroring
+    inner = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=5, client_id=None)
+    envelope = EnvelopeRequest(request_data=inner, request_principal=b"", client_host_address=b"")
+    answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
+    assert isinstance(answer, EnvelopeResponse) and answer.error_code == 0 and answer.response_data is not None
+    body = read_back(bytes(answer.response_data), 94, 0)
+    assert isinstance(body, CreateMirrorResponse) and body.error_code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_an_api_that_nobody_knows_costs_its_client_the_connection() -> None:
+    """As a broker does that meets a request it never advertised; with the feature on, so are APIs not served yet."""
     cluster = make(1)
-    assert isinstance(cluster.client.call(cluster.endpoint(1), ListMirrorsRequest(), 0), ListMirrorsResponse)
+    raw = RawClient(cluster)
+    assert raw.ask(cluster.endpoint(1), DeleteMirrorRequest(mirror_name="m"), 0) is None
+    assert raw.ask(cluster.endpoint(1), BumpLeaderEpochsRequest(), 0) is None, "only the controller bumps"
+    assert isinstance(raw.ask(cluster.endpoint(1), ListMirrorsRequest(), 0), ListMirrorsResponse)
 
 
 def find(cluster: Cluster, key: str, version: int = 7, key_type: int = 3) -> Coordinator | None:

@@ -1,13 +1,14 @@
 """Envelope (58): a broker passes on a client's request that only the controller decides (KIP-590).
 
-Left out: authorisation of the principal inside.
+A request whose feature is off is refused inside, in its own words (D1): the broker may not know yet that it is
+off. Left out: authorisation of the principal inside.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.server import Inbound, contains, disabled
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
@@ -24,17 +25,20 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
     assert isinstance(envelope, EnvelopeRequest)
     try:
         head = peek_request(envelope.request_data)
-        served = controller.api_versions().get(head.api_key)
-        if served is None or not served[0] <= head.api_version <= served[1]:
+        refused = contains(controller.disabled_versions(), head)
+        if not refused and not contains(controller.api_versions(), head):
             inbound.reply(EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
-        if head.api_key not in controller.decisions:
+        if not refused and head.api_key not in controller.decisions:
             inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
             return
         body = decode_request(envelope.request_data).body
     except ProtocolError:
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
-    answer = controller.decide(now, head.api_key, body, head.api_version)
+    if refused:
+        answer = disabled(body, head.api_version)
+    else:
+        answer = controller.decide(now, head.api_key, body, head.api_version)
     data = encode_response(answer, head.api_version, correlation_id=head.correlation_id)
     inbound.reply(EnvelopeResponse(response_data=data))
