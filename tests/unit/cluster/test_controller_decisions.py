@@ -242,7 +242,10 @@ def test_an_envelope_of_what_is_not_served_is_refused(mirror_version: int) -> No
     c = controller(mirror_version=mirror_version)
     frame = encode_request(create_mirror(), 0, correlation_id=1, client_id="c")
     expected = ErrorCode.UNSUPPORTED_VERSION if mirror_version == 0 else ErrorCode.NONE
-    assert enveloped(c, frame).error_code == expected
+    answer = enveloped(c, frame)
+    assert answer.error_code == 0 and answer.response_data is not None, "the refusal is the client's to read"
+    inner = decode_response(bytes(answer.response_data), 94, 0).body
+    assert isinstance(inner, CreateMirrorResponse) and inner.error_code == expected
     assert ("__mirror_state" in c.image.topics) is (mirror_version == 1)
     assert enveloped(c, frame[:11]).error_code != 0, "a torn frame is refused, not raised"
 
