@@ -1,7 +1,8 @@
 """Every config key that kmirror knows: one row each, nothing said twice.
 
-A row says where the key may stand, how it is read, and its default as Kafka would print it. Typed
-reading, DescribeConfigs, checks and documentation derive from the rows.
+A row says where the key may stand, how it is read, what it may say, and its default as Kafka would print it. Typed
+reading, DescribeConfigs, checks and documentation derive from the rows. Bounds and words are those of Kafka 4.3.1's
+LogConfig and KafkaConfig.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+
+from kmirror.spec import config_rules
+from kmirror.spec.config_rules import Rule, wrong
 
 
 class Scope(Enum):
@@ -40,11 +44,22 @@ class ConfigKey:
     """Managed by kmirror itself: not described, not alterable (D7)."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""
+    instead: str | None = None
+    """A key for tests alone, read in this one's place where it is set."""
+    dynamic: bool = False
+    """For a broker key: may it be altered while the broker runs (DynamicBrokerConfig)? Then it takes effect at once."""
+    required: bool = False
+    """It has no default, so it cannot be deleted."""
+    rule: Rule | None = None
     choices: tuple[str, ...] = ()
     """The words that the value, or each entry of a list, may be; empty if any will do."""
 
 
 _B, _T, _M = Scope.BROKER, Scope.TOPIC, Scope.MIRROR
+MIB = 1 << 20
+_CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+_POLICIES = ("compact", "delete")
+_TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("broker.heartbeat.interval.ms", _B, Kind.INT, "2000", "How often a broker reports to the controller.", 1),
@@ -60,11 +75,30 @@ ROWS: tuple[ConfigKey, ...] = (
         "How often high watermarks and log starts are written down.", 1,
     ),
     ConfigKey("request.timeout.ms", _B, Kind.INT, "30000", "How long a broker waits for an answer.", 1),
-    ConfigKey("min.insync.replicas", _B, Kind.INT, "1", "ISR size that acks=all needs.", 1),
+    ConfigKey("min.insync.replicas", _B, Kind.INT, "1", "ISR size that acks=all needs.", 1, dynamic=True),
+    ConfigKey("log.segment.bytes", _B, Kind.INT, "1073741824", "Size at which a segment rolls.", MIB, dynamic=True),
+    ConfigKey(
+        "log.index.interval.bytes", _B, Kind.INT, "4096", "Bytes between entries of the offset index.", 0, dynamic=True,
+    ),
+    ConfigKey("message.max.bytes", _B, Kind.INT, "1048588", "Largest batch accepted from a producer.", 0, dynamic=True),
+    ConfigKey(
+        "log.message.timestamp.type", _B, Kind.STRING, "CreateTime", "CreateTime or LogAppendTime.",
+        choices=_TIMESTAMP_TYPES, dynamic=True,
+    ),
+    ConfigKey(
+        "compression.type", _B, Kind.STRING, "producer", "Codec of topics; producer keeps the client's.",
+        choices=_CODECS, dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleanup.policy", _B, Kind.LIST, "delete", "delete, compact or both.", choices=_POLICIES, dynamic=True,
+    ),
     ConfigKey("default.replication.factor", _B, Kind.INT, "1", "Replicas of a topic that names no number.", 1),
     ConfigKey("num.partitions", _B, Kind.INT, "1", "Partitions of a topic that names no number.", 1),
     ConfigKey("max.incremental.fetch.session.cache.slots", _B, Kind.INT, "1000", "Fetch sessions kept.", 0),
-    ConfigKey("unclean.leader.election.enable", _B, Kind.BOOLEAN, "false", "May a replica outside the ISR lead?"),
+    ConfigKey(
+        "unclean.leader.election.enable", _B, Kind.BOOLEAN, "false", "May a replica outside the ISR lead?",
+        dynamic=True,
+    ),
     ConfigKey("transaction.state.log.num.partitions", _B, Kind.INT, "50", "Partitions of __transaction_state.", 1),
     ConfigKey("transaction.state.log.replication.factor", _B, Kind.INT, "3", "Replicas of __transaction_state.", 1),
     ConfigKey("transaction.state.log.min.isr", _B, Kind.INT, "2", "min.insync.replicas of __transaction_state.", 1),
@@ -75,27 +109,41 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("mirror.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __mirror_state.", 1),
     ConfigKey("mirror.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __mirror_state.", 1),
-    ConfigKey("mirror.num.replica.fetchers", _B, Kind.INT, "1", "Mirror fetchers per source broker and mirror.", 1),
+    ConfigKey(
+        "mirror.num.replica.fetchers", _B, Kind.INT, "1", "Mirror fetchers per source broker and mirror.", 1,
+        dynamic=True,
+    ),
     ConfigKey(
         "mirror.metadata.refresh.interval.ms", _B, Kind.INT, "30000",
-        "How often a mirror looks at its source's metadata.", 1,
+        "How often a mirror looks at its source's metadata.", 1, dynamic=True,
     ),
     ConfigKey(
-        "compression.type", _T, Kind.STRING, "producer", "Codec of the topic; producer keeps the client's.",
-        choices=("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
+        "compression.type", _T, Kind.STRING, None, "Codec of the topic; producer keeps the client's.", choices=_CODECS,
+        broker_key="compression.type",
     ),
     ConfigKey(
-        "cleanup.policy", _T, Kind.LIST, "delete", "delete, compact or both.", choices=("compact", "delete"),
+        "cleanup.policy", _T, Kind.LIST, None, "delete, compact or both.", choices=_POLICIES,
+        broker_key="log.cleanup.policy",
     ),
-    ConfigKey("segment.bytes", _T, Kind.INT, "1073741824", "Size at which a segment rolls.", 1),
-    ConfigKey("index.interval.bytes", _T, Kind.INT, "4096", "Bytes between entries of the offset index.", 0),
-    ConfigKey("max.message.bytes", _T, Kind.INT, "1048588", "Largest batch accepted from a producer.", 0),
     ConfigKey(
-        "message.timestamp.type", _T, Kind.STRING, "CreateTime", "CreateTime or LogAppendTime.",
-        choices=("CreateTime", "LogAppendTime"),
+        "segment.bytes", _T, Kind.INT, None, "Size at which a segment rolls.", MIB, broker_key="log.segment.bytes",
+        instead="internal.segment.bytes",
     ),
-    ConfigKey("retention.ms", _T, Kind.LONG, "604800000", "Age at which segments are deleted."),
-    ConfigKey("retention.bytes", _T, Kind.LONG, "-1", "Size above which segments are deleted."),
+    ConfigKey("internal.segment.bytes", _T, Kind.INT, None, "For tests: segment.bytes without its bound.", 1),
+    ConfigKey(
+        "index.interval.bytes", _T, Kind.INT, None, "Bytes between entries of the offset index.", 0,
+        broker_key="log.index.interval.bytes",
+    ),
+    ConfigKey(
+        "max.message.bytes", _T, Kind.INT, None, "Largest batch accepted from a producer.", 0,
+        broker_key="message.max.bytes",
+    ),
+    ConfigKey(
+        "message.timestamp.type", _T, Kind.STRING, None, "CreateTime or LogAppendTime.", choices=_TIMESTAMP_TYPES,
+        broker_key="log.message.timestamp.type",
+    ),
+    ConfigKey("retention.ms", _T, Kind.LONG, "604800000", "Age at which segments are deleted; -1 is never.", -1),
+    ConfigKey("retention.bytes", _T, Kind.LONG, "-1", "Size above which segments are deleted; below 0 is none."),
     ConfigKey(
         "min.insync.replicas", _T, Kind.INT, None, "ISR size that acks=all needs.", 1,
         broker_key="min.insync.replicas",
@@ -109,20 +157,31 @@ ROWS: tuple[ConfigKey, ...] = (
         "mirror.support.unclean.leader.election", _T, Kind.BOOLEAN, "false",
         "The cut before mirroring waits for all replicas, not only the ISR.",
     ),
-    ConfigKey("mirror.replication.throttled.replicas", _T, Kind.LIST, "", "Replicas whose mirroring is throttled."),
-    ConfigKey("bootstrap.servers", _M, Kind.LIST, None, "host:port pairs of the source cluster."),
+    ConfigKey(
+        "mirror.replication.throttled.replicas", _T, Kind.LIST, "", "Replicas whose mirroring is throttled.",
+        rule=config_rules.throttled_replicas,
+    ),
+    ConfigKey(
+        "bootstrap.servers", _M, Kind.LIST, None, "host:port pairs of the source cluster.", required=True,
+        rule=config_rules.servers,
+    ),
     ConfigKey(
         "mirror.topic.properties.exclude", _M, Kind.LIST,
         "follower.replication.throttled.replicas,leader.replication.throttled.replicas,"
         "message.timestamp.difference.max.ms,log.message.timestamp.before.max.ms,"
         "log.message.timestamp.after.max.ms,message.timestamp.type,unclean.leader.election.enable,"
         "min.insync.replicas,mirror.name",
-        "Topic configs that are not copied from the source.",
+        "Topic configs that are not copied from the source.", rule=config_rules.patterns,
     ),
-    ConfigKey("mirror.groups.include", _M, Kind.LIST, ".*", "Groups whose offsets are copied."),
-    ConfigKey("mirror.acl.include", _M, Kind.LIST, "*", "ACLs that are copied."),
+    ConfigKey(
+        "mirror.groups.include", _M, Kind.LIST, ".*", "Groups whose offsets are copied.", rule=config_rules.patterns,
+    ),
+    ConfigKey("mirror.acl.include", _M, Kind.LIST, "*", "ACLs that are copied.", rule=config_rules.acl_rules),
     ConfigKey("mirror.groups.clamp", _M, Kind.BOOLEAN, "false", "Keep copied offsets inside the local log."),
-    ConfigKey("security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster."),
+    ConfigKey(
+        "security.protocol", _M, Kind.STRING, "PLAINTEXT", "Protocol towards the source cluster.",
+        choices=("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
+    ),
     ConfigKey("request.timeout.ms", _M, Kind.INT, "30000", "How long the source may take to answer.", 1),
     ConfigKey(
         "source.cluster.id", _M, Kind.STRING, "", "The source cluster's id, remembered once learned (D15, D16).",
@@ -131,7 +190,10 @@ ROWS: tuple[ConfigKey, ...] = (
 )
 
 BOUNDS = {Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
-_NUMBER = re.compile(r"[+-]?[0-9]{1,20}")
+VALUE_LENGTH_MAX = 32767
+_NUMBER = re.compile(r"[+-]?\d{1,1000}")
+_BLANKS = "".join(map(chr, range(0x21)))
+"""What Java's trim() takes away."""
 
 _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {
     scope: {row.name: row for row in ROWS if row.scope is scope} for scope in Scope
@@ -141,6 +203,19 @@ _BY_SCOPE: dict[Scope, dict[str, ConfigKey]] = {
 def known(scope: Scope) -> Mapping[str, ConfigKey]:
     """Return the rows of `scope` by name."""
     return _BY_SCOPE[scope]
+
+
+def default_of(row: ConfigKey) -> str:
+    """Return what is read where nothing is set anywhere; "" if there is no default."""
+    if row.default is None and row.broker_key is not None:
+        row = _BY_SCOPE[Scope.BROKER][row.broker_key]
+    return row.default or ""
+
+
+def entries_of(text: str) -> list[str]:
+    """Return the entries of a list as Kafka cuts them: empty ones too, none of an empty text."""
+    text = text.strip(_BLANKS)
+    return [entry.strip() for entry in text.split(",")] if text else []
 
 
 class Configs:
@@ -155,50 +230,69 @@ class Configs:
 
     def text(self, name: str) -> str:
         """Return the value as text; a topic key without a value of its own falls back to the broker's."""
-        value = self._values.get(name)
-        if value is not None:
-            return value
         row = self._rows[name]
-        if row.broker_key is not None and self._fallback is not None:
+        if row.instead is not None and row.instead in self._values:
+            name = row.instead
+        value = self._values.get(name)
+        if value is None and row.broker_key is not None and self._fallback is not None:
             return self._fallback.text(row.broker_key)
-        if row.broker_key is not None:
-            return _BY_SCOPE[Scope.BROKER][row.broker_key].default or ""
-        return row.default or ""
+        return default_of(row) if value is None else value.strip(_BLANKS)
 
     def integer(self, name: str) -> int:
         return int(self.text(name))
 
     def names(self, name: str) -> list[str]:
         """Return the entries of a list."""
-        return [entry.strip() for entry in self.text(name).split(",") if entry.strip()]
+        return [entry for entry in entries_of(self.text(name)) if entry]
 
     def flag(self, name: str) -> bool:
-        return self.text(name).strip().lower() == "true"
+        return self.text(name).lower() == "true"
+
+
+def broker_configs(static: Mapping[str, str], altered: Mapping[str, str]) -> Configs:
+    """Return what holds at a node: what was altered while it runs goes before its properties file.
+
+    As in Kafka, what was stored of keys that cannot change dynamically is passed over.
+    """
+    rows = _BY_SCOPE[Scope.BROKER]
+    return Configs(Scope.BROKER, {**static, **{n: v for n, v in altered.items() if n in rows and rows[n].dynamic}})
 
 
 def problem_with(scope: Scope, name: str, value: str) -> str | None:
-    """Say what is wrong with setting `name` to `value`, or None.
+    """Say what is wrong with setting `name` to `value`, in Kafka's words, or None.
 
     Unknown names are a problem for topics and brokers; a mirror takes security settings as they are.
     """
     row = _BY_SCOPE[scope].get(name)
+    if len(value) > VALUE_LENGTH_MAX:
+        return (
+            "The configuration value cannot be added because it exceeds the maximum value size of "
+            f"{VALUE_LENGTH_MAX} bytes."
+        )
     if row is None:
         if scope is Scope.MIRROR and name.partition(".")[0] in ("sasl", "ssl", "security"):
             return None
         return f"Unknown {scope.value} config name: {name}"
     if row.hidden:
         return f"{name} is managed by the mirror APIs and cannot be set"
-    if row.kind in (Kind.INT, Kind.LONG):
-        number = int(value) if _NUMBER.fullmatch(value.strip()) else None
-        if number is None or not -BOUNDS[row.kind] <= number < BOUNDS[row.kind]:
-            return f"Invalid value {value} for configuration {name}: Not a number of type {row.kind.name}"
-        if row.minimum is not None and number < row.minimum:
-            return f"Invalid value {value} for configuration {name}: Value must be at least {row.minimum}"
-    if row.choices:
-        for entry in value.split(",") if row.kind is Kind.LIST else [value]:
-            if entry.strip() not in row.choices:
-                words = ", ".join(row.choices)
-                return f"Invalid value {value} for configuration {name}: String must be one of: {words}"
-    if row.kind is Kind.BOOLEAN and value.strip().lower() not in ("true", "false"):
-        return f"Invalid value {value} for configuration {name}: Expected value to be either true or false"
+    if row.kind in BOUNDS:
+        return _problem_with_number(row, value)
+    if row.kind is Kind.BOOLEAN and value.strip(_BLANKS).lower() not in ("true", "false"):
+        return wrong(name, value, "Expected value to be either true or false")
+    entries = entries_of(value) if row.kind is Kind.LIST else [value.strip(_BLANKS)]
+    for entry in entries:
+        if row.kind is Kind.LIST and not entry and row.rule is not config_rules.throttled_replicas:
+            return f"Configuration '{name}' values must not be empty."
+        if row.choices and entry not in row.choices:
+            return wrong(name, entry, f"String must be one of: {', '.join(row.choices)}")
+    return None if row.rule is None else row.rule(name, entries)
+
+
+def _problem_with_number(row: ConfigKey, value: str) -> str | None:
+    text = value.strip(_BLANKS)
+    number = int(text) if _NUMBER.fullmatch(text) else None
+    if number is None or not -BOUNDS[row.kind] <= number < BOUNDS[row.kind]:
+        return wrong(row.name, value, f"Not a number of type {row.kind.name}")
+    if row.minimum is not None and number < row.minimum:
+        return wrong(row.name, number, f"Value must be at least {row.minimum}")
     return None

@@ -36,7 +36,7 @@ def test_a_write_is_acknowledged_when_the_last_lagging_follower_leaves_the_isr()
 
 def test_an_altered_topic_config_reaches_the_open_log() -> None:
     cluster = cluster_of(1)
-    config = AlterableConfig(name="segment.bytes", config_operation=0, value="1234")
+    config = AlterableConfig(name="internal.segment.bytes", config_operation=0, value="1234")
     request = IncrementalAlterConfigsRequest(
         resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[config])]
     )

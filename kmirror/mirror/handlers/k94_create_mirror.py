@@ -14,7 +14,6 @@ from kmirror.cluster.internal_topics import creatable
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, RESOURCE_MIRROR
 from kmirror.mirror.naming import problem_with_mirror
-from kmirror.mirror.source import parse_servers
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
@@ -43,7 +42,6 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
             resource_type=RESOURCE_MIRROR, resource_name=request.mirror_name, name=config.name, value=config.value
         )
         for config in request.config
-        if config.value is not None
     ]
     return Decision(records, CreateMirrorResponse(error_message=None))
 
@@ -54,13 +52,18 @@ def _check(controller: Controller, request: CreateMirrorRequest) -> tuple[ErrorC
         return ErrorCode.INVALID_MIRROR_NAME, problem
     if (RESOURCE_MIRROR, request.mirror_name) in controller.image.configs:
         return ErrorCode.MIRROR_ALREADY_EXISTS, f"Mirror '{request.mirror_name}' already exists."
-    values = {config.name: config.value for config in request.config if config.value is not None}
-    for name, value in values.items():
-        problem = problem_with(Scope.MIRROR, name, value)
+    if len({config.name for config in request.config}) != len(request.config):
+        return ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys"
+    nulls = [config.name for config in request.config if config.value is None]
+    if nulls:
+        return ErrorCode.INVALID_CONFIG, f"Null value not supported for mirror configs: {','.join(nulls)}"
+    for config in request.config:
+        problem = problem_with(Scope.MIRROR, config.name, config.value or "")
         if problem is not None:
             return ErrorCode.INVALID_CONFIG, problem
-    servers = values.get(BOOTSTRAP_SERVERS, "")
-    entries = [entry for entry in servers.split(",") if entry.strip()]
-    if not entries or len(parse_servers(servers)) != len(entries):
-        return ErrorCode.INVALID_CONFIG, f"{BOOTSTRAP_SERVERS} must be a list of host:port pairs, not {servers!r}"
+    if BOOTSTRAP_SERVERS not in (config.name for config in request.config):
+        return (
+            ErrorCode.INVALID_CONFIG,
+            f'Missing required configuration "{BOOTSTRAP_SERVERS}" which has no default value.',
+        )
     return ErrorCode.NONE, None

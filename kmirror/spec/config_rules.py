@@ -1,0 +1,99 @@
+"""What may the text of a config value say, beyond its kind? One function for each rule, for the rows of `configs`.
+
+A rule takes the key's name and the entries of the value (one, if it is no list) and says what is wrong, or None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+Rule = Callable[[str, Sequence[str]], str | None]
+
+ANY = "*"
+ACL_FIELDS = ("resourceType", "resourceName", "operation", "permissionType", "principal")
+ACL_PATTERNS = ("resourceName", "principal")
+"""Fields of an ACL rule that are regular expressions; the others are words."""
+ACL_WORDS = {
+    "resourceType": ("TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"),
+    "operation": (
+        "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+    ),
+    "permissionType": ("ALLOW", "DENY"),
+}
+"""ACLs of a CLUSTER_MIRROR are never copied (D17), so no rule can ask for them."""
+_SERVER = re.compile(r"\[?([0-9a-zA-Z\-%._:]+)\]?:([0-9]{1,5})")
+_REPLICA = re.compile(r"([0-9]+:[0-9]+)?")
+_PORT_MAX = 65535
+
+
+def wrong(name: str, value: object, why: str) -> str:
+    """Return the words of Kafka's ConfigException."""
+    return f"Invalid value {value} for configuration {name}: {why}"
+
+
+def servers(name: str, entries: Sequence[str]) -> str | None:
+    """At least one host:port, and nothing else: a half-valid list would be half a source."""
+    if not entries:
+        return f"No resolvable bootstrap urls given in {name}"
+    for entry in entries:
+        found = _SERVER.fullmatch(entry)
+        if found is None or not 0 < int(found[2]) <= _PORT_MAX:
+            return f"Invalid url in {name}: {entry}"
+    return None
+
+
+def patterns(name: str, entries: Sequence[str]) -> str | None:
+    """Regular expressions. A comma separates two of them wherever it stands, as in every list of Kafka's."""
+    for entry in entries:
+        problem = _problem_with_pattern(entry)
+        if problem is not None:
+            return wrong(name, entry, problem)
+    return None
+
+
+def acl_rules(name: str, entries: Sequence[str]) -> str | None:
+    """`resourceType;resourceName;operation;permissionType;principal`; `*` is any, fields at the end may be left out."""
+    for entry in entries:
+        problem = _problem_with_acl_rule(entry)
+        if problem is not None:
+            return wrong(name, entry, problem)
+    return None
+
+
+def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
+    """Kafka's ThrottledReplicaListValidator."""
+    if "".join(entries) == ANY or all(_REPLICA.fullmatch(entry) for entry in entries):
+        return None
+    form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+    shown = f"[{', '.join(entries)}]"
+    return wrong(
+        name, shown, f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
+    )
+
+
+def _problem_with_pattern(text: str) -> str | None:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"Not a regular expression: {error}"
+    return None
+
+
+def _problem_with_acl_rule(rule: str) -> str | None:
+    fields = [field.strip() for field in rule.split(";")]
+    if len(fields) > len(ACL_FIELDS):
+        return f"An ACL rule has at most {len(ACL_FIELDS)} fields ({';'.join(ACL_FIELDS)}), not {len(fields)}"
+    for field, value in zip(ACL_FIELDS, fields, strict=False):
+        if value == ANY:
+            continue
+        if not value:
+            return f"The field {field} is empty; {ANY} stands for any"
+        if field in ACL_PATTERNS:
+            problem = _problem_with_pattern(value)
+            if problem is not None:
+                return f"The field {field}: {problem}"
+        elif value.upper() not in ACL_WORDS[field]:
+            return f"The field {field} must be {ANY} or one of: {', '.join(ACL_WORDS[field])}"
+    return None
