@@ -7,14 +7,14 @@ broker; then the effects leave, in the order in which they arose.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kmirror.cluster import fetcher, isr, lifecycle, metadata_follower, replicas, requester
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions import TransactionCoordinator
 from kmirror.cluster.disk import Disk
-from kmirror.cluster.images import Delta, MetadataImage
+from kmirror.cluster.images import RESOURCE_TOPIC, Delta, MetadataImage
 from kmirror.cluster.internal_topics import InternalTopics
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.requester import OnReply, Requester
@@ -37,7 +37,7 @@ from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import MIRROR_VERSION
 
@@ -62,7 +62,8 @@ class Broker:
         self.endpoint = options.endpoint
         self.disk = disk
         self.rng = rng
-        self.configs = Configs(Scope.BROKER, options.configs)
+        self.configs = broker_configs(options.configs, {})
+        """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
         self.effects: list[Effect] = []
         self.requester = Requester(f"broker-{options.node_id}")
@@ -141,10 +142,13 @@ class Broker:
     # -- metadata -----------------------------------------------------------------------------
 
     def publish(self, now: Instant, delta: Delta) -> None:
-        """The image moved on: take over leaderships first, then tell everybody else."""
+        """The image moved on: take over configs and leaderships first, then tell everybody else."""
+        altered = delta.alters_node(self.node_id)
+        if altered:
+            self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
         for component in self.components:
             component.before_metadata(now, delta)
-        changed = self.replicas.apply(now, delta)
+        changed = self.replicas.apply(now, self._with_defaults(delta) if altered else delta)
         for tp in dict.fromkeys((*delta.partitions, *changed)):
             self.fetchers.assign(now, tp)
         if delta.brokers:
@@ -153,6 +157,11 @@ class Broker:
             for tp, leads in changed.items():
                 component.on_leadership(now, tp, leads=leads)
             component.on_metadata(now, delta)
+
+    def _with_defaults(self, delta: Delta) -> Delta:
+        """Return `delta` for logs after our own configs were altered: they are the defaults of every topic."""
+        topics = {(RESOURCE_TOPIC, tp.topic): None for tp in self.replicas.partitions}
+        return replace(delta, configs={**delta.configs, **topics})
 
     # -- what parts ask of the broker ---------------------------------------------------------
 

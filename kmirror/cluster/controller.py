@@ -38,7 +38,7 @@ from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.apis import versions_disabled, versions_served
-from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
 
 SESSION_TIMER = "sessions"
@@ -72,7 +72,8 @@ class Controller:
         self.node_id = options.node_id
         self.cluster_id = options.cluster_id
         self.rng = rng
-        self.configs = Configs(Scope.BROKER, options.configs)
+        self.configs = broker_configs(options.configs, {})
+        """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
         self.effects: list[Effect] = []
         self.server = Server(self.api_versions, self.disabled_versions)
@@ -111,6 +112,7 @@ class Controller:
     def _start(self, now: Instant) -> None:
         self.log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
         self.log.replay(self.image)
+        self._read_configs()
         if self.image.offset < 0 and self.options.bootstrap:
             self.commit(now, self.options.bootstrap)
         for broker in self.image.brokers.values():
@@ -150,8 +152,13 @@ class Controller:
         for record in records:
             self.image.apply(record, delta)
         self.image.offset = last
+        if delta.alters_node(self.node_id):
+            self._read_configs()
         self.log.wake(now)
         return last
+
+    def _read_configs(self) -> None:
+        self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
 
     def next_offset(self) -> int:
         """Return the offset that the next record will get; a broker's epoch is the one of its registration."""

@@ -69,6 +69,10 @@ class Delta:
     configs: dict[tuple[int, str], None] = field(default_factory=dict)
     features: dict[str, None] = field(default_factory=dict)
 
+    def alters_node(self, node_id: int) -> bool:
+        """Did configs change that hold at a node: its own, or those of all?"""
+        return any((RESOURCE_BROKER, name) in self.configs for name in ("", str(node_id)))
+
     def is_empty(self) -> bool:
         return not (
             self.brokers or self.topics_created or self.topics_deleted

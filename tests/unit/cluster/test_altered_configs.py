@@ -190,3 +190,20 @@ def test_without_the_feature_there_are_no_mirrors_to_alter() -> None:
     c = controller(mirror_version=0)
     error, message = one(c, MIRROR, "m", ("request.timeout.ms", SET, "5"))
     assert error is ErrorCode.UNSUPPORTED_VERSION and "mirror.version=0" in message
+
+
+def test_the_controller_reads_its_own_configs_before_everybodys_before_its_file() -> None:
+    c = controller(configs={"unclean.leader.election.enable": "false"})
+
+    def unclean() -> bool:
+        return c.configs.flag("unclean.leader.election.enable")
+
+    assert not unclean()
+    one(c, BROKER, "", ("unclean.leader.election.enable", SET, "true"))
+    assert unclean()
+    one(c, BROKER, "100", ("unclean.leader.election.enable", SET, "false"))
+    assert not unclean()
+    one(c, BROKER, "1", ("unclean.leader.election.enable", SET, "true"))
+    assert not unclean(), "another node's is none of ours"
+    one(c, BROKER, "100", ("unclean.leader.election.enable", DELETE, None))
+    assert unclean()

@@ -1,0 +1,138 @@
+"""Configs altered while everything runs: a broker's own before everybody's before its file, a topic's before all."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.cluster.server import Handler, Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import SMALL, create_topic, elect, leader, pair, try_write
+
+RESOURCE_TOPIC, RESOURCE_BROKER = 2, 4
+METADATA = 3
+TP = TopicPartition("orders", 0)
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(Simulation(5), "a", configs={**SMALL, "message.max.bytes": "1000"})
+    made.start()
+    create_topic(made, TP.topic)
+    return made
+
+
+def alter(cluster: Cluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
+    """Set a config, or delete it, and let the brokers hear of it."""
+    config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
+    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
+    reply = cluster.client.call(cluster.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
+    assert isinstance(reply, IncrementalAlterConfigsResponse)
+    cluster.simulation.run_for(1)
+    return ErrorCode(reply.responses[0].error_code)
+
+
+def test_a_topics_default_follows_its_brokers_configs(cluster: Cluster) -> None:
+    leads = str(leader(cluster, TP).broker_id)
+    assert try_write(cluster, TP) is ErrorCode.NONE
+    steps = [
+        (RESOURCE_BROKER, "", "10", ErrorCode.MESSAGE_TOO_LARGE),
+        (RESOURCE_BROKER, leads, "900", ErrorCode.NONE),
+        (RESOURCE_TOPIC, TP.topic, "10", ErrorCode.MESSAGE_TOO_LARGE),
+        (RESOURCE_TOPIC, TP.topic, None, ErrorCode.NONE),
+        (RESOURCE_BROKER, leads, None, ErrorCode.MESSAGE_TOO_LARGE),
+        (RESOURCE_BROKER, "", None, ErrorCode.NONE),
+    ]
+    for kind, name, value, expected in steps:
+        key = "max.message.bytes" if kind == RESOURCE_TOPIC else "message.max.bytes"
+        assert alter(cluster, kind, name, key, value) is ErrorCode.NONE
+        assert try_write(cluster, TP) is expected, (kind, name, value)
+    assert leader(cluster, TP).log.config.max_message_bytes == 1000, "what the properties file says"
+
+
+def test_only_the_broker_that_is_named_changes(cluster: Cluster) -> None:
+    assert alter(cluster, RESOURCE_BROKER, "2", "message.max.bytes", "77") is ErrorCode.NONE
+    sizes = {b: cluster.replicas(TP)[b].log.config.max_message_bytes for b in cluster.broker_ids}
+    assert sizes == {1: 1000, 2: 77, 3: 1000}
+
+
+def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster: Cluster) -> None:
+    assert alter(cluster, RESOURCE_BROKER, "", "min.insync.replicas", "3") is ErrorCode.NONE
+    victim = next(b for b in cluster.broker_ids if b != leader(cluster, TP).broker_id)
+    cluster.kill(victim)
+    cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
+    assert try_write(cluster, TP) is ErrorCode.NOT_ENOUGH_REPLICAS
+    cluster.restart(victim)
+    cluster.simulation.run_until(cluster.is_settled, what="a full ISR")
+    assert cluster.broker(victim).configs.integer("min.insync.replicas") == 3
+    assert cluster.replicas(TP)[victim].min_isr == 3
+    cluster.kill(victim)
+    cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
+    assert alter(cluster, RESOURCE_BROKER, "", "min.insync.replicas", None) is ErrorCode.NONE
+    assert try_write(cluster, TP) is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("unclean", [True, False])
+def test_the_controller_elects_by_what_was_altered(cluster: Cluster, unclean: bool) -> None:
+    """The last member of the ISR dies: another replica leads only if the cluster was told that it may."""
+    if unclean:
+        assert alter(cluster, RESOURCE_BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
+    first = elect(cluster, TP)
+    second = elect(cluster, TP)
+    cluster.simulation.run_until(lambda: len(leader(cluster, TP).isr) == 1, what="an ISR of one")
+    last = leader(cluster, TP).broker_id
+    cluster.kill(last)
+    cluster.restart(first)
+    cluster.simulation.run_for(20)
+    led = cluster.leader(TP)
+    assert (led is not None and led.broker_id == first) == unclean
+    assert second not in cluster.living()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("broker.heartbeat.interval.ms", "100"), ("request.timeout.ms", "5"), ("replica.lag.time.max.ms", "1")],
+)
+def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: Cluster, key: str, value: str) -> None:
+    before = cluster.broker(1).configs.text(key)
+    for name in ("", "1"):
+        assert alter(cluster, RESOURCE_BROKER, name, key, value) is ErrorCode.INVALID_REQUEST
+    assert cluster.broker(1).configs.text(key) == before
+
+
+def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
+    p = pair()
+    create_topic(p.a, TP.topic)
+    p.begin()
+    asked = count_metadata_requests(p.a)
+    p.simulation.run_for(20)
+    seldom = len(asked)
+    assert alter(p.b, RESOURCE_BROKER, "", "mirror.metadata.refresh.interval.ms", "500") is ErrorCode.NONE
+    p.simulation.run_for(5)  # The pause that had begun still counts.
+    asked.clear()
+    p.simulation.run_for(20)
+    assert len(asked) > 3 * seldom > 0
+
+
+def count_metadata_requests(cluster: Cluster) -> list[int]:
+    """Return a list that grows by the broker's id with each Metadata request that comes in."""
+    seen: list[int] = []
+    for broker_id in cluster.broker_ids:
+        routes = cluster.broker(broker_id).server.routes
+        handler = routes[METADATA]
+
+        def count(now: Instant, inbound: Inbound, broker_id: int = broker_id, handler: Handler = handler) -> None:
+            seen.append(broker_id)
+            handler(now, inbound)
+
+        routes[METADATA] = count
+    return seen
