@@ -32,6 +32,7 @@ from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.configs import ROWS
 from kmirror.spec.topics import METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 from tests.sim.stage import T0_MS, WrittenLogs, legacy, marker, plain, transactional
 
@@ -73,7 +74,8 @@ WELL_MEANT: dict[str, tuple[Any, ...]] = {
     "config_operation": (0, 1, 2, 3),
     "transaction_timeout_ms": (1000, 60_000), "num_partitions": (-1, 1, 2), "replication_factor": (-1, 1, 3),
     "state": (0, 1, 2, 3, 4, 5, 6), "key": ("tx", "m"), "coordinator_keys": ("tx", "m"),
-    "resource_name": ("plain", "live", "1", ""),
+    "name": tuple(dict.fromkeys(row.name for row in ROWS)),
+    "value": ("1", "2", "100000", "true", "delete", "a:1", "*", "("), "resource_name": ("plain", "live", "1", ""),
 }
 
 LEFT_OUT = ("forgotten_topics_data", "assignments")
@@ -115,7 +117,7 @@ class Generator:
     def _meant(self, row: Field) -> tuple[Any, ...] | None:
         if not self._well_meant or row.type in ("uuid", "struct"):
             return None
-        return self._known.get(row.attribute) or self._entities.get(row.entity)
+        return self._entities.get(row.entity) or self._known.get(row.attribute)
 
     def _one(self, row: Field, version: int) -> Any:
         rng = self._rng

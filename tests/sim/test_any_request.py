@@ -20,6 +20,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.apis import ROWS, Served
+from kmirror.spec.error_codes import ErrorCode
 from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
 from tests.sim.stage import T0_MS
 
@@ -114,3 +115,26 @@ def test_offsets_of_topics_with_records_are_listed_in_every_version(version: int
             assert (found.error_code, found.offset) == (0, offset), topic
             if version >= 4 and timestamp == -2:
                 assert found.leader_epoch == leader.log.epochs.epoch_for_offset(0)
+
+
+SPECIAL = {-1: 1, -2: 1, -3: 7, -4: 8, -5: 9, -6: 11, -7: 99}
+"""Special timestamp to the first version of ListOffsets that knows it (ReplicaManager.timestampMinSupportedVersion)."""
+
+
+@pytest.mark.parametrize("version", range(1, 12))
+def test_a_special_timestamp_that_the_version_does_not_know_is_refused(version: int) -> None:
+    cluster = start(1)
+    raw = RawClient(cluster)
+    leader = cluster.leader(TopicPartition("plain", 0))
+    assert leader is not None
+    for timestamp, first in SPECIAL.items():
+        asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        topic = ListOffsetsTopic(name="plain", partitions=[asked])
+        endpoint = cluster.endpoint(leader.broker_id)
+        once = raw.ask(endpoint, ListOffsetsRequest(replica_id=-1, topics=[topic]), version)
+        assert isinstance(once, ListOffsetsResponse)
+        expected = ErrorCode.NONE if version >= first else ErrorCode.UNSUPPORTED_VERSION
+        assert once.topics[0].partitions[0].error_code == expected, timestamp
+        twice = raw.ask(endpoint, ListOffsetsRequest(replica_id=-1, topics=[topic, topic]), version)
+        assert isinstance(twice, ListOffsetsResponse)
+        assert [t.partitions[0].error_code for t in twice.topics] == [ErrorCode.INVALID_REQUEST] * 2

@@ -3,11 +3,13 @@
 Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
 as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower asks
 with its replica id and is told the log end. Others are told OFFSET_NOT_AVAILABLE while the high watermark of
-a new leader may still turn out higher (KIP-207).
+a new leader may still turn out higher (KIP-207). A timestamp below 0 that the version does not know is
+UNSUPPORTED_VERSION, a partition named twice INVALID_REQUEST.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.partition import Partition
@@ -33,6 +35,10 @@ MAX_TIMESTAMP = -3
 EARLIEST_LOCAL = -4
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
+FIRST_VERSION = {
+    LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11,
+}
+"""Special timestamp to the first version that may ask for it."""
 READ_COMMITTED = 1
 NOWHERE = (-1, -1)
 LEADER_EPOCH_FROM = 4
@@ -42,14 +48,21 @@ OFFSET_NOT_AVAILABLE_FROM = 5
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ListOffsetsRequest)
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+
+    def answer(topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        if named[topic, asked.partition_index] > 1:
+            return ListOffsetsPartitionResponse(
+                partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
+            )
+        return _answer(broker, topic, asked, request, inbound.version)
+
     inbound.reply(
         ListOffsetsResponse(
             topics=[
                 ListOffsetsTopicResponse(
                     name=topic.name,
-                    partitions=[
-                        _answer(broker, topic.name, asked, request, inbound.version) for asked in topic.partitions
-                    ],
+                    partitions=[answer(topic.name, asked) for asked in topic.partitions],
                 )
                 for topic in request.topics
             ]
@@ -62,6 +75,9 @@ def _answer(
 ) -> ListOffsetsPartitionResponse:
     tp = TopicPartition(topic, asked.partition_index)
     answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+    if asked.timestamp < 0 and FIRST_VERSION.get(asked.timestamp, version + 1) > version:
+        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return answer
     partition = broker.replicas.partitions.get(tp)
     if partition is None and broker.image.partition(tp) is None:
         answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
