@@ -134,9 +134,9 @@ def tuples_in_spark() -> None:
 
 
 def arrow_alone() -> None:
+    from kmirror.log.committed import Committed
     from kmirror.spark.folders import find_segments, split
     from kmirror.spark.rows import Wanted, read_split
-    from kmirror.spark.transactions import Committed
 
     count = 0
     for item in find_segments(segment()):

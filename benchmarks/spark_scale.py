@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 
 from benchmarks.spark import ROOT, WORKERS, spark
+from kmirror.log.committed import Committed
 from kmirror.net.log_dirs import read_sample
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.build import set_base_offset_and_epoch
 from kmirror.spark.folders import find_segments, split
 from kmirror.spark.rows import Wanted, read_split
-from kmirror.spark.transactions import Committed
 from kmirror.spark.verification import verify
 
 SEGMENT_BYTES = 128 << 20

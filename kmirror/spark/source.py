@@ -31,12 +31,13 @@ from pyspark.sql.types import (
 )
 
 from kmirror.errors import UsageError
+from kmirror.log.committed import Committed
 from kmirror.spark.folders import Segment, Split, find_segments, split
 from kmirror.spark.options import LogOptions, parse_options
 from kmirror.spark.planner import install_in_active_session
 from kmirror.spark.pushdown import Partitions, narrow
 from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted, read_split
-from kmirror.spark.transactions import Committed, find_transactions
+from kmirror.spark.transactions import find_transactions
 
 FORMAT = "kafka-log"
 SMALL_SHARE = 16

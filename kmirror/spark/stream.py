@@ -24,12 +24,13 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from kmirror.errors import UsageError
+from kmirror.log.committed import Committed
 from kmirror.records import layout
 from kmirror.spark.folders import Segment, Split, find_segments
 from kmirror.spark.options import LogOptions
 from kmirror.spark.rows import Fault, walk
 from kmirror.spark.source import pack, read_piece
-from kmirror.spark.transactions import Committed, map_file
+from kmirror.spark.transactions import map_file
 
 Position = dict[str, int]
 """base: the segment; byte: where in it; offset: the next Kafka offset, for people."""

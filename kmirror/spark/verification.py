@@ -119,7 +119,7 @@ def _starts(tp: TopicPartition, here: Segment, there: Segment) -> Difference:
 
 def _ranges(here: Sequence[Segment], there: Sequence[Segment]) -> list[Range]:
     """Return the tasks of one replica: the source's pieces, each with where the next one begins."""
-    until = find_transactions(here, tolerant=True).last_stable_offset
+    until = find_transactions(here, tolerant=True).first_undecided_offset
     start = max(here[0].log_start_offset, there[0].log_start_offset)
     pieces = [piece for segment in here for piece in split(segment)]
     filled = [piece for piece in pieces if piece.end > piece.start] or pieces[:1]

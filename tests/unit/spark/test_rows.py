@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.log.committed import Committed
 from kmirror.records import RecordData, build_batch
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.spark import rows
 from kmirror.spark.folders import find_segments, index_position, split
 from kmirror.spark.rows import RECORD_COLUMNS, CorruptSegment, Wanted, read_split
-from kmirror.spark.transactions import Committed, find_transactions
+from kmirror.spark.transactions import find_transactions
 from tests.spark.consumed import ROOT, as_consumed, consumed
 
 KRAFT = ROOT / "tests/data/log/kraft-4.3"
@@ -53,7 +54,7 @@ def test_pieces_give_the_same_rows_however_small(split_bytes: int) -> None:
 
 def test_committed_markers_that_the_cleaner_took_leave_nothing_open() -> None:
     committed = find_transactions(find_segments(str(KRAFT / "compacted-fast-0")))
-    assert committed.last_stable_offset is None
+    assert committed.first_undecided_offset is None
 
 
 def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

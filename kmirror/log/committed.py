@@ -1,0 +1,133 @@
+"""Which records of a log does a committed reader see?
+
+Those below the last stable offset that belong to no aborted transaction. Both follow from one walk over the batches in
+log order, which keeps what is open and what was aborted, and nothing else of the log.
+
+Rule 1: a transaction is open from its producer's first transactional batch to the next marker of that producer. A
+MIRROR_PID_RESET (D15) ends every transaction and aborts none.
+Rule 2: where a producer snapshot was taken, it says what is open there. The log may begin inside of a transaction, and
+the cleaner takes markers away in time and leaves the records that they committed.
+Rule 3: the cleaner never passes what is undecided. What began below its checkpoint, and has no end, is committed.
+
+`producers` follows the same in a log that is appended to; `tests/property/log/test_committed.py` holds them together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kmirror.records import layout
+from kmirror.records.batch import Batch
+from kmirror.records.control import ControlType
+from kmirror.records.legacy import AnyBatch
+
+_NEVER: Final = 1 << 63  # Above every offset.
+_NOT_PLAIN: Final = layout.CONTROL_FLAG | layout.TRANSACTIONAL_FLAG
+
+Ranges = list[tuple[int, int]]
+"""First and last offset of transactions of one producer, ascending; the last one is the marker's."""
+
+OpenAt = Callable[[int], Mapping[int, int] | None]
+"""Tells which transactions the snapshot of an offset has open, producer id to first offset; None if it says nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a committed reader leaves out: the aborted transactions of each producer, and all from an offset on."""
+
+    aborted: Mapping[int, Ranges] = field(default_factory=dict)
+    first_undecided_offset: int | None = None
+
+    def hides(self, batch: AnyBatch) -> bool:
+        """Is this batch of data one that a committed reader does not see?"""
+        if self.first_undecided_offset is not None and batch.last_offset >= self.first_undecided_offset:
+            return True
+        if not batch.is_transactional:
+            return False
+        ranges = self.aborted.get(batch.producer_id)
+        if ranges is None:
+            return False
+        offset = batch.base_offset
+        number = bisect_right(ranges, (offset, _NEVER))
+        return number > 0 and offset <= ranges[number - 1][1]
+
+    def between(self, first: int, end: int | None) -> Committed:
+        """Return the part that touches offsets [first, end)."""
+        kept: dict[int, Ranges] = {}
+        for producer_id, ranges in self.aborted.items():
+            touching = [pair for pair in ranges if pair[1] >= first and (end is None or pair[0] < end)]
+            if touching:
+                kept[producer_id] = touching
+        return Committed(kept, self.first_undecided_offset)
+
+
+class CommittedWalk:
+    """Give it every batch in log order, then ask for the end.
+
+    `snapshots` are the offsets of the producer snapshots from the log's first batch on, ascending; `cleaned_offset`
+    is the cleaner's checkpoint.
+    """
+
+    __slots__ = ("_aborted", "_cleaned_offset", "_next_snapshot", "_open", "_open_above", "_open_at", "_waiting")
+
+    def __init__(
+        self, snapshots: Sequence[int] = (), open_at: OpenAt | None = None, *, cleaned_offset: int = 0
+    ) -> None:
+        assert open_at is not None or not snapshots, "somebody must tell what the snapshots say"
+        self._open_at = open_at
+        self._waiting = list(reversed(snapshots))
+        self._next_snapshot = snapshots[0] if snapshots else _NEVER
+        self._cleaned_offset = cleaned_offset
+        self._open: dict[int, int] = {}  # Producer id -> first offset.
+        self._open_above: dict[int, int] = {}  # The same from the checkpoint on, of what is open below it already.
+        self._aborted: dict[int, Ranges] = {}
+
+    def add(self, batch: AnyBatch) -> None:
+        """Take in the next batch; raises `CorruptBatch` for a control record that is none."""
+        if type(batch) is not Batch or not (attributes := batch.attributes & _NOT_PLAIN):
+            return
+        offset = batch.base_offset
+        if offset >= self._next_snapshot:
+            self._reach(offset)
+        if attributes & layout.CONTROL_FLAG:
+            self._add_control(batch)
+        else:
+            first = self._open.setdefault(batch.producer_id, offset)
+            if first < self._cleaned_offset <= offset:
+                self._open_above.setdefault(batch.producer_id, offset)
+
+    def _add_control(self, batch: Batch) -> None:
+        control = batch.control()
+        kind = None if control is None else control.type
+        if kind is ControlType.MIRROR_PID_RESET:
+            self._open.clear()
+            self._open_above.clear()
+        elif kind in (ControlType.ABORT, ControlType.COMMIT) or (control is None and batch.is_transactional):
+            # The cleaner empties a marker when no record is left that it aborts, so an empty one committed.
+            first = self._open.pop(batch.producer_id, None)
+            self._open_above.pop(batch.producer_id, None)
+            if first is not None and kind is ControlType.ABORT:
+                self._aborted.setdefault(batch.producer_id, []).append((first, batch.last_offset))
+
+    def _reach(self, offset: int) -> None:
+        """Believe the newest snapshot at or below `offset`; one that cannot be read changes nothing."""
+        assert self._open_at is not None, "there are snapshots"
+        while self._waiting and self._waiting[-1] <= offset:
+            found = self._open_at(self._waiting.pop())
+            if found is not None:
+                self._open = dict(found)
+                self._open_above.clear()
+        self._next_snapshot = self._waiting[-1] if self._waiting else _NEVER
+
+    def finish(self, end_offset: int) -> Committed:
+        """Return what the transactions below `end_offset`, where the log or the walk ends, came to."""
+        if end_offset >= self._next_snapshot:
+            self._reach(end_offset)
+        undecided = [
+            first if first >= self._cleaned_offset else self._open_above.get(producer_id)
+            for producer_id, first in self._open.items()
+        ]
+        return Committed(self._aborted, min((first for first in undecided if first is not None), default=None))
