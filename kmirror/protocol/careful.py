@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import wire
+from kmirror.protocol.java_text import java_text
 from kmirror.protocol.message import SKIM_FROM_BYTES, Field, Message, Policy, Struct, fresh_default, is_default
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
@@ -247,37 +248,6 @@ class Reader:
         if type_ == "string" and n > wire.STRING_BYTES_MAX and not self.lenient:
             raise self.fail(f"a string of {n} bytes: at most {wire.STRING_BYTES_MAX} are allowed", path, start)
         return self.take(n, path)
-
-
-def java_text(raw: bytes) -> str:
-    """`raw` as Java's UTF-8 decoder reads it: what is malformed turns into U+FFFD.
-
-    Java and Python agree on what is malformed, but not always on how many U+FFFD stand for it: three bytes
-    that spell a surrogate are one for Java and three for Python.
-    """
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        pass
-    out = []
-    pos = 0
-    while pos < len(raw):
-        try:
-            out.append(raw[pos:].decode())
-            break
-        except UnicodeDecodeError as error:
-            bad = pos + error.start
-            out.append(raw[pos:bad].decode())
-            is_surrogate = (
-                raw[bad] == 0xED
-                and bad + 2 < len(raw)
-                and raw[bad + 1] >= 0xA0
-                and 0x80 <= raw[bad + 2] <= 0xBF
-                and raw[bad + 1] <= 0xBF
-            )
-            out.append("\ufffd")
-            pos = bad + 3 if is_surrogate else pos + error.end
-    return "".join(out)
 
 
 # ---------------------------------------------------------------------------

@@ -25,11 +25,11 @@ from kmirror.protocol import wire
 from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
+from kmirror.protocol.java_text import java_text
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message, Struct
 from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
 from kmirror.protocol.registry import by_name
-from kmirror.records.utf8 import java_text
 
 _CONSUMER_PROTOCOL: Final = "consumer"
 _WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")

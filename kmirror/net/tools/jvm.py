@@ -1,8 +1,8 @@
 """How would a JVM write this down?
 
 Text that Kafka's tools print goes through `String`, `HashMap` and Jackson; whoever wants the same text has to do what
-these do with numbers that overflow and with the order of what has none. `kmirror.records.utf8` knows what they do with
-bytes that are no text.
+these do with numbers that overflow and with the order of what has none. `kmirror.protocol.java_text` knows what they do
+with bytes that are no text.
 """
 
 from __future__ import annotations

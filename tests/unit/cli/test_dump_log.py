@@ -21,6 +21,7 @@ from kmirror.net.tools.mapped import mapped
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
+from kmirror.protocol.java_text import java_text
 from kmirror.protocol.records import encode_key, encode_value
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
@@ -28,7 +29,6 @@ from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
-from kmirror.records.utf8 import java_text
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli"
 SEGMENT = "00000000000000000000.log"
