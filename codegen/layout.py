@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 from codegen.conditions import condition
+from codegen.numbers import parse_double, parse_integer
 from codegen.schema import FIXED_WIDTH, FieldSpec, MessageSpec, StructSpec
 from codegen.versions import NONE, Versions
 
@@ -62,7 +64,7 @@ def default_value(field: FieldSpec) -> str:
     if field.type.is_struct:
         return f"{base}()"
     if base == "bool":
-        return "True" if text == "true" else "False"
+        return "True" if text and text.lower() == "true" else "False"
     if base == "string":
         return repr_string(text or "")
     if base == "bytes":
@@ -70,8 +72,10 @@ def default_value(field: FieldSpec) -> str:
     if base == "uuid":
         return "Uuid.ZERO" if not text else f'Uuid.from_str("{text}")'
     if base == "float64":
-        return repr(float(text)) if text else "0.0"
-    return str(int(text, 0)) if text else "0"
+        number = parse_double(text or "0")
+        assert number is not None, "the rules have looked at it"
+        return repr(number) if isfinite(number) else f'float("{number}")'
+    return str(parse_integer(text)) if text else "0"
 
 
 def repr_string(text: str) -> str:

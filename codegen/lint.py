@@ -119,8 +119,8 @@ def lint_text(text: str, source: str) -> list[Fault]:
         where = f"{source}:{block.line}"
         if "validVersions" in raw and "extends" not in raw:
             # What was mended was told; it need not be told again as a value of the wrong type.
-            told = {"apiKey"} if isinstance(raw.get("apiKey"), str) and mended else set()
-            faults += check_message({k: v for k, v in raw.items() if k not in told}, where)
+            told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and mended else {}
+            faults += check_message({**raw, **told}, where)
             faults += _null_in_words(raw, where)
             messages.append((raw, where))
         elif "versions" in raw:

@@ -84,3 +84,25 @@ def test_a_file_beyond_repair_is_one_fault(tmp_path: Path) -> None:
     path = tmp_path / "Bad.json"
     path.write_text('{ "type": "data" "validVersions" }', encoding="utf-8")
     assert [f.text.partition(":")[0] for f in lint_file(path)] == ["this is not JSON"]
+
+
+def test_what_java_cannot_hold_is_a_fault_of_a_file_and_of_a_page(tmp_path: Path) -> None:
+    schema = """{
+      "apiKey": 40000, "type": "request", "name": "SampleRequest", "validVersions": "0-40000", "flexibleVersions": "0+",
+      "fields": [
+        { "name": "A", "type": "int8", "versions": "0+", "default": "200", "about": "A" },
+        { "name": "B", "type": "bool", "versions": "0+", "default": "True", "about": "B" }
+      ]
+    }
+    """
+    path = tmp_path / "SampleRequest.json"
+    path.write_text(schema, encoding="utf-8")
+    told = [
+        "SampleRequest: validVersions: version 40000 does not fit into an int16",
+        "SampleRequest: the apiKey 40000 does not fit into int16",
+        "SampleRequest: A: the default 200 does not fit into int8",
+    ]
+    assert [str(f).removeprefix(f"{path}: ") for f in lint_file(path)] == told
+    assert [str(f).removeprefix("page:2: ") for f in lint_text(f"The request:\n{schema}", "page")] == told
+    without = schema.replace('"apiKey": 40000, ', "").replace("-40000", "").replace("200", "20")
+    assert [f.text for f in lint_text(without, "page")] == ["a request needs an apiKey"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from codegen.layout import default_value
 from codegen.load import SCHEMAS, SchemaError, check_files, load, read_files
 from codegen.rules import check_keys, check_message
-from codegen.schema import load_json
+from codegen.schema import build_message, load_json
+from kmirror.protocol import Uuid
 
 
 def message(*fields: dict[str, Any], **changes: Any) -> dict[str, Any]:
@@ -44,6 +47,27 @@ LEGAL = [
     message(field(type="Inner", fields=[field()], nullableVersions="1+")),
     message(field(default=-1)),
     message(field(type="string", flexibleVersions="none")),
+    # What is nearly refused.
+    message(apiKey=32767),
+    message(apiKey=-32768),
+    message(type="data", apiKey=None, listeners=None),
+    message(type="header", apiKey=None, listeners=None),
+    message(validVersions="0-32766", flexibleVersions="32767+"),
+    message(deprecatedVersions="0-1"),
+    *(message(field(type="bool", default=text)) for text in ("True", "FALSE", "tRuE", True, "")),
+    *(message(field(type="int8", default=text)) for text in ("-128", "127", "0x7f", "+1", "0", 5)),
+    message(field(type="int16", default="-32768"), field("B", "int16", default="0x7fff")),
+    message(field(type="uint16", default="65535"), field("B", "uint16", default="0xffff")),
+    message(field(type="int32", default="-2147483648")),
+    message(field(type="uint32", default="4294967295")),
+    message(field(type="int64", default="-9223372036854775808"), field("B", "int64", default="0x7fffffffffffffff")),
+    *(message(field(type="float64", default=text)) for text in ("NaN", "-Infinity", ".5", "5.", "1e400", " 1d ")),
+    message(field(type="uuid", default="AAAAAAAAAAAAAAAAAAAAAQ=="), field("B", "uuid", default="A" * 22)),
+    message(field(entityType="unknown"), field("B", "[]Struct", entityType="unknown", fields=[field()])),
+    message(field(type="[]string", entityType="topicName")),
+    message(field(taggedVersions="none")),
+    message(field(type="string", nullableVersions="0-1", taggedVersions="2+", tag=0)),
+    message(field(type="string", flexibleVersions="3+", taggedVersions="4+", tag=0)),
 ]
 
 
@@ -77,6 +101,16 @@ REFUSED = {
     "open valid versions": (message(validVersions="0+"), "", "must have an end"),
     "no flexible versions": (message(flexibleVersions=None), "", "flexibleVersions is missing"),
     "bounded flexible versions": (message(flexibleVersions="2-4"), "", "without an end"),
+    "beyond int16 and open": (message(validVersions="0-32768"), "", "int16"),
+    "deprecated versions": (message(deprecatedVersions="0-x"), "", "deprecatedVersions: 'x' is not a version number"),
+    # API keys.
+    **{
+        f"{kind} without api key": (message(type=kind, apiKey=None, listeners=None), "", f"a {kind} needs an apiKey")
+        for kind in ("request", "response", "metadata", "coordinator-value")
+    },
+    "api key above int16": (message(apiKey=32768), "", "apiKey 32768 does not fit into int16"),
+    "api key below int16": (message(type="data", listeners=None, apiKey=-32769), "", "does not fit into int16"),
+    "request of another name": (message(name="Sample"), "", "must end with Request"),
     # Types.
     "unknown type": (message(field(type="int31")), "Foo", "int31 is not known"),
     "no type": (message(field(type=None)), "Foo", "type is missing"),  # type: ignore[arg-type]
@@ -98,6 +132,28 @@ REFUSED = {
     # Defaults.
     "no number as default": (message(field(default="many")), "Foo", "no number"),
     "default too large": (message(field(type="int8", default="128")), "Foo", "does not fit"),
+    **{
+        f"{type} {text}": (message(field(type=type, default=text)), "Foo", "does not fit into " + type)
+        for type, texts in {
+            "int8": ("-129", "0x80", 300),
+            "int16": ("32768", "-32769", "0x8000"),
+            "uint16": ("65536", "0x10000"),
+            "int32": ("2147483648", "-2147483649", "0x80000000"),
+            "uint32": ("4294967296", "-1"),
+            "int64": ("9223372036854775808", "-9223372036854775809", "0x8000000000000000", 10**30),
+        }.items()
+        for text in texts
+    },
+    **{
+        f"{type} {text!r}": (message(field(type=type, default=text)), "Foo", "is no number")
+        for type, texts in {
+            "int32": ("-0x5", "0x-5", "0x", "1.0", "1L", " 5", "1_0", "\u0663", "true"),
+            "float64": ("1_0", "nan", "inf", "\u0663", "1e", "0x1", "1L", "."),
+        }.items()
+        for text in texts
+    },
+    "octal default": (message(field(default="010")), "Foo", "octal in Java"),
+    "default that is no uuid": (message(field(type="uuid", default="A" * 23)), "Foo", "no uuid"),
     "default of unsigned below 0": (message(field(type="uint16", default="-1")), "Foo", "does not fit"),
     "default neither true nor false": (
         message(field(type="bool", default="1")),
@@ -113,6 +169,12 @@ REFUSED = {
     "default of an array": (message(field(type="[]int32", default="1")), "Foo", "only an empty one"),
     "default of a struct": (message(struct(type="Foo", default="1")), "Foos", "only an empty one"),
     # Tags.
+    "tag without versions to be tagged in": (message(field(taggedVersions="none", tag=0)), "Foo", "go together"),
+    "tagged where its own form is not flexible": (
+        message(field(type="string", flexibleVersions="3+", taggedVersions="2+", tag=0)),
+        "Foo",
+        "go beyond flexibleVersions 3+",
+    ),
     "negative tag": (message(field(taggedVersions="2+", tag=-1)), "Foo", "negative"),
     "tag twice": (
         message(field("A", taggedVersions="2+", tag=0), field("B", taggedVersions="2+", tag=0)),
@@ -171,6 +233,8 @@ REFUSED = {
     # Values of the wrong kind.
     "tag as text": (message(field(taggedVersions="2+", tag="0")), "Foo", "tag has the value"),
     "flag as text": (message(field(ignorable="true")), "Foo", "ignorable has the value"),
+    "entity as a list": (message(field(entityType=["topicName"])), "Foo", "entityType has the value"),
+    "listeners as a flag": (message(listeners=True), "", "listeners has the value"),
     "key as bool": (message(apiKey=True), "", "apiKey has the value"),
     "field as text": (message(fields=["Foo"]), "fields", "an object is expected"),
 }
@@ -182,6 +246,51 @@ def test_illegal_schemas_are_refused(case: tuple[dict[str, Any], str, str]) -> N
     faults = check_message(raw, "sample.json")
     assert [f for f in faults if f.field == path and text in f.text], [str(f) for f in faults]
     assert all(str(f).startswith("sample.json") for f in faults)
+
+
+@pytest.mark.parametrize("value", [None, True, -1, 10**30, 0.5, "", "Foo", [], ["x"], [[]], {}, {"name": []}])
+def test_whatever_stands_for_a_value_is_taken_or_refused(value: Any) -> None:
+    """And nothing else ends a look at it."""
+    raw = message(
+        struct("A", taggedVersions="2+", tag=0, default="", ignorable=True, entityType="unknown"),
+        field("B", "Common", zeroCopy=False, mapKey=False, nullableVersions="0+", flexibleVersions="none"),
+        commonStructs=[{"name": "Common", "versions": "0+", "deprecatedVersions": "0", "fields": [field()]}],
+        latestVersionUnstable=True,
+        deprecatedVersions="0",
+    )
+
+    def replaced(node: Any) -> Iterator[Any]:
+        yield value
+        if isinstance(node, dict):
+            for key in node:
+                yield from ({**node, key: other} for other in replaced(node[key]))
+        elif isinstance(node, list):
+            for at in range(len(node)):
+                yield from ([*node[:at], other, *node[at + 1 :]] for other in replaced(node[at]))
+
+    changed = list(replaced(raw))
+    assert len(changed) > 40
+    refused = [found for found in changed if check_message(found, "x.json")]
+    assert refused
+    check_keys([(found, "x.json") for found in changed if isinstance(found, dict)])
+
+
+@pytest.mark.parametrize(
+    ("type", "text", "value"),
+    [
+        ("bool", "TRUE", "True"), ("bool", "False", "False"), ("int32", "+1", "1"), ("int8", "0x7f", "127"),
+        ("float64", "NaN", 'float("nan")'), ("float64", "-Infinity", 'float("-inf")'),
+        ("float64", "1e400", 'float("inf")'),
+        ("float64", "1.5D", "1.5"), ("float64", " 0x1.8p1 ", "3.0"), ("float64", "-0x1p1024", 'float("-inf")'),
+        ("float64", "", "0.0"), ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ==", 'Uuid.from_str("AAAAAAAAAAAAAAAAAAAAAQ==")'),
+    ],
+)  # fmt: skip
+def test_a_default_that_is_taken_is_the_value_that_java_has(type: str, text: str, value: str) -> None:
+    raw = message(field(type=type, default=text))
+    assert check_message(raw, "x.json") == []
+    (found,) = build_message(raw, "x.json").fields
+    assert default_value(found) == value
+    eval(value, {"Uuid": Uuid})
 
 
 def test_all_faults_are_told_at_once() -> None:
