@@ -210,6 +210,13 @@ class Broker:
                 return error
         return None
 
+    def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
+        for component in self.components:
+            error = component.marker_error(tp)
+            if error is not None:
+                return error
+        return None
+
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
         for component in self.components:
             component.on_progress(now, tp)

@@ -45,6 +45,10 @@ class BrokerComponent:
         """Return why a client may not write to `tp` now, or None."""
         return None
 
+    def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
+        """Return why a transaction coordinator may not end a transaction in `tp` now, or None."""
+        return self.produce_error(tp)
+
     def foreign_epochs(self, partition: Partition) -> bool:
         """Does the log of `partition` carry leader epochs that this cluster did not assign (D13, D14)?"""
         return False

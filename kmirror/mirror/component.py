@@ -127,6 +127,16 @@ class MirrorComponent(BrokerComponent):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER  # A new leader does not know yet: the client tries again (D24).
         return None if mp.state is MirrorState.STOPPED else ErrorCode.READ_ONLY_TOPIC
 
+    def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
+        """As for produce; but until a session touches the log an open local transaction is still there to be ended.
+
+        READ_ONLY_TOPIC would tell the coordinator that the cut removed it, and the marker would be forgotten (D41).
+        """
+        error, mp = self.produce_error(tp), self.partitions.get(tp)
+        if error is ErrorCode.READ_ONLY_TOPIC and (mp is None or mp.state is None or not mp.is_touched):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return error
+
     def withholds(self, partition: Partition) -> bool:
         """A new leader may be on the list of those that owe a cut; until it knows, nobody reads from it (D30)."""
         if partition.tp.topic not in self.assignments:

@@ -225,6 +225,7 @@ def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() ->
 
 
 @pytest.mark.decision("D33")
+@pytest.mark.decision("D41")
 def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> None:
     p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
     create_topic(p.b)
@@ -232,11 +233,15 @@ def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> 
     open_here = Producer(p.b, transactional_id="t")
     open_here.add_partitions(records("in a transaction"))
     open_here.send(records("in a transaction"))
-    write(p.b, "b2")
+    ended_meanwhile = Producer(p.b, transactional_id="u")
+    ended_meanwhile.add_partitions(records("ended while preparing"))
+    ended_meanwhile.send(records("ended while preparing"))
+    write(p.b, "b3")
     p.simulation.cut(p.a, p.b)
     p.there.create()
     p.there.add_topics([TOPIC])
     run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+    ended_meanwhile.end(commit=True)
     victim = elect(p.b)
     p.fail_over()
     p.b.restart(victim)
@@ -244,7 +249,9 @@ def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> 
     settle(p.b)
     assert resets(log_of(p.b)) == []
     run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
-    assert [value for _, value in read_committed(p.b)] == ["b0", "in a transaction", "b2"]
+    assert [value for _, value in read_committed(p.b)] == [
+        "b0", "in a transaction", "ended while preparing", "b3",
+    ]
 
 
 @pytest.mark.decision("D37")

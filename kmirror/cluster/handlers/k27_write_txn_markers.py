@@ -1,7 +1,8 @@
 """WriteTxnMarkers (27), version 1: a transaction coordinator ends a transaction in the partitions it touched.
 
 One control batch for each partition, acknowledged by the whole ISR. A marker into a mirrored topic
-is refused like any other write (D7): after failover nobody here may end a source's transaction.
+is refused like any other write (D7): after failover nobody here may end a source's transaction. As long as the
+log is still ours the coordinator is told to try again instead (D41).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _write(broker: Broker, now: Instant, tp: TopicPartition, marker: WritableTxn
         missing = broker.image.partition(tp) is None
         on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
-    refused = broker.produce_error(tp)
+    refused = broker.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)
         return
