@@ -10,6 +10,9 @@ Between two sites lies one line in each direction, which all links share:
 - loss: a link is what TCP makes of the line, so a lost packet costs time and not data. Each lost
   packet holds its frame, and what follows on that link, for a retransmission;
 - reordering: a frame is held up, so that frames of other links overtake it.
+
+While a run goes on any two sites or nodes may be cut from each other, both ways or one way, or their line made
+slow or lossy; a line that nobody touched draws the numbers it always drew.
 """
 
 from __future__ import annotations
@@ -72,7 +75,10 @@ class Network:
         self.crossed: dict[tuple[str, str], int] = {}
         """Bytes that were sent from one site to another."""
         self._sites: dict[str, str] = {}
-        self._cuts: dict[frozenset[str], None] = {}
+        self._cuts: dict[tuple[str, str], None] = {}
+        """(sender, receiver), sites or nodes."""
+        self._slow: dict[frozenset[str], Duration] = {}
+        self._lossy: dict[frozenset[str], int] = {}
         self.addresses: dict[Endpoint, str] = {}
 
     def add(self, name: str, site: str, endpoint: Endpoint | None) -> None:
@@ -83,22 +89,54 @@ class Network:
 
     def cut(self, one: str, other: str) -> None:
         """Lose everything between two sites or nodes from now on."""
-        self._cuts[frozenset((one, other))] = None
+        self._cuts[one, other] = self._cuts[other, one] = None
+
+    def cut_one_way(self, sender: str, receiver: str) -> None:
+        """Lose what one site or node sends to another; what comes back arrives."""
+        self._cuts[sender, receiver] = None
 
     def heal(self, one: str, other: str) -> None:
-        self._cuts.pop(frozenset((one, other)), None)
+        """Lose nothing any more between two sites or nodes, in either direction."""
+        self._cuts.pop((one, other), None)
+        self._cuts.pop((other, one), None)
 
-    def is_cut(self, one: str, other: str) -> bool:
-        ends = ((one, other), (self._sites[one], self._sites[other]))
-        mixed = ((one, self._sites[other]), (self._sites[one], other))
-        return any(frozenset(pair) in self._cuts for pair in (*ends, *mixed))
+    def slow_down(self, one: str, other: str, extra: Duration) -> None:
+        """Let every frame between two sites or nodes take `extra` longer; 0 ends it."""
+        _set(self._slow, frozenset((one, other)), extra)
+
+    def lose(self, one: str, other: str, loss_ppm: int) -> None:
+        """Lose packets between two sites or nodes, which are then sent again; 0 ends it."""
+        _set(self._lossy, frozenset((one, other)), loss_ppm)
+
+    def is_cut(self, sender: str, receiver: str) -> bool:
+        """Is what `sender` sends to `receiver` lost?"""
+        cuts = self._cuts
+        if not cuts:
+            return False
+        return any(pair in cuts for pair in self._ends(sender, receiver))
+
+    def _ends(self, one: str, other: str) -> tuple[tuple[str, str], ...]:
+        """Return every pair of node or site that a line between two nodes belongs to."""
+        here, there = self._sites[one], self._sites[other]
+        return ((one, other), (here, there), (one, there), (here, other))
+
+    def _disturbed(self, sender: str, receiver: str, size: int) -> Duration:
+        """Return how much longer than drawn a frame takes on a line that was made slow or lossy."""
+        extra = 0
+        for pair in self._ends(sender, receiver):
+            ends = frozenset(pair)
+            extra += self._slow.get(ends, 0)
+            if loss_ppm := self._lossy.get(ends, 0):
+                extra += self._retransmissions(size, loss_ppm)
+        return extra
 
     def arrival(self, now: Instant, sender: str, receiver: str, not_before: Instant, size: int = 0) -> Instant:
         """Return when a frame of `size` bytes sent now arrives; never before the one sent ahead of it."""
         here, there = self._sites[sender], self._sites[receiver]
         options = self._options
+        extra = self._disturbed(sender, receiver, size) if self._slow or self._lossy else 0
         if here == there:
-            return max(now + self._rng.between(options.local_min, options.local_max), not_before)
+            return max(now + self._rng.between(options.local_min, options.local_max) + extra, not_before)
         line = (here, there)
         self.crossed[line] = self.crossed.get(line, 0) + size
         sent = now
@@ -107,12 +145,12 @@ class Network:
             self._free_at[line] = sent
         delay = self._rng.between(options.remote_min, options.remote_max)
         if options.loss_ppm:
-            delay += self._retransmissions(size)
+            delay += self._retransmissions(size, options.loss_ppm)
         if options.reorder_ppm and self._faults.chance(options.reorder_ppm, MILLION):
             delay += self._faults.between(0, options.reorder_max)
-        return max(sent + delay, not_before)
+        return max(sent + delay + extra, not_before)
 
-    def _retransmissions(self, size: int) -> Duration:
+    def _retransmissions(self, size: int, loss_ppm: int) -> Duration:
         """Return how long lost packets of a frame hold it up.
 
         Packets lost in one round are asked for together. The last one has nobody behind it to show
@@ -123,11 +161,19 @@ class Network:
         has_tail = True
         waited = 0
         for round_ in range(DOUBLINGS_MAX):
-            lost = sum(self._faults.chance(options.loss_ppm, MILLION) for _ in range(left - has_tail))
-            tail_lost = has_tail and self._faults.chance(options.loss_ppm, MILLION)
+            lost = sum(self._faults.chance(loss_ppm, MILLION) for _ in range(left - has_tail))
+            tail_lost = has_tail and self._faults.chance(loss_ppm, MILLION)
             if not lost and not tail_lost:
                 break
             round_trip = 2 * options.remote_max
             waited += (max(RETRANSMIT_MIN, round_trip) << round_) if tail_lost else round_trip
             left, has_tail = lost + tail_lost, tail_lost
         return waited
+
+
+def _set(values: dict[frozenset[str], int], key: frozenset[str], value: int) -> None:
+    """Remember a value, or forget it if it is 0."""
+    if value:
+        values[key] = value
+    else:
+        values.pop(key, None)

@@ -234,7 +234,7 @@ class World:
 
     def _reply(self, process: Process, connection: Connection, frame: bytes) -> None:
         link = self._served.get(connection)
-        if link is None or not link.open or self.network.is_cut(link.client, link.server):
+        if link is None or not link.open or self.network.is_cut(link.server, link.client):
             return
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         incarnation = self.processes[link.client].incarnation
@@ -260,14 +260,12 @@ class World:
         self._links.pop(link.key, None)
         connection = self._connection(link)
         self._served.pop(connection, None)
-        if self.network.is_cut(link.client, link.server):
-            return
-        if tell_client and self.runs(link.client):
+        if tell_client and self.runs(link.client) and not self.network.is_cut(link.server, link.client):
             incarnation = self.processes[link.client].incarnation
             _, peer, channel = link.key
             when = self.network.arrival(self.now, link.server, link.client, link.back_at)
             self.at(when, lambda: self._deliver(link.client, incarnation, LinkClosed(peer, channel)))
-        if tell_server and self.runs(link.server):
+        if tell_server and self.runs(link.server) and not self.network.is_cut(link.client, link.server):
             served_by = self.processes[link.server].incarnation
             when = self.network.arrival(self.now, link.client, link.server, link.there_at)
             self.at(when, lambda: self._deliver(link.server, served_by, ClientGone(connection)))

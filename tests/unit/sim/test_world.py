@@ -107,6 +107,53 @@ def test_nodes_and_sites_can_be_cut_in_any_mix(ends: tuple[str, str]) -> None:
     assert w.network.is_cut("client", "server") and w.network.is_cut("server", "client")
 
 
+def test_a_cut_one_way_lets_the_other_way_through() -> None:
+    w, client, server = world()
+    w.network.cut_one_way("there", "here")
+    w.perform("client", [Send(SERVER, "c", b"asked")])
+    w.run_for(SECOND)
+    assert len(server.events(RequestReceived)) == 1 and not client.events(ResponseReceived)
+    w.network.heal("here", "there")
+    w.network.cut_one_way("client", "server")
+    w.perform("client", [Send(SERVER, "c", b"not heard")])
+    w.run_for(SECOND)
+    assert len(server.events(RequestReceived)) == 1
+    w.network.heal("client", "server")
+    w.perform("client", [Send(SERVER, "c", b"heard")])
+    w.run_for(SECOND)
+    assert [e.frame for e in client.events(ResponseReceived)] == [b"heard"]
+
+
+def test_a_line_made_slow_takes_longer_until_it_is_not() -> None:
+    w, _, server = world()
+    began = w.now
+    w.network.slow_down("here", "server", SECOND)
+    w.perform("client", [Send(SERVER, "c", b"1")])
+    w.run_for(2 * SECOND)
+    [first] = [at for at, event in server.seen if isinstance(event, RequestReceived)]
+    assert first - began >= SECOND + 20 * MILLISECOND
+    w.network.slow_down("here", "server", 0)
+    began = w.now
+    w.perform("client", [Send(SERVER, "d", b"2")])
+    w.run_for(SECOND)
+    assert server.seen[-1][0] - began <= 30 * MILLISECOND
+
+
+def test_a_line_made_lossy_holds_frames_up_and_others_draw_what_they_drew() -> None:
+    def arrivals(*, lossy: str) -> list[Instant]:
+        w, _, server = world()
+        w.network.lose("here", lossy, 900_000)
+        for _ in range(20):
+            w.perform("client", [Send(SERVER, "c", b"x")])
+            w.run_for(100 * MILLISECOND)
+        w.run_for(100 * SECOND)
+        return [at for at, event in server.seen if isinstance(event, RequestReceived)]
+
+    untouched, lossy = arrivals(lossy="elsewhere"), arrivals(lossy="there")
+    assert len(untouched) == len(lossy) == 20, "a lost packet costs time and not data"
+    assert lossy[0] >= untouched[0] and lossy[-1] - untouched[-1] > 200 * MILLISECOND
+
+
 def test_a_dead_server_closes_its_links_and_refuses_new_ones() -> None:
     w, client, _ = world()
     send(w, b"x")
