@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from kmirror.errors import KmirrorError
@@ -131,7 +132,7 @@ class Shrinker:
         try:
             outcome = self._run(plan)
         except (KmirrorError, LookupError, ValueError):
-            return False  # A plan that makes no sense, such as a step on a broker that is taken away, is no smaller one.
+            return False  # A plan that makes no sense, such as one with a step on a broker that is taken away.
         if is_hit := self.target.is_hit(outcome):
             self.best = outcome
         if self._told is not None:
@@ -286,7 +287,7 @@ def _with_cluster(plan: Plan, at: int, cluster: ClusterPlan) -> Plan:
 def _halve_gaps(plan: Plan) -> Plan | None:
     """With half the pauses between steps; what stands behind the last step comes as much earlier as that does."""
     times = [0, *(step.at_ms for step in plan.steps)]
-    gaps = [late - early for early, late in zip(times, times[1:], strict=False)]
+    gaps = [late - early for early, late in pairwise(times)]
     if max(gaps, default=0) < 2 * GAP_MIN_MS:
         return None
     steps, at_ms = [], 0
