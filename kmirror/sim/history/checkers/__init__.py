@@ -1,0 +1,64 @@
+"""Which rules must every history keep? Named checkers over the account of one, and `judge`, which asks them all.
+
+A checker is a pure function of what clients and operators saw. It must stay silent about a right engine in any history,
+so each excuse is as wide as the account leaves things open; and each is held to finding real losses by faults that
+tests plant (tests/sim/planted.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from kmirror.sim.history.account import Account
+from kmirror.sim.history.checkers import logs, losses, mirrors, transactions
+from kmirror.sim.history.checkers.facts import Facts
+from kmirror.sim.history.checkers.words import Finding
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.verdict import Accepted, Anomaly
+
+Check = Callable[[Facts], Iterator[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    find: Check
+
+    @property
+    def doc(self) -> str:
+        """Return the rule's breach in one sentence."""
+        return (self.find.__doc__ or "").strip()
+
+
+CHECKERS: dict[str, Checker] = {
+    "acked-lost": Checker(losses.acked_lost),
+    "mirrored-lost": Checker(losses.mirrored_lost),
+    "last-copy-lost": Checker(losses.last_copy_lost),
+    "divergence": Checker(logs.divergence),
+    "half-transaction": Checker(transactions.half_transaction),
+    "aborted-read": Checker(transactions.aborted_read),
+    "hanging-transaction": Checker(transactions.hanging_transaction),
+    "pid-collision": Checker(transactions.pid_collision),
+    "duplicate-at-offset": Checker(logs.duplicate_at_offset),
+    "epoch-regression": Checker(logs.epoch_regression),
+    "hw-regression": Checker(logs.hw_regression),
+    "lme-loss": Checker(mirrors.lme_loss),
+    "read-only-breach": Checker(mirrors.read_only_breach),
+    "stuck-state": Checker(mirrors.stuck_state),
+    "topic-id-mismatch": Checker(mirrors.topic_id_mismatch),
+}
+"""Name to checker, in the order in which findings are told."""
+
+
+def judge(account: Account, plan: Plan) -> tuple[list[Anomaly], list[Accepted]]:
+    """Return every anomaly of a history, and the losses that the KIP or a decision accepts, counted."""
+    facts = Facts(account, plan)
+    found: list[Anomaly] = []
+    counted: list[Accepted] = []
+    for checker in CHECKERS.values():
+        for finding in checker.find(facts):
+            if isinstance(finding, Anomaly):
+                found.append(finding)
+            else:
+                counted.append(finding)
+    return found, counted

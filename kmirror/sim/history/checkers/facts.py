@@ -1,0 +1,239 @@
+"""An account, indexed: where was a record seen, who could reach whom, which stays and elections were there?
+
+Nothing here judges. What the account leaves open is said to be open: a record above a leader's high watermark is
+neither there nor gone, for a new leader's high watermark lags behind what is committed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import cached_property
+from typing import TypeVar, cast
+
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Account, Ack, LogRow, LogSeen, Order, Span, StateSeen, Transaction
+from kmirror.sim.history.checkers.sessions import NEVER, Stay, stays_of
+from kmirror.sim.history.plan import Plan
+
+T = TypeVar("T")
+Place = tuple[str, TopicPartition]
+"""(cluster, partition)"""
+LATE: Duration = 10 * SECOND
+"""So long before an answer arrived the leader may have looked at its log."""
+ZOMBIE: Duration = 60 * SECOND
+"""So long a leader that was deposed by an unclean election may go on acknowledging what is lost already."""
+
+
+class Seen(Enum):
+    """What one look at a log says of a record."""
+
+    THERE = "there"
+    UNDECIDED = "undecided"
+    """It is there, above the last stable offset."""
+    HIDDEN = "hidden"
+    """It is there below the last stable offset, and no read_committed consumer is given it."""
+    GONE = "gone"
+    OPEN = "open"
+    """It would lie between high watermark and log end."""
+
+
+class Look:
+    """One look at a leader's log."""
+
+    __slots__ = ("by_offset", "by_value", "log")
+
+    def __init__(self, log: LogSeen) -> None:
+        self.log = log
+        self.by_value: dict[str, LogRow] = {}
+        self.by_offset: dict[int, LogRow] = {}
+        for row in log.rows:
+            self.by_offset[row.offset] = row
+            if not is_control(row):
+                self.by_value.setdefault(row.value, row)
+
+    @property
+    def at(self) -> Instant:
+        return self.log.at
+
+    def decided(self) -> Iterable[LogRow]:
+        """Yield the records that a read_committed consumer is given."""
+        stable = self.log.last_stable_offset
+        return (row for row in self.log.rows if row.visible and row.offset < stable and not is_control(row))
+
+    def holds(self, value: str) -> bool:
+        return value in self.by_value
+
+    def seen(self, value: str, offset: int) -> Seen:
+        """Return what this look says of `value`, which had `offset` when it was last seen."""
+        row = self.by_value.get(value)
+        if row is not None:
+            undecided = row.offset >= self.log.last_stable_offset
+            return Seen.UNDECIDED if undecided else Seen.THERE if row.visible else Seen.HIDDEN
+        return Seen.OPEN if self.log.high_watermark <= offset < self.log.log_end_offset else Seen.GONE
+
+
+class Facts:
+    """The account as checkers ask it."""
+
+    def __init__(self, account: Account, plan: Plan) -> None:
+        self.account = account
+        self.plan = plan
+        self.brokers = {cluster.name: cluster.brokers for cluster in plan.clusters}
+        self.versions = {cluster.name: cluster.mirror_version for cluster in plan.clusters}
+        self._stays: dict[Place, list[Stay]] = {}
+        self._found: dict[str, object] = {}
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned for the first who asked under this name: several checkers share it."""
+        if name not in self._found:
+            self._found[name] = make()
+        return cast(T, self._found[name])
+
+    # -- records ------------------------------------------------------------------------------
+
+    @cached_property
+    def looks(self) -> dict[Place, list[Look]]:
+        """Return every look at every log, in order of time, the last one of all at the end."""
+        found: dict[Place, list[Look]] = {}
+        for log in self.account.logs:
+            found.setdefault((log.cluster, log.tp), []).append(Look(log))
+        for place, log in self.account.final.items():
+            found.setdefault(place, []).append(Look(log))
+        return {place: found[place] for place in sorted(found)}
+
+    def final(self, place: Place) -> Look | None:
+        """Return the look at the end of the history, or None if there was no leader to look at."""
+        return self.looks[place][-1] if place in self.account.final else None
+
+    def look_before(self, place: Place, at: Instant) -> Look | None:
+        """Return the last look at or before `at`."""
+        looks = self.looks.get(place, [])
+        number = bisect_right(looks, at, key=lambda look: look.at)
+        return looks[number - 1] if number else None
+
+    def look_after(self, place: Place, at: Instant) -> Look | None:
+        """Return the first look at or after `at`."""
+        return next((look for look in self.looks.get(place, []) if look.at >= at), None)
+
+    @cached_property
+    def acks(self) -> dict[Place, list[Ack]]:
+        """Return acks by place, in order of time."""
+        found: dict[Place, list[Ack]] = {}
+        for ack in self.account.acks:
+            found.setdefault((ack.cluster, ack.tp), []).append(ack)
+        return found
+
+    @cached_property
+    def acked(self) -> dict[tuple[str, str], Ack]:
+        """Return the first ack of each (cluster, value)."""
+        found: dict[tuple[str, str], Ack] = {}
+        for ack in self.account.acks:
+            found.setdefault((ack.cluster, ack.value), ack)
+        return found
+
+    def written_at(self, value: str) -> str:
+        """Return the cluster that `value` was written to, or the empty string for a value that no client sent."""
+        write = self.account.writes.get(value)
+        return "" if write is None else write.cluster
+
+    def transaction(self, value: str) -> Transaction | None:
+        write = self.account.writes.get(value)
+        return None if write is None else self.account.transactions.get(write.transaction)
+
+    # -- elections ----------------------------------------------------------------------------
+
+    @cached_property
+    def _unclean(self) -> dict[Place, list[Instant]]:
+        found: dict[Place, list[Instant]] = {}
+        for election in self.account.elections:
+            if election.unclean:
+                found.setdefault((election.cluster, election.tp), []).append(election.at)
+        return found
+
+    def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
+        """Was a leader elected from outside the ISR, so that a record of this time may be lost by it?"""
+        return any(begin - ZOMBIE <= at <= end for at in self._unclean.get(place, []))
+
+    def unclean_anywhere(self, tp: TopicPartition, end: Instant = NEVER) -> bool:
+        """Was there an unclean election of the partition in any cluster?"""
+        return any(place[1] == tp and times[0] <= end for place, times in self._unclean.items())
+
+    # -- mirrors ------------------------------------------------------------------------------
+
+    @cached_property
+    def states(self) -> dict[Place, list[StateSeen]]:
+        found: dict[Place, list[StateSeen]] = {}
+        for row in self.account.states:
+            found.setdefault((row.cluster, row.tp), []).append(row)
+        return found
+
+    def stays(self, place: Place) -> list[Stay]:
+        """Return the partition's stays in mirrors, by the time they began."""
+        if place not in self._stays:
+            self._stays[place] = stays_of(*place, self.account.orders, self.states.get(place, []))
+        return self._stays[place]
+
+    def state_at(self, place: Place, at: Instant, mirror: str) -> str:
+        """Return the last state that was seen of the partition in `mirror` up to `at`; empty if there was none."""
+        rows = [row.state for row in self.states.get(place, []) if row.at <= at and row.mirror == mirror]
+        return rows[-1] if rows else ""
+
+    def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:
+        """May `mirror` have been deleted in `cluster` in this time?"""
+        return any(
+            order.action == "delete" and order.destination == cluster and order.mirror == mirror
+            and begin <= order.sent_at <= end and order.error in ("NONE", "")
+            for order in self.account.orders
+        )
+
+    def orders(self, *actions: str) -> list[Order]:
+        return [order for order in self.account.orders if order.action in actions]
+
+    # -- who was there ------------------------------------------------------------------------
+
+    def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
+        """Was there a moment in [begin, end] at which a broker of `other` ran and the link to `one` was whole?"""
+        if end < begin:
+            return False
+        links = [span for span in self.account.spans if span.kind == "link" and _joins(span.who, one, other)]
+        brokers = [
+            [span for span in self.account.spans if span.kind == "broker" and span.who == f"{other}-{number}"]
+            for number in range(1, self.brokers.get(other, 1) + 1)
+        ]
+        moments = [begin, *(span.end for spans in (links, *brokers) for span in spans if begin <= span.end <= end)]
+        return any(
+            not covers(links, at) and any(not covers(spans, at) for spans in brokers) for at in moments
+        )  # fmt: skip
+
+    def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
+        """Was a node of `cluster` or a link inside it away at some time in [begin, end]?"""
+        return any(
+            _within(span, cluster) and span.begin <= end and (span.end < 0 or begin <= span.end)
+            for span in self.account.spans
+        )
+
+
+def is_control(row: LogRow) -> bool:
+    return row.value.startswith("<")
+
+
+def covers(spans: Iterable[Span], at: Instant) -> bool:
+    """Does one of the spans cover the moment `at`?"""
+    return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
+
+
+def _ends(who: str) -> list[str]:
+    return who.replace(">", "|").split("|")
+
+
+def _joins(who: str, one: str, other: str) -> bool:
+    ends = _ends(who)
+    return len(ends) == 2 and ends in ([one, other], [other, one])
+
+
+def _within(span: Span, cluster: str) -> bool:
+    """Is it a node of `cluster`, or a link between two of its nodes?"""
+    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.who))

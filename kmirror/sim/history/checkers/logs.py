@@ -1,0 +1,261 @@
+"""divergence, duplicate-at-offset, epoch-regression, hw-regression: is there one log, and does it only grow?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kmirror.kernel.clock import Instant
+from kmirror.sim.history.account import LogRow, Marks
+from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, is_control
+from kmirror.sim.history.checkers.losses import fate, losses
+from kmirror.sim.history.checkers.reasons import Record, why_gone
+from kmirror.sim.history.checkers.sessions import NEVER, Stay
+from kmirror.sim.history.checkers.words import Finding, clock, grouped
+from kmirror.sim.history.verdict import Anomaly
+
+# -- divergence -----------------------------------------------------------------------------------
+
+
+def divergence(facts: Facts) -> Iterator[Finding]:
+    """Replicas of a partition differ, or a destination differs from its source where both are decided."""
+    for cluster, tp, broker, where in facts.account.replicas:
+        yield Anomaly("divergence", cluster, tp, -1, f"broker {broker} of {cluster} is in the ISR and differs: {where}")
+    waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
+    for place in facts.looks:
+        for stay in facts.stays(place):
+            if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
+                yield from _at_the_end(facts, place, stay)
+            elif stay.ended != NEVER:
+                yield from _at_the_stop(facts, place, stay)
+
+
+def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """A mirror that came to rest holds what its source has decided, and nothing else."""
+    ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
+    if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
+        return
+    until = theirs.log.last_stable_offset
+    if ours.log.log_end_offset != until:
+        end = ours.log.log_end_offset
+        text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
+        yield Anomaly("divergence", *place, min(end, until), text, ours.at)
+    yield from _compare(place, stay, ours, theirs, min(until, ours.log.high_watermark), NEVER)
+
+
+def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """What a stop leaves up to its last mirrored epoch is a beginning of the source's log.
+
+    Not said where an unclean election or a mirror of the source's own may have changed either.
+    """
+    ours = next((look for look in facts.looks[place] if look.at >= stay.ended), None)
+    theirs = facts.look_after((stay.source, stay.tp), stay.ended)
+    if ours is None or theirs is None or stay.mirroring == NEVER or stay.last_mirror_epoch < 0:
+        return
+    later = any(other.began <= ours.at and other.ended > stay.ended for other in facts.stays(place))
+    moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays((stay.source, stay.tp)))
+    if later or moved or facts.unclean_anywhere(place[1]):
+        return
+    until = min(ours.log.high_watermark, theirs.log.high_watermark)
+    yield from _compare(place, stay, ours, theirs, until, stay.last_mirror_epoch)
+
+
+def _compare(place: Place, stay: Stay, ours: Look, theirs: Look, until: int, epoch_max: int) -> Iterator[Anomaly]:
+    start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
+    mine = [row for row in ours.log.rows if start <= row.offset < until]
+    for row in mine:
+        if row.epoch > epoch_max:  # From here on it is our own.
+            until = min(until, row.offset)
+            break
+    expected = {row.offset: row for row in theirs.log.rows if start <= row.offset < until}
+    found = {row.offset: row for row in mine if row.offset < until}
+    for offset in sorted(expected.keys() | found.keys()):
+        left, right = expected.get(offset), found.get(offset)
+        if not _same(left, right):
+            text = f"mirror {stay.mirror}: at offset {offset} {stay.source} has {_row(left)}, {place[0]} {_row(right)}"
+            yield Anomaly("divergence", *place, offset, text, ours.at)
+            return
+
+
+def _same(left: LogRow | None, right: LogRow | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return (left.epoch, left.value, left.producer_id) == (right.epoch, right.value, right.producer_id)
+
+
+def _row(row: LogRow | None) -> str:
+    return "nothing" if row is None else f"{row.value} of epoch {row.epoch}"
+
+
+# -- duplicate-at-offset --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """A value at an offset: as early as `begin`, seen at `end`."""
+
+    value: str
+    epoch: int
+    begin: Instant
+    end: Instant
+    how: str
+
+
+def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
+    """An idempotent write stands twice in one log, or two committed values were seen at one offset."""
+    for place, looks in facts.looks.items():
+        yield from _twice_in_a_log(facts, place, looks)
+    for place, offsets in _sightings(facts).items():
+        for offset, rows in sorted(offsets.items()):
+            if len(dict.fromkeys(row.value for row in rows)) > 1:
+                yield from _two_values(facts, place, offset, rows)
+
+
+def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
+    told: dict[str, None] = {}
+    for look in looks:
+        for row in look.log.rows:
+            first = look.by_value.get(row.value)
+            if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in told:
+                continue
+            told[row.value] = None
+            text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
+            yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)
+
+
+def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:
+    """Return what was seen below the high watermark, by place and offset; runs of one value as first and last."""
+    found: dict[Place, dict[int, list[_Sighting]]] = {}
+    for place, looks in facts.looks.items():
+        offsets = found.setdefault(place, {})
+        for look in looks:
+            for row in look.log.rows:
+                if not is_control(row):
+                    sighting = _Sighting(row.value, row.epoch, look.at, look.at, "a look")
+                    _add(offsets.setdefault(row.offset, []), sighting)
+    for read in facts.account.reads:
+        offsets = found.setdefault((read.cluster, read.tp), {})
+        sighting = _Sighting(read.value, read.leader_epoch, read.at - LATE, read.at, f"consumer {read.client}")
+        _add(offsets.setdefault(read.offset, []), sighting)
+    for ack in facts.account.acks:
+        offsets = found.setdefault((ack.cluster, ack.tp), {})
+        sighting = _Sighting(ack.value, -1, ack.sent_at, ack.at, f"the ack of broker {ack.broker}")
+        _add(offsets.setdefault(ack.offset, []), sighting)
+    return found
+
+
+def _add(rows: list[_Sighting], row: _Sighting) -> None:
+    """Add a sighting; of many of the same value in a row only the first and the last are kept."""
+    if len(rows) >= 2 and rows[-1].value == rows[-2].value == row.value and row.end >= rows[-1].end:
+        rows[-1] = row
+    else:
+        rows.append(row)
+
+
+def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) -> Iterator[Anomaly]:
+    ordered = sorted(rows, key=lambda row: (row.end, row.begin))
+    for before, after in pairwise(ordered):
+        if before.value == after.value:
+            continue
+        begin, end = min(before.begin, after.begin), max(before.end, after.end)
+        reasons = [
+            why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)
+        ]
+        if reasons == [None, None]:
+            text = (
+                f"{before.how} says {before.value!r} at {clock(before.end)}, {after.how} says {after.value!r} at "
+                f"{clock(after.end)}, and nothing between them allowed a cut"
+            )
+            yield Anomaly("duplicate-at-offset", *place, offset, text, after.end)
+            return
+
+
+# -- epoch-regression -----------------------------------------------------------------------------
+
+
+def epoch_regression(facts: Facts) -> Iterator[Finding]:
+    """Epochs fall: inside a log, from election to election, or a batch is above its leader's own epoch (D14)."""
+    for place, looks in facts.looks.items():
+        for look in looks:
+            found = _in_a_log(place, look)
+            if found is not None:
+                yield found
+                break
+    highest: dict[Place, int] = {}
+    for election in facts.account.elections:
+        place = (election.cluster, election.tp)
+        before = highest.get(place, -1)
+        if election.leader_epoch < before:
+            text = f"the controller named leader epoch {election.leader_epoch} after {before}"
+            yield Anomaly("epoch-regression", *place, -1, text, election.at)
+        highest[place] = max(before, election.leader_epoch)
+
+
+def _in_a_log(place: Place, look: Look) -> Anomaly | None:
+    last = -1
+    for row in look.log.rows:
+        if row.epoch < last:
+            text = f"a batch of epoch {row.epoch} lies behind one of epoch {last}"
+            return Anomaly("epoch-regression", *place, row.offset, text, look.at)
+        if row.epoch > look.log.leader_epoch:
+            text = f"a batch of epoch {row.epoch} at a leader of epoch {look.log.leader_epoch}: readers wait for ever"
+            return Anomaly("epoch-regression", *place, row.offset, text, look.at)
+        last = row.epoch
+    return None
+
+
+# -- hw-regression --------------------------------------------------------------------------------
+
+
+def hw_regression(facts: Facts) -> Iterator[Finding]:
+    """A high watermark falls, in one leader's reign or for good, or a record below it goes, though nothing was cut."""
+    last: dict[tuple[str, Place, int, int], Marks] = {}
+    highest: dict[Place, Marks] = {}
+    for marks in facts.account.marks:
+        place = (marks.cluster, marks.tp)
+        key = (marks.client, place, marks.broker, marks.leader_epoch)
+        before = last.get(key)
+        if before is not None and _fell(facts, place, before, marks):
+            text = (
+                f"consumer {marks.client} was told {before.high_watermark} at {clock(before.at)} and "
+                f"{marks.high_watermark} at {clock(marks.at)} by the same leader in epoch {marks.leader_epoch}"
+            )
+            yield Anomaly("hw-regression", *place, marks.high_watermark, text, marks.at)
+        last[key] = marks
+        if place not in highest or marks.high_watermark >= highest[place].high_watermark:
+            highest[place] = marks
+    for place, marks in highest.items():
+        final = facts.final(place)
+        if final is None or final.log.high_watermark >= marks.high_watermark:
+            continue
+        if not _may_fall(facts, place, marks.at - LATE, final.at):
+            text = f"a consumer was told {marks.high_watermark} at {clock(marks.at)}; at the end it is "
+            text += str(final.log.high_watermark)
+            yield Anomaly("hw-regression", *place, final.log.high_watermark, text, final.at)
+    unacked = [
+        loss for loss in losses(facts) if loss.reason is None and facts.written_at(loss.record.value) == loss.place[0]
+        and (loss.place[0], loss.record.value) not in facts.acked
+    ]  # fmt: skip
+    yield from grouped(
+        "hw-regression", unacked, lambda loss, many: f"{many}, committed and never acknowledged, {fate(loss)}"
+    )
+
+
+def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
+    fell = after.high_watermark < before.high_watermark
+    return fell and not _may_fall(facts, place, before.at - LATE, after.at) and not _restarted(facts, before, after.at)
+
+
+def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
+    """An unclean election shortens a log, and a stay in a mirror may, from its first cut to its last."""
+    return facts.unclean(place, begin, end) or any(stay.overlaps(begin, end) for stay in facts.stays(place))
+
+
+def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
+    """A broker that comes back within its session leads on in the same epoch, from the mark that it wrote down."""
+    who = f"{marks.cluster}-{marks.broker}"
+    return any(
+        span.kind == "broker" and span.who == who and marks.at - LATE <= span.begin <= until
+        for span in facts.account.spans
+    )

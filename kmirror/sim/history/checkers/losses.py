@@ -1,0 +1,203 @@
+"""acked-lost, mirrored-lost, last-copy-lost: which records went that nobody was entitled to drop?
+
+All three walk the looks at a log in order of time. A record that was there and is not is a loss between these two
+looks, and has a reason (reasons.py) or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Ack
+from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
+from kmirror.sim.history.checkers.reasons import ASYNCHRONOUS, MARKERS, UNCLEAN, Reason, Record, why_gone
+from kmirror.sim.history.checkers.words import Finding, accepted, clock, grouped
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A record that was in a log and then was not, or was readable and then was not."""
+
+    place: Place
+    record: Record
+    begin: Instant
+    """It was there; for an acknowledged record that was never seen, when it was sent."""
+    end: Instant
+    hidden: bool
+    """It is still there, as part of an aborted transaction."""
+    reason: Reason | None
+
+
+@dataclass(slots=True)
+class _Known:
+    record: Record
+    at: Instant
+    readable: bool
+
+
+def losses(facts: Facts) -> list[Loss]:
+    """Return every loss of the history, by place and time."""
+    return facts.once("losses", lambda: [loss for place in facts.looks for loss in _losses_at(facts, place)])
+
+
+def _losses_at(facts: Facts, place: Place) -> Iterator[Loss]:
+    known: dict[str, _Known] = {}
+    acks = facts.acks.get(place, [])
+    told = 0
+    for look in facts.looks[place]:
+        while told < len(acks) and acks[told].at <= look.at:
+            _learn_ack(facts, known, acks[told])
+            told += 1
+        for value in list(known):
+            yield from _compare(facts, place, known, value, look)
+        for row in look.decided():
+            known[row.value] = _Known(Record(row.value, row.offset, row.epoch), look.at, readable=True)
+
+
+def _learn_ack(facts: Facts, known: dict[str, _Known], ack: Ack) -> None:
+    """An acknowledged record is committed: outside a transaction, or in one whose commit was answered."""
+    transaction = facts.transaction(ack.value)
+    if ack.value not in known and (transaction is None or (transaction.asked == "commit" and transaction.answered)):
+        known[ack.value] = _Known(Record(ack.value, ack.offset, -1), ack.sent_at, readable=transaction is None)
+
+
+def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, look: Look) -> Iterator[Loss]:
+    last = known[value]
+    match look.seen(value, last.record.offset):
+        case Seen.THERE:
+            last.readable = True
+            last.at = look.at
+        case Seen.UNDECIDED | Seen.OPEN:
+            pass
+        case Seen.HIDDEN if last.readable:
+            yield _loss(facts, place, last, look, hidden=True)
+            del known[value]
+        case Seen.GONE:
+            yield _loss(facts, place, last, look, hidden=False)
+            del known[value]
+
+
+def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
+    reason = why_gone(facts, place, last.record, last.at, look.at)
+    if hidden and reason is not None and reason.decision != UNCLEAN:
+        # Who follows a source gets its markers; a cut hides nothing.
+        reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
+    if hidden and reason is None and _was_reopened(facts, place, last, look):
+        reason = Reason(MARKERS)
+    return Loss(place, last.record, last.at, look.at, hidden, reason)
+
+
+def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
+    """Did a stop cut away what decided the transaction, so that D29 has it aborted as a whole?
+
+    Its own marker must be gone, and a record of it with the marker; or the leader changed, who alone knew the outcome.
+    """
+    stops = [s for s in facts.stays(place) if s.overlaps(last.at, look.at) and s.removed <= look.at]
+    before = facts.look_before(place, last.at)
+    transaction = facts.transaction(last.record.value)
+    if not stops or before is None or transaction is None:
+        return False
+    rows = [row for value in transaction.values if (row := before.by_value.get(value)) is not None]
+    producers = dict.fromkeys(row.producer_id for row in rows)
+    top = max((row.offset for row in rows), default=-1)
+    marker = next(
+        (row for row in before.log.rows if row.offset > top and is_control(row) and row.producer_id in producers), None
+    )
+    if marker is None or look.by_offset.get(marker.offset) == marker:
+        return False
+    tail_lost = any(not look.holds(row.value) for row in rows)
+    return tail_lost or any(
+        facts.disturbed(place[0], stop.removed, look.at) or _changed_leader(facts, place, stop.removed, look.at)
+        for stop in stops
+    )
+
+
+def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
+    changes = [e for e in facts.account.elections if (e.cluster, e.tp) == place and e.at <= end]
+    return any(
+        now.at >= begin and now.leader != before.leader for before, now in pairwise(changes)
+    )
+
+
+# -- the three checkers ---------------------------------------------------------------------------
+
+
+def acked_lost(facts: Facts) -> Iterator[Finding]:
+    """A record acknowledged with acks=all is gone from, or no longer readable in, the cluster that acknowledged it."""
+    rows = [loss for loss in losses(facts) if (loss.place[0], loss.record.value) in facts.acked]
+    yield from accepted((loss.reason.decision, *loss.place) for loss in rows if loss.reason is not None)
+    unexcused = [loss for loss in rows if loss.reason is None]
+    yield from grouped(
+        "acked-lost", unexcused,
+        lambda loss, many: f"{many} acknowledged at {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
+    )
+
+
+def mirrored_lost(facts: Facts) -> Iterator[Finding]:
+    """A mirrored record that was decided below the last stable offset is gone, or no longer readable."""
+    rows = [loss for loss in losses(facts) if facts.written_at(loss.record.value) not in ("", loss.place[0])]
+    yield from accepted(
+        (loss.reason.decision, *loss.place) for loss in rows
+        if loss.reason is not None and loss.reason.decision in (MARKERS, UNCLEAN)
+    )  # fmt: skip
+    unexcused = [loss for loss in rows if loss.reason is None]
+    yield from grouped(
+        "mirrored-lost", unexcused,
+        lambda loss, many: f"{many} mirrored to {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
+    )
+
+
+def last_copy_lost(facts: Facts) -> Iterator[Finding]:
+    """A record that two clusters had at an order is in no cluster at the end, though one of them should have kept it.
+
+    It is nobody's fault by itself that a cluster follows a source that lacks a record. So of all clusters that had it
+    one must have dropped it without a reason, or each of them because another one still had it.
+    """
+    fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
+    for loss in losses(facts):
+        if not loss.hidden:
+            fates.setdefault((loss.place[1], loss.record.value), []).append(loss)
+    gone: list[Loss] = []
+    for (tp, value), rows in fates.items():
+        if len(dict.fromkeys(loss.place[0] for loss in rows)) < 2 or _is_left(facts, tp, value, rows[-1].record.offset):
+            continue
+        if facts.unclean_anywhere(tp) or not _had_two(facts, tp, value):
+            continue
+        reasons = [loss.reason for loss in rows]
+        if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
+            gone.append(max(rows, key=lambda loss: loss.end))
+    yield from grouped(
+        "last-copy-lost", gone,
+        lambda loss, many: f"{many} that two clusters had: no copy is left since {loss.place[0]} {fate(loss)}",
+    )
+
+
+def _is_left(facts: Facts, tp: TopicPartition, value: str, offset: int) -> bool:
+    finals = [facts.final(place) for place in facts.looks if place[1] == tp]
+    return any(look is None or look.seen(value, offset) is not Seen.GONE for look in finals)
+
+
+def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
+    """Did two clusters have the record, for every reader, at the moment of one order?"""
+    places = [place for place in facts.looks if place[1] == tp]
+    for order in facts.orders("add", "remove"):
+        looks = [facts.look_before(place, order.sent_at) for place in places]
+        if sum(look is not None and look.seen(value, -1) is Seen.THERE for look in looks) >= 2:
+            return True
+    return False
+
+
+def fate(loss: Loss) -> str:
+    """Return what became of the record, as the end of a sentence."""
+    what = "can no longer be read" if loss.hidden else "is gone"
+    return f"{what} between {clock(loss.begin)} and {clock(loss.end)}, and nothing entitled {loss.place[0]} to drop it"
+
+
+def _came_back(facts: Facts, loss: Loss) -> str:
+    final = facts.final(loss.place)
+    back = final is not None and final.seen(loss.record.value, loss.record.offset) is Seen.THERE
+    return "; it came back later" if back else ""

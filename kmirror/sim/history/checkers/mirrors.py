@@ -1,0 +1,101 @@
+"""lme-loss, read-only-breach, stuck-state, topic-id-mismatch: do mirrors keep their word?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.sim.history.account import Ack, StateSeen
+from kmirror.sim.history.checkers.facts import Facts, Place
+from kmirror.sim.history.checkers.sessions import FOLLOWING, IN_A_STAY, NEVER, Stay
+from kmirror.sim.history.checkers.words import Finding, clock
+from kmirror.sim.history.verdict import Anomaly
+
+SPREAD: Duration = 10 * SECOND
+"""So long the news that a topic is in a mirror may travel from the controller to a leader that nothing disturbs."""
+
+
+def lme_loss(facts: Facts) -> Iterator[Finding]:
+    """A stopped partition's last mirrored epoch changes or is gone, though nothing was mirrored since."""
+    for place, rows in facts.states.items():
+        kept: dict[str, StateSeen] = {}
+        for row in rows:
+            if row.state in FOLLOWING:
+                kept.pop(row.mirror, None)
+            if row.state != "STOPPED" or not _leads(facts, place, row):
+                continue
+            before = kept.setdefault(row.mirror, row)
+            if before.last_mirror_epoch == row.last_mirror_epoch:
+                continue
+            kept[row.mirror] = row
+            if _new_session(facts, place, row.mirror, before.at, row.at):
+                continue
+            text = (
+                f"mirror {row.mirror} stopped with last mirrored epoch {before.last_mirror_epoch} (told at "
+                f"{clock(before.at)} by broker {before.broker}); broker {row.broker} says {row.last_mirror_epoch}"
+            )
+            yield Anomaly("lme-loss", *place, -1, text, row.at)
+
+
+def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
+    """Was the broker that said it the leader? A deposed one may tell of an earlier session."""
+    named = [e.leader for e in facts.account.elections if (e.cluster, e.tp) == place and e.at <= row.at]
+    return not named or named[-1] == row.broker
+
+
+def _new_session(facts: Facts, place: Place, mirror: str, begin: Instant, end: Instant) -> bool:
+    return facts.deleted(place[0], mirror, begin, end) or any(
+        stay.mirror == mirror and stay.mirroring <= end and begin <= stay.ended for stay in facts.stays(place)
+    )
+
+
+def read_only_breach(facts: Facts) -> Iterator[Finding]:
+    """A write that was sent while its topic was in a mirror was acknowledged."""
+    for ack in facts.account.acks:
+        place = (ack.cluster, ack.tp)
+        for stay in facts.stays(place):
+            if stay.began < ack.sent_at and ack.at < stay.removed and _knew(facts, place, stay, ack):
+                text = (
+                    f"{ack.value!r} was sent at {clock(ack.sent_at)} and acknowledged by broker {ack.broker}; "
+                    f"the topic is in mirror {stay.mirror} since {clock(stay.began)}"
+                )
+                yield Anomaly("read-only-breach", *place, ack.offset, text, ack.at)
+                break
+
+
+def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
+    """Did the broker that took the write know that the topic is in a mirror, or had it every chance to?"""
+    said = [
+        row.state for row in facts.states.get(place, [])
+        if row.broker == ack.broker and row.mirror == stay.mirror and stay.began <= row.at < ack.sent_at
+    ]  # fmt: skip
+    if said and said[-1] in IN_A_STAY and stay.answered < NEVER:
+        return True
+    return stay.answered + SPREAD < ack.sent_at and not facts.disturbed(place[0], stay.began - SPREAD, ack.at)
+
+
+def stuck_state(facts: Facts) -> Iterator[Finding]:
+    """Something still waits when the time to converge is over."""
+    for cluster, tp, what in facts.account.unsettled:
+        yield Anomaly("stuck-state", cluster, tp, -1, what)
+
+
+def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
+    """A topic has two ids in one cluster, or another one at the destination than at the source it was mirrored from."""
+    ids: dict[tuple[str, str], list[str]] = {}
+    for cluster, topic, topic_id in facts.account.topic_ids:
+        ids.setdefault((cluster, topic), []).append(topic_id)
+    for (cluster, topic), found in ids.items():
+        if len(dict.fromkeys(found)) > 1:
+            text = f"topic {topic} has ids {', '.join(dict.fromkeys(found))} in one cluster"
+            yield Anomaly("topic-id-mismatch", cluster, None, -1, text)
+    told: dict[tuple[str, str, str], None] = {}
+    for place in facts.looks:
+        for stay in facts.stays(place):
+            key = (place[0], stay.source, stay.tp.topic)
+            ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])
+            if stay.mirroring == NEVER or key in told or not ours or not theirs or ours[0] == theirs[0]:
+                continue
+            told[key] = None
+            text = f"topic {stay.tp.topic} was mirrored from {stay.source}: there its id is {theirs[0]}, here {ours[0]}"
+            yield Anomaly("topic-id-mismatch", place[0], None, -1, text)

@@ -1,0 +1,166 @@
+"""What entitled a cluster to lose a record that it had? One answer for all checkers.
+
+A record that was committed in a cluster may go there for three reasons only:
+1. an unclean election (the operator chose availability);
+2. the partition was in a mirror and its leader could reach the source. While it cuts, up to MIRRORING, it may drop what
+   the source lacks, and everything if the source never mirrored it; while it follows, it may drop what the source
+   dropped. All of that is the KIP's own rule;
+3. nothing else. Not a stop: it keeps what lies below the last stable offset (D29). Not a source that never answered
+   (D33), nor one whose mirror of us still runs or never got anything (D25), nor a cut from scratch where that mirror
+   had settled an epoch and both had the record (D32).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.kernel.clock import Instant
+from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen
+from kmirror.sim.history.checkers.sessions import NEVER, Stay
+
+UNCLEAN = "unclean election"
+SCRATCH = "KIP: from scratch"
+ASYNCHRONOUS = "KIP: asynchronous"
+MARKERS = "D29"
+CHAIN_MAX = 3
+"""Links of a chain that are followed back: with three clusters there are no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as it was last seen in a cluster."""
+
+    value: str
+    offset: int
+    epoch: int
+    """-1 if only an acknowledgement is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    decision: str
+    lacking: bool = False
+    """The source lacked the record already when it was last seen here."""
+
+
+def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: Instant) -> Reason | None:
+    """Return what entitled the cluster to drop `record` between two moments, or None if nothing did."""
+    if facts.unclean(place, begin, end):
+        return Reason(UNCLEAN)
+    found = None
+    for stay in facts.stays(place):
+        if not stay.overlaps(begin, end):
+            continue
+        since, until = max(begin, stay.began), min(end, stay.ended)
+        if not facts.reachable(stay.destination, stay.source, since, until):
+            continue
+        reason = _why_cut(facts, stay, record, since, until) or _why_followed(facts, stay, record, since, until)
+        if reason is not None and (found is None or reason.lacking):
+            found = reason
+    return found
+
+
+def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
+    """Did the cut up to MIRRORING take it by right?"""
+    end = min(end, stay.cutting_until)
+    if end < begin or not may_cut(facts, stay, end):
+        return None
+    if surely_has(facts, (stay.source, stay.tp), record, begin, end):
+        return None if shares(facts, stay, record) else Reason(SCRATCH)
+    return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, (stay.source, stay.tp), record, begin))
+
+
+def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
+    """Did it go because the source dropped it?"""
+    begin = max(begin, stay.mirroring)
+    source = (stay.source, stay.tp)
+    if end < begin or surely_has(facts, source, record, begin, end):
+        return None
+    if facts.unclean(source, 0, end):
+        return Reason(UNCLEAN)
+    return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, source, record, begin))
+
+
+def surely_has(
+    facts: Facts, place: Place, record: Record, begin: Instant, end: Instant, *, links: int = CHAIN_MAX
+) -> bool:
+    """Did the cluster have the record, for every reader, at the same offset, all the time?
+
+    It is looked at before and after. In between it may have dropped and fetched it again, as a link of a chain.
+    """
+    before, after = facts.look_before(place, begin), facts.look_after(place, end)
+    if after is None or not _has(after, record):
+        return False
+    since = begin
+    if before is not None and before.holds(record.value):
+        if not _has(before, record):
+            return False
+        since = before.at
+    else:  # Written after the last look: then the ack says so.
+        ack = facts.acked.get((place[0], record.value))
+        if ack is None or ack.at > begin:
+            return False
+        since = ack.sent_at
+    for stay in facts.stays(place):
+        if stay.began <= end and since <= stay.cutting_until:
+            return False
+        follows = stay.overlaps(since, end)
+        if follows and (
+            not links or not surely_has(facts, (stay.source, stay.tp), record, since, end, links=links - 1)
+        ):
+            return False
+    return True
+
+
+def _has(look: Look, record: Record) -> bool:
+    return look.seen(record.value, record.offset) is Seen.THERE and look.by_value[record.value].offset == record.offset
+
+
+def lacks_before(facts: Facts, place: Place, record: Record, begin: Instant) -> bool:
+    """Did the cluster not have the record, to be read, when it was last looked at before `begin`?"""
+    look = facts.look_before(place, begin)
+    return look is None or look.seen(record.value, record.offset) in (Seen.GONE, Seen.HIDDEN)
+
+
+def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
+    """Return the source's stays in the mirror of the same name from us, up to the end of `stay`."""
+    return [
+        back for back in facts.stays((stay.source, stay.tp))
+        if back.source == stay.destination and back.mirror == stay.mirror and back.began <= stay.ended
+    ]  # fmt: skip
+
+
+def may_cut(facts: Facts, stay: Stay, until: Instant) -> bool:
+    """Was there a moment up to `until` at which the source's own mirror of us did not forbid the cut (D25)?
+
+    It forbids while it runs, and after a stop that settled no epoch, until somebody deletes it over there.
+    """
+    backs = stays_back(facts, stay)
+    moments = [stay.began, *(m for back in backs for m in (back.removed, back.ended) if stay.began < m <= until)]
+    return any(not any(_forbids(facts, stay, back, at) for back in backs) for at in moments)
+
+
+def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
+    if back.seen == NEVER or at < back.seen:
+        return False
+    if at < back.removed:
+        return True
+    newer = any(other.began > back.began and other.began <= at for other in stays_back(facts, stay))
+    if newer or back.ended == NEVER or back.last_mirror_epoch >= 0:
+        return False
+    return not facts.deleted(back.destination, back.mirror, back.removed, stay.ended)
+
+
+def shares(facts: Facts, stay: Stay, record: Record) -> bool:
+    """Had the source settled an epoch for us that covers the record, so that no cut may take it (D32)?"""
+    if facts.versions.get(stay.source, 1) < 1:
+        return False
+    backs = [back for back in stays_back(facts, stay) if back.seen != NEVER]
+    if not backs or any(back.ended > stay.began for back in backs):
+        return False
+    last = backs[-1]
+    look = facts.look_before((stay.source, stay.tp), stay.began)
+    row = None if look is None else look.by_value.get(record.value)
+    if row is None or facts.deleted(last.destination, last.mirror, last.removed, stay.ended):
+        return False
+    return row.offset == record.offset and record.epoch in (-1, row.epoch) and 0 <= row.epoch <= last.last_mirror_epoch

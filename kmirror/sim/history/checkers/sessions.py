@@ -1,0 +1,86 @@
+"""When was a partition in a mirror? Stays, told from orders and from the states that were seen.
+
+A stay begins when AddTopics is sent and ends when STOPPED is seen after another state. In between it has two parts:
+until MIRRORING is seen the destination cuts to what the source names, after that it follows the source. Where the
+account leaves it open whether a stay began or when it ended, it is taken for longer: a stay only ever excuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Order, StateSeen
+
+NEVER: Instant = 1 << 62
+TAKEN = ("NONE", "")
+"""Errors of an order that was carried out, or may have been."""
+CUTTING = ("PREPARING",)
+FOLLOWING = ("MIRRORING", "PAUSING", "PAUSED")
+IN_A_STAY = (*CUTTING, *FOLLOWING, "STOPPING", "FAILED")
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """One partition from one AddTopics to the STOPPED that ends it; NEVER stands for what did not come."""
+
+    mirror: str
+    source: str
+    destination: str
+    tp: TopicPartition
+    began: Instant
+    """AddTopics was sent."""
+    answered: Instant
+    """AddTopics was answered NONE; NEVER if it was not."""
+    seen: Instant
+    """A leader first said that it is in the mirror."""
+    mirroring: Instant
+    removed: Instant
+    """RemoveTopics was sent."""
+    ended: Instant
+    """STOPPED was seen."""
+    last_mirror_epoch: int
+    """What the leader said once STOPPED; -1 for none."""
+
+    def overlaps(self, begin: Instant, end: Instant) -> bool:
+        return self.began <= end and begin <= self.ended
+
+    @property
+    def cutting_until(self) -> Instant:
+        """Return when the cut to the source's last mirrored epoch was over at the latest."""
+        return min(self.mirroring, self.ended)
+
+
+def stays_of(
+    destination: str, tp: TopicPartition, orders: Iterable[Order], states: Iterable[StateSeen]
+) -> list[Stay]:
+    """Return the stays of one partition in mirrors of `destination`, by the time they began."""
+    mine = [order for order in orders if order.destination == destination and tp.topic in order.topics]
+    seen = list(states)
+    adds = [order for order in mine if order.action == "add"]
+    found = []
+    for number, order in enumerate(adds):
+        until = adds[number + 1].sent_at if number + 1 < len(adds) else NEVER
+        rows = [row for row in seen if row.mirror == order.mirror and row.at >= order.sent_at]
+        if order.error in TAKEN or any(row.state in IN_A_STAY and row.at < until for row in rows):
+            found.append(_stay(order, tp, rows, mine))
+    return found
+
+
+def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order]) -> Stay:
+    inside = next((number for number, row in enumerate(rows) if row.state in IN_A_STAY), len(rows))
+    last = next((row for row in rows[inside:] if row.state == "STOPPED"), None)
+    ended = NEVER if last is None else last.at
+    removed = next(
+        (o.sent_at for o in orders if o.action == "remove" and o.mirror == order.mirror and o.sent_at >= order.sent_at
+         and o.error in TAKEN), NEVER,
+    )  # fmt: skip
+    return Stay(
+        mirror=order.mirror, source=order.source, destination=order.destination, tp=tp, began=order.sent_at,
+        answered=order.answered_at if order.error == "NONE" else NEVER,
+        seen=rows[inside].at if inside < len(rows) else NEVER,
+        mirroring=next((row.at for row in rows if row.state in FOLLOWING and row.at <= ended), NEVER),
+        removed=min(removed, ended), ended=ended, last_mirror_epoch=-1 if last is None else last.last_mirror_epoch,
+    )

@@ -1,0 +1,143 @@
+"""half-transaction, aborted-read, hanging-transaction, pid-collision: do readers and producers see whole transactions?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Transaction
+from kmirror.sim.history.checkers.facts import Facts, Look, Place, Seen, is_control
+from kmirror.sim.history.checkers.reasons import Record, why_gone
+from kmirror.sim.history.checkers.sessions import NEVER
+from kmirror.sim.history.checkers.words import Finding, accepted, clock
+from kmirror.sim.history.verdict import Anomaly
+
+SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
+EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
+UNCLEAN = "unclean election"
+
+
+def half_transaction(facts: Facts) -> Iterator[Finding]:
+    """Of a transaction's records in one partition some can be read and others are missing or cannot."""
+    parts = _parts(facts)
+    for place, looks in facts.looks.items():
+        told: dict[str, None] = {}
+        for look in looks:
+            for key, values in parts.get(place[1], {}).items():
+                found = None if key in told else _half(look, values, facts)
+                if found is None:
+                    continue
+                told[key] = None
+                if facts.unclean_anywhere(place[1], look.at):
+                    yield from accepted([(UNCLEAN, *place)])
+                    continue
+                readable, lost = found
+                text = (
+                    f"transaction {key}: {readable!r} can be read and {lost!r} of the same partition is "
+                    f"{look.seen(lost, -1).value}, at {clock(look.at)}"
+                )
+                yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
+
+
+def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
+    """Return, by partition and transaction, the acknowledged values of transactions whose commit was asked for."""
+    parts: dict[TopicPartition, dict[str, list[str]]] = {}
+    for key, transaction in facts.account.transactions.items():
+        if transaction.asked != "commit":
+            continue
+        for value in transaction.values:
+            if (transaction.cluster, value) in facts.acked:
+                parts.setdefault(facts.account.writes[value].tp, {}).setdefault(key, []).append(value)
+    return parts
+
+
+def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None:
+    """Return a value that can be read and one that cannot, or None; a look that leaves it open finds nothing."""
+    there = [value for value in values if look.holds(value) and look.seen(value, -1) is Seen.THERE]
+    if not there or len(there) == len(values):
+        return None
+    for value in values:
+        ack = facts.acked[facts.account.writes[value].cluster, value]
+        if look.seen(value, ack.offset) in (Seen.GONE, Seen.HIDDEN):
+            return there[0], value
+    return None
+
+
+def aborted_read(facts: Facts) -> Iterator[Finding]:
+    """A record of a transaction that nobody asked to commit can be read, or was given to a read_committed consumer."""
+    told: dict[tuple[Place, str], None] = {}
+    for read in facts.account.reads:
+        transaction = facts.transaction(read.value) if read.committed_only else None
+        if transaction is not None and transaction.asked != "commit":
+            text = f"read_committed consumer {read.client} was given it at {clock(read.at)}"
+            place = (read.cluster, read.tp)
+            yield from _aborted(facts, told, place, transaction, read.value, read.offset, text)
+    for place, looks in facts.looks.items():
+        for look in looks:
+            for row in look.decided():
+                transaction = facts.transaction(row.value)
+                if transaction is not None and transaction.asked != "commit":
+                    text = f"the log shows it as committed at {clock(look.at)}"
+                    yield from _aborted(facts, told, place, transaction, row.value, row.offset, text)
+
+
+def _aborted(
+    facts: Facts, told: dict[tuple[Place, str], None], place: Place, transaction: Transaction, value: str, offset: int,
+    text: str,
+) -> Iterator[Finding]:
+    key = (place, transaction.key)
+    if key in told:
+        return
+    told[key] = None
+    if facts.unclean_anywhere(place[1]):
+        yield from accepted([(UNCLEAN, *place)])
+        return
+    asked = transaction.asked or "nothing"
+    yield Anomaly(
+        "aborted-read", *place, offset, f"{value!r} of transaction {transaction.key} ({asked} was asked): {text}"
+    )
+
+
+def hanging_transaction(facts: Facts) -> Iterator[Finding]:
+    """At the end a partition's last stable offset stands still, though no client has a transaction open."""
+    for place in facts.looks:
+        final = facts.final(place)
+        if final is None or final.log.last_stable_offset >= final.log.high_watermark:
+            continue
+        if any(stay.ended == NEVER for stay in facts.stays(place)):
+            continue  # A mirror follows its source, whose turn it is; and while it waits nobody may write a marker.
+        if facts.unclean_anywhere(place[1]):
+            yield from accepted([(UNCLEAN, *place)])
+            continue
+        offset = final.log.last_stable_offset
+        rows = [row for row in final.log.rows if row.offset >= offset and not is_control(row)]
+        owner = facts.transaction(rows[0].value) if rows else None
+        whose = "a transaction that no client knows" if owner is None else f"transaction {owner.key}"
+        text = f"{whose} is open at {offset}: read_committed ends here, the log at {final.log.high_watermark}"
+        yield Anomaly("hanging-transaction", *place, offset, text, final.at)
+
+
+def pid_collision(facts: Facts) -> Iterator[Finding]:
+    """A fresh producer's first batch is refused as out of order, or taken for what another one wrote."""
+    for refusal in facts.account.refusals:
+        write = facts.account.writes.get(refusal.value)
+        transactional = write is not None and bool(write.transaction)
+        collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
+        if refusal.first and collision:
+            text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"
+            yield Anomaly("pid-collision", refusal.cluster, refusal.tp, -1, text, refusal.at)
+    for ack in facts.account.acks:
+        write = facts.account.writes.get(ack.value)
+        if write is None or write.producer_id < 0:
+            continue
+        place = (ack.cluster, ack.tp)
+        look = facts.look_before(place, ack.sent_at)
+        row = None if look is None else look.by_offset.get(ack.offset)
+        if look is None or row is None or row.value == ack.value:
+            continue
+        if why_gone(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
+            text = (
+                f"{ack.value!r} of producer {write.producer_id} was acknowledged as what stood there before: "
+                f"{row.value!r} of producer {row.producer_id}"
+            )
+            yield Anomaly("pid-collision", *place, ack.offset, text, ack.at)
