@@ -1,0 +1,134 @@
+"""What lanes under one axis of time are drawn with: bars, marks, ticks and the colours of states.
+
+Positions in time are milliseconds, and `end` is the last one of the page; a lane is `WIDTH` units wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from html import escape
+
+from kmirror.report.recorder import StateChange
+
+WIDTH = 1000
+HALF = 19
+GAP = 3
+LANE = 2 * HALF + GAP + 4
+AXIS = 34
+LETTER = 6.2
+"""About the width of a letter in a lane."""
+TICKS_MS = (1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000)
+TICKS_MAX = 12
+RED = "#d1495b"
+COLORS = {
+    "UNKNOWN": "#999999",
+    "PREPARING": "#c98a1b",
+    "MIRRORING": "#1b6ca8",
+    "PAUSING": "#9d8ec7",
+    "PAUSED": "#6a4c93",
+    "STOPPING": RED,
+    "STOPPED": "#3a7d44",
+    "FAILED": "#000000",
+}
+LANE_STYLE = """
+.lane { display: grid; grid-template-columns: 11.5rem 1fr; gap: .8rem; align-items: center;
+border-bottom: 1px solid var(--line); padding: .15rem 0; }
+.lane b { font-weight: 600; font-size: .86rem; overflow-wrap: anywhere; }
+.lane small { display: block; opacity: .75; line-height: 1.25; font-size: .72rem; }
+.lane.axis { position: sticky; top: 0; background: Canvas; z-index: 1; }
+svg { width: 100%; height: auto; display: block; } svg text { font: 11px system-ui, sans-serif; }
+.ink { fill: CanvasText; } .grid { stroke: CanvasText; stroke-opacity: .18; } .stage { stroke: CanvasText;
+stroke-opacity: .45; stroke-dasharray: 3 3; } .idle { fill: CanvasText; fill-opacity: .13; }
+.gone { fill: #d1495b; fill-opacity: .28; } .in { fill: #fff; } .loss { fill: #d1495b; font-weight: 600; }
+.key span { padding: .1rem .5rem; margin-right: .4rem; color: #fff; border-radius: 4px; font-size: .8rem;
+white-space: nowrap; } ol { padding-left: 1.6rem; } #trace pre { max-height: 34rem; overflow: auto; }
+"""
+
+
+def key_of(states: Container[str]) -> str:
+    """Return which colour stands for which of these states."""
+    colors = [(state, color) for state, color in COLORS.items() if state in states]
+    return "".join(f'<span style="background:{color}">{state}</span>' for state, color in colors)
+
+
+def axis(title: str, small: str, steps: Sequence[tuple[int, str]], end: int) -> str:
+    """Return the seconds, and the numbers of the steps, that stand above all lanes."""
+    shapes = []
+    for at in ticks(end):
+        shapes.append(f'<text class="ink" x="{x_of(at, end):.1f}" y="12" text-anchor="middle">{at // 1000} s</text>')
+    x = -9.0
+    for number, (at, text) in enumerate(steps, start=1):
+        x = min(max(x_of(at, end), x + 18), WIDTH - 9)
+        shapes.append(
+            f'<g><circle class="ink" cx="{x:.1f}" cy="24" r="8"/><text x="{x:.1f}" y="28" text-anchor="middle" '
+            f'fill="Canvas">{number}</text><title>{escape(text)}</title></g>'
+        )
+    return (
+        f'<div class="lane axis"><div><b>{escape(title)}</b><small>{escape(small)}</small></div>'
+        f'<svg viewBox="0 0 {WIDTH} {AXIS}" role="img" aria-label="seconds">{"".join(shapes)}</svg></div>'
+    )
+
+
+def lane(title: str, small: str, shapes: Iterable[str], *, partition: str = "", height: int = LANE) -> str:
+    """Return one lane with its title; `partition` names it for scripts and tests."""
+    data = f' data-partition="{escape(partition)}"' if partition else ""
+    return (
+        f'<div class="lane"{data}><div><b>{escape(title)}</b><small>{escape(small)}</small></div>'
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">{"".join(shapes)}</svg></div>'
+    )
+
+
+def ticks(end_ms: int) -> range:
+    step = next((step for step in TICKS_MS if end_ms / step <= TICKS_MAX), TICKS_MS[-1])
+    return range(step, end_ms, step)
+
+
+def x_of(at_ms: int, end_ms: int) -> float:
+    return at_ms * WIDTH / end_ms
+
+
+def y_of(half: int) -> int:
+    return 2 + half * (HALF + GAP)
+
+
+def line(kind: str, at_ms: int, end: int) -> str:
+    x = x_of(at_ms, end)
+    return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{LANE}"/>'
+
+
+def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
+    left, width = x_of(start, end), max(x_of(until - start, end), 1)
+    return (
+        f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{HALF}" {look}><title>{escape(title)}</title></rect>'
+    )
+
+
+def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> str:
+    """Write into a bar, if it is wide enough."""
+    if x_of(until - start, end) < len(text) * LETTER + 24:
+        return ""
+    middle = x_of((start + until) // 2, end)
+    return f'<text class="{kind}" x="{middle:.1f}" y="{y + HALF - 5.5}" text-anchor="middle">{escape(text)}</text>'
+
+
+def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, str]) -> list[str]:
+    """Return a bar for each stretch of one state; a new leader that tells the same state again makes no other."""
+    news = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
+    shapes = []
+    for change, after in zip(news, [*news[1:], None], strict=True):
+        until = end if after is None else after.at_ms
+        title = f"{change.cluster} {change.state} from {change.at_ms / 1000:.1f} s to {until / 1000:.1f} s"
+        look = f'fill="{COLORS.get(change.state, "#999999")}"'
+        shapes.append(bar(change.at_ms, until, y_of(half), end, look, title))
+        if change.state in says:
+            shapes.append(in_bar(says[change.state], change.at_ms, until, y_of(half), end, "in"))
+    return shapes
+
+
+def mark(sign: str, at_ms: int, half: int, end: int, text: str, aside: int) -> str:
+    x = min(max(x_of(at_ms, end) + aside * 9, 9), WIDTH - 9)
+    y = y_of(half) + HALF / 2
+    return (
+        f'<g><circle cx="{x:.1f}" cy="{y}" r="8.5" fill="#fff" stroke="#222"/><text x="{x:.1f}" y="{y + 4.5}" '
+        f'text-anchor="middle" style="font-size:13px" fill="#222">{sign}</text><title>{escape(text)}</title></g>'
+    )
