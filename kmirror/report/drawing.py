@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from html import escape
+from itertools import zip_longest
 
 from kmirror.report.recorder import StateChange
 
@@ -115,7 +116,7 @@ def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, st
     """Return a bar for each stretch of one state; a new leader that tells the same state again makes no other."""
     news = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
     shapes = []
-    for change, after in zip(news, [*news[1:], None], strict=True):
+    for change, after in zip_longest(news, news[1:]):
         until = end if after is None else after.at_ms
         title = f"{change.cluster} {change.state} from {change.at_ms / 1000:.1f} s to {until / 1000:.1f} s"
         look = f'fill="{COLORS.get(change.state, "#999999")}"'

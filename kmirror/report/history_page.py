@@ -1,0 +1,196 @@
+"""A history as a page: orders, what was away or cut, the states of every partition, and the anomaly marked.
+
+Time goes from left to right, under one axis for all lanes. One lane holds the orders of operators; then comes one for
+each broker, controller and link that was away or cut; then one for each partition of each cluster that was in a mirror,
+those of the partition in question first. The red line through all lanes is when the anomaly was seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import escape
+
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.report.drawing import (
+    HALF,
+    LANE_STYLE,
+    axis,
+    bar,
+    in_bar,
+    key_of,
+    lane,
+    line,
+    mark,
+    spans,
+    ticks,
+    y_of,
+)
+from kmirror.report.page import page, table
+from kmirror.report.recorder import StateChange
+from kmirror.sim.history.account import Order
+from kmirror.sim.history.diagram import side_by_side
+from kmirror.sim.history.shrink import told_anomaly
+from kmirror.sim.history.story import FOUND, headline, setting, story
+from kmirror.sim.history.verdict import Anomaly, Exit, Outcome
+
+HEIGHT = HALF + 4
+STYLE = LANE_STYLE + (
+    ".found { stroke: #d1495b; stroke-width: 2; } .away { fill: #d1495b; fill-opacity: .75; } .order { fill: #1b6ca8; }"
+    " .refused { fill: #c98a1b; } li.found { color: #d1495b; font-weight: 600; stroke: none; }"
+    " li.other { opacity: .55; } time { display: inline-block; min-width: 5.2rem; text-align: right; "
+    "margin-right: .7rem; font-variant-numeric: tabular-nums; }"
+)
+
+
+def history_page(outcome: Outcome, again: str) -> str:
+    """Return the page of a history; `again` is the command line that runs it again."""
+    plan, anomaly = outcome.plan, told_anomaly(outcome)
+    title = f"kmirror sim, seed {plan.seed}, profile {plan.profile}"
+    told = headline(outcome).partition("\n")
+    look = "good" if outcome.exit is Exit.CLEAN else "bad"
+    rows = setting(plan)
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        f'<p><span class="{look}">{escape(told[0])}</span> {escape(told[2])}</p>',
+        f"<p>{len(plan.steps)} steps, {len(outcome.account.acks)} records acknowledged, {outcome.events} events in "
+        f"{outcome.virtual_seconds:.1f} virtual seconds, digest <code>{escape(outcome.digest)}</code>. Again: "
+        f"<code>{escape(again)}</code></p>",
+        f"<ul>{''.join(f'<li>{escape(row.strip())}</li>' for row in rows)}</ul>",
+        _lanes(outcome, anomaly),
+    ]
+    if outcome.account.crash:
+        parts.append(f"<h2>Crash</h2><pre>{escape(outcome.account.crash)}</pre>")
+    if outcome.anomalies:
+        parts.append(f"<h2>Anomalies</h2>{_anomalies(outcome.anomalies)}")
+    if anomaly is not None and anomaly.tp is not None:
+        diagram = "\n".join(side_by_side(outcome.account, anomaly.tp, anomaly.offset, anomaly.at))
+        parts.append(f'<h2>Logs</h2><pre id="logs">{escape(diagram)}</pre>')
+    if outcome.accepted:
+        accepted = [(row.decision, row.cluster, row.tp, row.records) for row in outcome.accepted]
+        head = ("decision", "cluster", "partition", "records")
+        parts.append(f"<h2>Accepted losses</h2>{table(head, accepted, text=(0, 1, 2))}")
+    parts.append(f"<h2>Story</h2>{_story(outcome, anomaly)}")
+    text = escape(plan.to_json())
+    parts.append(f"<h2>Plan</h2><details><summary>as --plan takes it</summary><pre>{text}</pre></details>")
+    return page(title, "\n".join(parts), STYLE)
+
+
+def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
+    """Return all lanes under their axis."""
+    end = _end_ms(outcome)
+    grid = [line("grid", at, end) for at in ticks(end)]
+    grid.append(line("stage", outcome.plan.faults_end_ms, end))
+    if anomaly is not None:
+        grid.append(line("found", _ms(anomaly.at) if anomaly.at >= 0 else end, end))
+    account = outcome.account
+    key = key_of({row.state for row in account.states})
+    steps = [(_ms(row.sent_at), _order(row)) for row in account.orders]
+    lanes = [axis("virtual time", "circles: orders", steps, end)]
+    orders = [shape for row in account.orders for shape in _order_bar(row, end)]
+    lanes.append(lane("orders", "sent to answered", [*grid, *orders], height=HEIGHT))
+    away: dict[tuple[str, str], list[str]] = {}
+    for row in account.spans:
+        until = end if row.end < 0 else _ms(row.end)
+        told = f"{row.kind} {row.who} from {_ms(row.begin) / 1000:.3f} s to {until / 1000:.3f} s"
+        shape = bar(_ms(row.begin), until, y_of(0), end, 'class="away"', told)
+        away.setdefault((row.who, row.kind), []).append(shape)
+    for (who, kind), shapes in sorted(away.items()):
+        lanes.append(lane(who, f"{kind} {'cut' if kind == 'link' else 'away'}", [*grid, *shapes], height=HEIGHT))
+    for cluster, tp in _places(outcome, anomaly):
+        drawn = _partition(outcome, anomaly, cluster, tp, end)
+        small = f"on {cluster}{' (in question)' if anomaly is not None and anomaly.tp == tp else ''}"
+        lanes.append(lane(str(tp), small, [*grid, *drawn], partition=f"{cluster} {tp}", height=HEIGHT))
+    return (
+        "<h2>Timeline</h2><p>Red bars: away or cut. ▲ a leader was elected, ▲! uncleanly, ✂ a log was cut, ✖ the "
+        "anomaly. Dashed: here the faults end. Point at a mark or a bar for what it is.</p>"
+        f"<p class=key>{key}</p>{''.join(lanes)}"
+    )
+
+
+def _end_ms(outcome: Outcome) -> int:
+    """Return the last moment of the page: of the story, of the last looks, of all that was away."""
+    account = outcome.account
+    times = [at for at, _ in outcome.story] + [seen.at for seen in account.final.values()]
+    times += [row.end for row in account.spans] + [row.at for row in account.states]
+    return max(_ms(max(times, default=0)), outcome.plan.faults_end_ms, 1)
+
+
+def _ms(at: Instant) -> int:
+    return max(at, 0) // MILLISECOND
+
+
+def _order(row: Order) -> str:
+    answer = row.error or "no answer"
+    return f"{row.action} {', '.join(row.topics)} {row.mirror} {row.source}→{row.destination}: {answer}"
+
+
+def _order_bar(row: Order, end: int) -> list[str]:
+    """Draw an order from its sending to its answer, in another colour if it was refused or never answered."""
+    start = _ms(row.sent_at)
+    until = end if row.answered_at < 0 else max(_ms(row.answered_at), start + 1)
+    look = 'class="order"' if row.error == "NONE" else 'class="refused"'
+    return [bar(start, until, y_of(0), end, look, _order(row)), in_bar(row.action, start, until, y_of(0), end, "in")]
+
+
+def _places(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicPartition]]:
+    """Return cluster and partition of each lane: what was mirrored or elected, the partition in question first."""
+    account = outcome.account
+    places = dict.fromkeys((row.cluster, row.tp) for row in account.states)
+    if anomaly is not None and anomaly.tp is not None:
+        places |= dict.fromkeys(place for place in account.final if place[1] == anomaly.tp)
+    mine = None if anomaly is None else anomaly.tp
+    return sorted(places, key=lambda place: (place[1] != mine, place[1], place[0]))
+
+
+def _partition(
+    outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: TopicPartition, end: int
+) -> Iterable[str]:
+    """Draw the states of a partition on one cluster, its elections and cuts, and the anomaly if it is there."""
+    account = outcome.account
+    mine = [row for row in account.states if (row.cluster, row.tp) == (cluster, tp)]
+    changes = [StateChange(cluster, tp, _ms(row.at), row.state) for row in mine]
+    says = {state: state.lower() for state in ("MIRRORING", "STOPPED", "PAUSED", "FAILED", "PREPARING", "STOPPING")}
+    yield from spans(changes, 0, end, says)
+    for row in account.elections:
+        if (row.cluster, row.tp) == (cluster, tp):
+            how = ", elected uncleanly" if row.unclean else ""
+            told = f"{cluster}-{row.leader} leads in epoch {row.leader_epoch}{how}"
+            yield mark("▲!" if row.unclean else "▲", _ms(row.at), 0, end, told, aside=0)
+    for at, text in _cuts(outcome, cluster, tp):
+        yield mark("✂", _ms(at), 0, end, text, aside=0)
+    if anomaly is not None and (anomaly.cluster, anomaly.tp) == (cluster, tp):
+        yield mark("✖", _ms(anomaly.at) if anomaly.at >= 0 else end, 0, end, anomaly.text, aside=0)
+
+
+def _cuts(outcome: Outcome, cluster: str, tp: TopicPartition) -> list[tuple[Instant, str]]:
+    """Return the lines of the story that tell of a cut of this log on this cluster."""
+    ours = re.compile(rf"^{re.escape(cluster)}(-\d+)?\b.*(?<![\w.-]){re.escape(str(tp))}(?!\w).*\bcuts?\b")
+    return [(at, text) for at, text in outcome.story if ours.search(text)]
+
+
+def _anomalies(rows: list[Anomaly]) -> str:
+    head = ("checker", "cluster", "partition", "offset", "at", "what")
+    cells = [
+        (
+            row.checker, row.cluster, row.tp or "", row.offset if row.offset >= 0 else "",
+            f"{row.at / 1_000_000:.3f} s" if row.at >= 0 else "the end", row.text,
+        )
+        for row in rows
+    ]  # fmt: skip
+    return table(head, cells, text=(0, 1, 2, 5))
+
+
+def _story(outcome: Outcome, anomaly: Anomaly | None) -> str:
+    """Return the whole story; lines about other partitions are paler."""
+    told = story(outcome, anomaly)
+    mine = dict.fromkeys(told)
+    lines = sorted(dict.fromkeys([*outcome.story, *told]), key=lambda row: row[0])
+    items = []
+    for at, text in lines:
+        kind = "found" if text.startswith(FOUND) else "" if (at, text) in mine else "other"
+        items.append(
+            f'<li class="{kind}"><time>{at / 1_000_000:.3f} s</time>{escape(text.removeprefix(FOUND).strip())}</li>'
+        )
+    return f'<ol id="story">{"".join(items)}</ol>'
