@@ -14,16 +14,16 @@ from typing import TypeVar, cast
 
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.history.account import Account, Ack, LogRow, LogSeen, Order, Span, StateSeen, Transaction
-from kmirror.sim.history.checkers.sessions import NEVER, Stay, stays_of
+from kmirror.sim.history.account import Account, Ack, Election, LogRow, LogSeen, Order, Span, StateSeen, Transaction
+from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, stays_of
 from kmirror.sim.history.plan import Plan
 
 T = TypeVar("T")
 Place = tuple[str, TopicPartition]
 """(cluster, partition)"""
-LATE: Duration = 10 * SECOND
+LATE: Duration = 3 * SECOND
 """So long before an answer arrived the leader may have looked at its log."""
-ZOMBIE: Duration = 60 * SECOND
+ZOMBIE: Duration = 30 * SECOND
 """So long a leader that was deposed by an unclean election may go on acknowledging what is lost already."""
 
 
@@ -96,10 +96,14 @@ class Facts:
 
     @cached_property
     def looks(self) -> dict[Place, list[Look]]:
-        """Return every look at every log, in order of time, the last one of all at the end."""
+        """Return every look at every log, in order of time, the last one of all at the end.
+
+        A leader that was deposed without knowing it may lack what its heir acknowledged: looks at one do not count.
+        """
         found: dict[Place, list[Look]] = {}
         for log in self.account.logs:
-            found.setdefault((log.cluster, log.tp), []).append(Look(log))
+            if log.leader_epoch >= self.leader_epoch((log.cluster, log.tp), log.at):
+                found.setdefault((log.cluster, log.tp), []).append(Look(log))
         for place, log in self.account.final.items():
             found.setdefault(place, []).append(Look(log))
         return {place: found[place] for place in sorted(found)}
@@ -146,6 +150,20 @@ class Facts:
     # -- elections ----------------------------------------------------------------------------
 
     @cached_property
+    def elections(self) -> dict[Place, list[Election]]:
+        """Return elections by place, in order of time."""
+        found: dict[Place, list[Election]] = {}
+        for election in self.account.elections:
+            found.setdefault((election.cluster, election.tp), []).append(election)
+        return found
+
+    def leader_epoch(self, place: Place, at: Instant) -> int:
+        """Return the leader epoch that the controller had named up to `at`; -1 if none since the beginning."""
+        elections = self.elections.get(place, [])
+        number = bisect_right(elections, at, key=lambda election: election.at)
+        return elections[number - 1].leader_epoch if number else -1
+
+    @cached_property
     def _unclean(self) -> dict[Place, list[Instant]]:
         found: dict[Place, list[Instant]] = {}
         for election in self.account.elections:
@@ -173,8 +191,19 @@ class Facts:
     def stays(self, place: Place) -> list[Stay]:
         """Return the partition's stays in mirrors, by the time they began."""
         if place not in self._stays:
-            self._stays[place] = stays_of(*place, self.account.orders, self.states.get(place, []))
+            self._stays[place] = stays_of(*place, self.account.orders, self.states.get(place, []), self.pointings)
         return self._stays[place]
+
+    @cached_property
+    def pointings(self) -> list[Pointing]:
+        """Return where mirrors were pointed to, in order of time."""
+        found = []
+        for order in self.account.orders:
+            if order.action in ("create_mirror", "point_mirror") and order.error in TAKEN:
+                args = self.plan.steps[order.number].args
+                to = str(args.get("servers", order.source))
+                found.append(Pointing(order.destination, order.mirror, to, order.sent_at, order.error == "NONE"))
+        return found
 
     def state_at(self, place: Place, at: Instant, mirror: str) -> str:
         """Return the last state that was seen of the partition in `mirror` up to `at`; empty if there was none."""
@@ -184,8 +213,8 @@ class Facts:
     def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:
         """May `mirror` have been deleted in `cluster` in this time?"""
         return any(
-            order.action == "delete" and order.destination == cluster and order.mirror == mirror
-            and begin <= order.sent_at <= end and order.error in ("NONE", "")
+            order.action == "delete_mirror" and order.destination == cluster and order.mirror == mirror
+            and begin <= order.sent_at <= end and order.error in TAKEN
             for order in self.account.orders
         )
 
@@ -196,7 +225,7 @@ class Facts:
 
     def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
         """Was there a moment in [begin, end] at which a broker of `other` ran and the link to `one` was whole?"""
-        if end < begin:
+        if end < begin or not other:
             return False
         links = [span for span in self.account.spans if span.kind == "link" and _joins(span.who, one, other)]
         brokers = [

@@ -15,6 +15,8 @@ from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
 from kmirror.sim.history.verdict import Anomaly
 
+RESET = "<MIRROR_PID_RESET"
+
 # -- divergence -----------------------------------------------------------------------------------
 
 
@@ -115,10 +117,13 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
 def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
     told: dict[str, None] = {}
     for look in looks:
+        resets = [row.offset for row in look.log.rows if row.value.startswith(RESET)]
         for row in look.log.rows:
             first = look.by_value.get(row.value)
             if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in told:
                 continue
+            if any(first.offset < reset < row.offset for reset in resets):
+                continue  # A stop forgets all producers; what is sent again after it is new to the log.
             told[row.value] = None
             text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
             yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)

@@ -117,7 +117,7 @@ def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
 
 
 def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    changes = [e for e in facts.account.elections if (e.cluster, e.tp) == place and e.at <= end]
+    changes = [e for e in facts.elections.get(place, []) if e.at <= end]
     return any(
         now.at >= begin and now.leader != before.leader for before, now in pairwise(changes)
     )

@@ -25,7 +25,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
             if row.state != "STOPPED" or not _leads(facts, place, row):
                 continue
             before = kept.setdefault(row.mirror, row)
-            if before.last_mirror_epoch == row.last_mirror_epoch:
+            if max(before.last_mirror_epoch, -1) == max(row.last_mirror_epoch, -1):
                 continue
             kept[row.mirror] = row
             if _new_session(facts, place, row.mirror, before.at, row.at):
@@ -39,7 +39,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
 
 def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
     """Was the broker that said it the leader? A deposed one may tell of an earlier session."""
-    named = [e.leader for e in facts.account.elections if (e.cluster, e.tp) == place and e.at <= row.at]
+    named = [election.leader for election in facts.elections.get(place, []) if election.at <= row.at]
     return not named or named[-1] == row.broker
 
 

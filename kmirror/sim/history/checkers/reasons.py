@@ -52,7 +52,7 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
         if not stay.overlaps(begin, end):
             continue
         since, until = max(begin, stay.began), min(end, stay.ended)
-        if not facts.reachable(stay.destination, stay.source, since, until):
+        if not facts.reachable(stay.destination, stay.source, since, until) or not may_cut(facts, stay):
             continue
         reason = _why_cut(facts, stay, record, since, until) or _why_followed(facts, stay, record, since, until)
         if reason is not None and (found is None or reason.lacking):
@@ -63,7 +63,7 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
 def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Did the cut up to MIRRORING take it by right?"""
     end = min(end, stay.cutting_until)
-    if end < begin or not may_cut(facts, stay, end):
+    if end < begin:
         return None
     if surely_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
@@ -130,12 +130,14 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
     ]  # fmt: skip
 
 
-def may_cut(facts: Facts, stay: Stay, until: Instant) -> bool:
-    """Was there a moment up to `until` at which the source's own mirror of us did not forbid the cut (D25)?
+def may_cut(facts: Facts, stay: Stay) -> bool:
+    """Was there a moment at which the source's own mirror of us did not forbid the cut (D25)?
 
-    It forbids while it runs, and after a stop that settled no epoch, until somebody deletes it over there.
+    It forbids while it runs, and after a stop that settled no epoch, until somebody deletes it over there. Whoever was
+    forbidden to cut all the time had nothing to follow either.
     """
     backs = stays_back(facts, stay)
+    until = stay.cutting_until
     moments = [stay.began, *(m for back in backs for m in (back.removed, back.ended) if stay.began < m <= until)]
     return any(not any(_forbids(facts, stay, back, at) for back in backs) for at in moments)
 

@@ -8,7 +8,7 @@ account leaves it open whether a stay began or when it ended, it is taken for lo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -19,7 +19,21 @@ TAKEN = ("NONE", "")
 """Errors of an order that was carried out, or may have been."""
 CUTTING = ("PREPARING",)
 FOLLOWING = ("MIRRORING", "PAUSING", "PAUSED")
+NOBODY = "nobody"
+"""What a plan calls servers where nobody listens."""
 IN_A_STAY = (*CUTTING, *FOLLOWING, "STOPPING", "FAILED")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointing:
+    """A mirror's bootstrap servers were set to a cluster's."""
+
+    destination: str
+    mirror: str
+    to: str
+    at: Instant
+    sure: bool
+    """It was answered; else it may not have been carried out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +42,7 @@ class Stay:
 
     mirror: str
     source: str
+    """The cluster that the mirror pointed to; empty if to none."""
     destination: str
     tp: TopicPartition
     began: Instant
@@ -54,9 +69,14 @@ class Stay:
 
 
 def stays_of(
-    destination: str, tp: TopicPartition, orders: Iterable[Order], states: Iterable[StateSeen]
+    destination: str, tp: TopicPartition, orders: Iterable[Order], states: Iterable[StateSeen],
+    pointings: Iterable[Pointing],
 ) -> list[Stay]:
-    """Return the stays of one partition in mirrors of `destination`, by the time they began."""
+    """Return the stays of one partition in mirrors of `destination`, by the time they began.
+
+    A mirror that was pointed from one cluster to another meanwhile gives a stay for each.
+    """
+    pointed = [p for p in pointings if p.destination == destination]
     mine = [order for order in orders if order.destination == destination and tp.topic in order.topics]
     seen = list(states)
     adds = [order for order in mine if order.action == "add"]
@@ -65,8 +85,17 @@ def stays_of(
         until = adds[number + 1].sent_at if number + 1 < len(adds) else NEVER
         rows = [row for row in seen if row.mirror == order.mirror and row.at >= order.sent_at]
         if order.error in TAKEN or any(row.state in IN_A_STAY and row.at < until for row in rows):
-            found.append(_stay(order, tp, rows, mine))
+            stay = _stay(order, tp, rows, mine)
+            found += [replace(stay, source=source) for source in _sources(stay, pointed)]
     return found
+
+
+def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
+    """Return the clusters that the mirror may have pointed to during a stay; the empty string for none."""
+    mine = [p for p in pointings if p.mirror == stay.mirror and p.at <= stay.ended]
+    first = max((n for n, p in enumerate(mine) if p.at <= stay.began and p.sure), default=0)
+    names = [p.to for p in mine[first:]] or [stay.source]
+    return list(dict.fromkeys(name for name in names if name != NOBODY)) or [""]
 
 
 def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order]) -> Stay:

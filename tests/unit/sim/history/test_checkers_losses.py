@@ -1,0 +1,241 @@
+"""acked-lost, mirrored-lost and last-copy-lost: each real loss is found, each near miss is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.sim.history.hand import Hand, row, rows
+
+X0, X1 = rows("x0", "x1")
+
+
+def two_written() -> Hand:
+    return Hand().wrote("x0", 0).wrote("x1", 1)
+
+
+# -- acked-lost -----------------------------------------------------------------------------------
+
+
+def test_an_acknowledged_record_that_is_gone_is_a_loss() -> None:
+    hand = two_written().final("a", [X0])
+    assert hand.found() == ["acked-lost"]
+    (anomaly,) = hand.judged()[0]
+    assert (anomaly.cluster, anomaly.offset) == ("a", 1)
+    assert "'x1' at offset 1" in anomaly.text
+
+
+def test_acknowledged_records_that_are_there_are_no_loss() -> None:
+    assert two_written().final("a", [X0, X1]).found() == []
+
+
+def test_what_a_leader_has_above_its_high_watermark_is_not_called_gone() -> None:
+    assert two_written().final("a", [X0], high=1, end=2).found() == []
+
+
+def test_an_unclean_election_excuses_a_loss() -> None:
+    hand = two_written().elected(2, 1, at=5, unclean=True).final("a", [X0])
+    assert hand.found() == []
+    assert hand.accepted() == {"unclean election": 1}
+
+
+def test_a_clean_election_excuses_nothing() -> None:
+    assert two_written().elected(2, 1, at=5).final("a", [X0]).found() == ["acked-lost"]
+
+
+def test_an_unclean_election_after_the_loss_excuses_nothing() -> None:
+    hand = two_written().look("a", [X0], at=5).elected(2, 1, at=50, unclean=True)
+    assert hand.final("a", [X0]).found() == ["acked-lost"]
+
+
+def test_a_mirror_may_take_what_its_source_lacks() -> None:
+    hand = two_written().stay("b", "a", began=10, mirroring=12).final("a", [X0]).final("b", [X0])
+    assert hand.found() == []
+    assert hand.accepted() == {"KIP: asynchronous": 1}
+
+
+@pytest.mark.decision("D33")
+def test_a_mirror_whose_source_was_away_all_the_time_may_take_nothing() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
+    hand.away("link", "a|b", 5, 60).final("a", [X0]).final("b", [])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D33")
+def test_brokers_that_are_all_down_are_as_far_away_as_a_cut_link() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
+    for number in (1, 2, 3):
+        hand.away("broker", f"b-{number}", 5, 60)
+    assert hand.final("a", [X0]).final("b", []).found() == ["acked-lost"]
+
+
+def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=20, stopped=21, epoch=-1)
+    hand.away("link", "a>b", 5, 15).final("a", [X0]).final("b", [])
+    assert hand.found() == []
+
+
+@pytest.mark.decision("D25")
+def test_a_failback_to_a_mirror_that_never_got_anything_may_take_nothing() -> None:
+    hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1).stay("b", "a", began=10, mirroring=12)
+    assert hand.final("a", []).final("b", []).found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D25")
+def test_deleting_that_mirror_is_how_an_operator_insists() -> None:
+    hand = two_written().stay("a", "b", began=5, removed=6, stopped=7, epoch=-1).order("delete_mirror", "a", "b", at=8)
+    assert hand.stay("b", "a", began=10, mirroring=12).final("a", []).final("b", []).found() == []
+
+
+@pytest.mark.decision("D25")
+def test_a_failback_before_the_failover_may_take_nothing() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6).stay("b", "a", began=10, mirroring=12)
+    assert hand.final("a", []).final("b", []).found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D32")
+def test_a_cut_from_scratch_may_not_take_what_the_source_settled_an_epoch_for() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=8, stopped=9, epoch=0)
+    hand.look("a", [X0, X1], at=9.5).look("b", [X0, X1], at=9.5).stay("b", "a", began=10, removed=11, stopped=12)
+    hand.look("a", [], at=12).final("a", []).final("b", [X0, X1])
+    assert hand.found() == ["acked-lost"]
+
+
+@pytest.mark.decision("D32")
+def test_a_cut_at_the_settled_epoch_takes_what_lies_above_it() -> None:
+    newer = row(1, "x1", epoch=2)
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=8, stopped=9, epoch=0)
+    hand.look("a", [X0, newer], at=9.5).look("b", [X0], at=9.5).stay("b", "a", began=10, mirroring=11)
+    assert hand.final("a", [X0]).final("b", [X0]).found() == []
+
+
+def test_a_record_of_a_transaction_that_was_not_committed_may_go() -> None:
+    hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0", asked="abort")
+    assert hand.final("a", []).found() == []
+
+
+def test_a_record_of_a_transaction_whose_commit_was_answered_may_not() -> None:
+    hand = Hand().wrote("t0", 0, transaction="t/1", pid=7).transaction("t/1", "t0")
+    assert hand.final("a", []).found() == ["acked-lost"]
+
+
+def test_an_order_that_was_refused_excuses_nothing() -> None:
+    hand = two_written().order("add", "b", "a", at=10, error="INVALID_REQUEST").final("a", [X0]).final("b", [X0])
+    assert hand.found() == ["acked-lost"]
+
+
+def test_an_order_without_an_answer_may_have_been_carried_out() -> None:
+    hand = two_written().order("add", "b", "a", at=10, error="").final("a", [X0]).final("b", [X0])
+    assert hand.found() == []
+
+
+# -- mirrored-lost --------------------------------------------------------------------------------
+
+
+def mirrored_and_stopped() -> Hand:
+    """Two records mirrored from a to b, decided there when RemoveTopics was sent."""
+    return two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).final("a", [X0, X1])
+
+
+def test_a_stop_keeps_what_was_decided_before_it() -> None:
+    hand = mirrored_and_stopped().look("b", [X0, X1], at=20).look("b", [X0, X1], at=22).final("b", [X0, X1])
+    assert hand.found() == []
+
+
+def test_a_stop_that_drops_what_was_decided_is_a_loss() -> None:
+    hand = mirrored_and_stopped().look("b", [X0, X1], at=20).look("b", [X0], at=22).final("b", [X0])
+    assert hand.found() == ["mirrored-lost"]
+
+
+def test_a_stop_may_drop_what_was_not_decided() -> None:
+    hand = mirrored_and_stopped().look("b", [X0, X1], at=20, stable=1).look("b", [X0], at=22).final("b", [X0])
+    assert hand.found() == []
+
+
+def test_the_loss_is_found_when_the_source_is_dead() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).away("link", "a|b", 15, 60)
+    hand.look("b", [X0, X1], at=20).look("b", [X0], at=22).final("a", [X0]).final("b", [X0])
+    hand.elected(2, 1, at=70, cluster="a", unclean=True)
+    assert hand.found() == ["mirrored-lost"]
+
+
+def test_a_mirror_follows_a_source_that_lost_it_in_an_unclean_election() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6).elected(2, 1, at=20, unclean=True)
+    hand.look("a", [X0, X1], at=15).look("b", [X0, X1], at=15).final("a", [X0]).final("b", [X0])
+    assert hand.found() == []
+    assert hand.accepted()["unclean election"] == 2
+
+
+def test_a_link_of_a_chain_may_drop_what_it_fetches_again() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, mirror="ab").stay("b", "c", began=7, mirroring=8)
+    hand.look("b", [X0, X1], at=10).look("c", [X0, X1], at=10)
+    hand.order("remove", "a", "b", at=11, mirror="ab").state("b", "STOPPED", at=12, mirror="ab")
+    hand.stay("a", "b", began=13, mirroring=14, mirror="ab").look("c", [], at=14)
+    hand.final("a", [X0, X1]).final("b", [X0, X1]).final("c", [X0, X1])
+    assert hand.found() == []
+
+
+BEFORE = [row(0, "t0", pid=7), row(1, "u0", pid=8), row(2, "t1", pid=7), row(3, "<COMMIT 7>", pid=7)]
+"""u is open from 1 on; t has a record below and one above."""
+
+
+def overlapping(*after: str) -> Hand:
+    hand = Hand().transaction("t/1", "t0", "t1").transaction("u/1", "u0", asked="")
+    hand.wrote("t0", 0, transaction="t/1", pid=7).wrote("u0", 1, transaction="u/1", pid=8)
+    hand.wrote("t1", 2, transaction="t/1", pid=7).stay("a", "b", began=5, mirroring=6, removed=20, stopped=22)
+    return hand.look("b", BEFORE, at=20, stable=1).look("a", BEFORE, at=60, stable=1)
+
+
+@pytest.mark.decision("D29")
+def test_a_transaction_that_lost_records_in_the_tail_is_aborted_as_a_whole() -> None:
+    after = [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)]
+    hand = overlapping().look("b", after, at=22).final("b", after)
+    assert hand.found() == []
+    assert hand.accepted() == {"D29": 1}
+
+
+@pytest.mark.decision("D29")
+def test_a_transaction_that_lost_only_its_marker_keeps_its_outcome() -> None:
+    before = [row(0, "t0", pid=7), row(1, "u0", pid=8), row(2, "<COMMIT 7>", pid=7)]
+    after = [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)]
+    hand = Hand().transaction("t/1", "t0").wrote("t0", 0, transaction="t/1", pid=7)
+    hand.transaction("u/1", "u0", asked="").wrote("u0", 1, transaction="u/1", pid=8)
+    hand.stay("a", "b", began=5, mirroring=6, removed=20, stopped=22).look("b", before, at=20, stable=1)
+    hand.look("a", before, at=60, stable=1)
+    assert hand.look("b", after, at=22).final("b", after).found() == ["mirrored-lost"]
+    assert hand.elected(1, 3, at=1, cluster="b").elected(2, 4, at=21, cluster="b").found() == []
+
+
+def test_a_transaction_below_the_cut_may_not_be_cut_away() -> None:
+    assert overlapping().look("b", [], at=22).final("b", []).found() == ["mirrored-lost"]
+
+
+# -- last-copy-lost -------------------------------------------------------------------------------
+
+
+@pytest.mark.decision("D29")
+def test_a_stop_and_a_failback_that_leave_no_copy_are_told_as_such() -> None:
+    hand = two_written().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=-1)
+    hand.look("a", [X0, X1], at=20).look("b", [X0, X1], at=20).look("b", [], at=22)
+    hand.stay("b", "a", began=30, mirroring=32, mirror="n").look("a", [X0, X1], at=30).look("b", [], at=30)
+    assert hand.final("a", []).final("b", []).found() == ["mirrored-lost", "last-copy-lost"]
+
+
+def test_two_clusters_that_each_cut_what_only_the_other_had_leave_no_copy() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
+    assert "last-copy-lost" in hand.final("a", []).final("b", []).found()
+
+
+def test_a_copy_that_was_given_up_and_another_one_that_followed_are_nobodys_loss() -> None:
+    """b is added and removed before it has fetched again what a still has; then a follows b."""
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    hand.stay("a", "b", began=10, mirroring=11, removed=11.5, stopped=12, epoch=0, mirror="there")
+    hand.look("a", [X0, X1], at=11).look("b", [], at=11).look("a", [X0, X1], at=20).look("b", [], at=20)
+    hand.stay("b", "a", began=20, mirroring=21, mirror="back")
+    assert hand.final("a", []).final("b", []).found() == []
+
+
+def test_a_copy_that_is_left_in_a_third_cluster_is_a_copy() -> None:
+    hand = two_written().look("a", [X0, X1], at=10).look("b", [X0, X1], at=10)
+    hand.stay("a", "b", began=10, mirroring=12, mirror="there").stay("b", "a", began=10.1, mirroring=12, mirror="back")
+    assert hand.final("a", []).final("b", []).final("c", [X0, X1]).found() == []
