@@ -45,7 +45,7 @@ def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
 
 def _new_session(facts: Facts, place: Place, mirror: str, begin: Instant, end: Instant) -> bool:
     return facts.deleted(place[0], mirror, begin, end) or any(
-        stay.mirror == mirror and stay.mirroring <= end and begin <= stay.ended for stay in facts.stays(place)
+        stay.mirror == mirror and stay.mirroring <= end and begin < stay.ended for stay in facts.stays(place)
     )
 
 
@@ -90,7 +90,7 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             text = f"topic {topic} has ids {', '.join(dict.fromkeys(found))} in one cluster"
             yield Anomaly("topic-id-mismatch", cluster, None, -1, text)
     told: dict[tuple[str, str, str], None] = {}
-    for place in facts.looks:
+    for place in facts.states:
         for stay in facts.stays(place):
             key = (place[0], stay.source, stay.tp.topic)
             ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])

@@ -1,0 +1,161 @@
+"""divergence, duplicate-at-offset, epoch-regression and hw-regression: what they find and what they leave alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.sim.history.hand import TP, Hand, row, rows
+
+X0, X1 = rows("x0", "x1")
+
+
+# -- divergence -----------------------------------------------------------------------------------
+
+
+def at_rest() -> Hand:
+    return Hand().stay("a", "b", began=5, mirroring=6).final("a", [X0, X1])
+
+
+def test_a_replica_in_the_isr_that_differs_is_told() -> None:
+    hand = Hand()
+    hand.account.replicas.append(("a", TP, 2, "offset 5: other bytes"))
+    assert hand.found() == ["divergence"]
+
+
+@pytest.mark.parametrize(
+    ("content", "offset"),
+    [
+        ([X0, row(1, "y1")], 1),
+        ([X0, row(1, "x1", epoch=1)], 1),
+        ([X0, row(2, "x1")], 1),
+        ([X0], 1),
+        ([X0, X1, row(2, "x2")], 2),
+        ([row(0, "x0", pid=3), X1], 0),
+    ],
+)
+def test_a_mirror_at_rest_that_differs_is_told_with_the_offset(content: list, offset: int) -> None:  # type: ignore[type-arg]
+    anomalies = [row for row in at_rest().final("b", content).judged()[0] if row.checker == "divergence"]
+    assert anomalies and min(anomaly.offset for anomaly in anomalies) == offset
+
+
+def test_a_mirror_at_rest_that_is_equal_is_left_alone() -> None:
+    assert at_rest().final("b", [X0, X1]).found() == []
+
+
+def test_what_the_source_has_not_decided_is_not_asked_for() -> None:
+    hand = Hand().stay("a", "b", began=5, mirroring=6).final("a", [X0, X1], stable=1).final("b", [X0])
+    assert "divergence" not in hand.found()
+
+
+def test_a_mirror_that_still_waits_is_not_compared() -> None:
+    hand = at_rest().final("b", [X0])
+    hand.account.unsettled.append(("b", TP, "MIRRORING: behind"))
+    assert hand.found() == ["stuck-state"]
+
+
+def stopped(*content: object, epoch: int = 0) -> Hand:
+    hand = Hand().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=epoch).final("a", [X0, X1])
+    return hand.look("b", content, at=22).final("b", content)  # type: ignore[arg-type]
+
+
+def test_what_a_stop_left_is_a_beginning_of_the_sources_log() -> None:
+    assert stopped(X0, row(1, "<MIRROR_PID_RESET -1>", epoch=1), row(2, "z", epoch=1)).found() == []
+
+
+def test_another_record_below_the_last_mirrored_epoch_is_told() -> None:
+    assert stopped(row(0, "y0"), row(1, "<MIRROR_PID_RESET -1>", epoch=1)).found() == ["divergence"]
+    assert stopped(X0, row(2, "x1"), row(3, "<MIRROR_PID_RESET -1>", epoch=1)).found() == ["divergence"]
+
+
+def test_an_unclean_election_at_the_source_may_have_changed_it_since() -> None:
+    hand = stopped(row(0, "y0"), row(1, "<MIRROR_PID_RESET -1>", epoch=1)).elected(2, 1, at=50, unclean=True)
+    assert hand.found() == []
+
+
+# -- duplicate-at-offset --------------------------------------------------------------------------
+
+
+def test_an_idempotent_value_may_not_stand_twice_in_a_log() -> None:
+    assert Hand().final("a", [row(0, "x", pid=4), row(1, "x", pid=4)]).found() == ["duplicate-at-offset"]
+
+
+def test_a_plain_producer_may_write_a_value_twice() -> None:
+    assert Hand().final("a", [row(0, "x"), row(1, "x")]).found() == []
+
+
+def test_a_producer_reset_forgets_who_wrote_what() -> None:
+    hand = Hand().final("a", [row(0, "x", pid=4), row(1, "<MIRROR_PID_RESET -1>"), row(2, "x", pid=4)])
+    assert hand.found() == []
+
+
+def test_two_values_read_at_one_offset_are_told() -> None:
+    hand = Hand().read("x0", 0, at=5).read("y0", 0, at=6).final("a", [row(0, "y0")])
+    assert hand.found() == ["duplicate-at-offset"]
+
+
+def test_two_values_acknowledged_for_one_offset_are_told() -> None:
+    hand = Hand().wrote("x0", 0, at=5).wrote("y0", 0, at=6).final("a", [row(0, "y0")])
+    assert hand.found() == ["acked-lost", "duplicate-at-offset"]
+
+
+def test_a_mirror_in_between_may_have_cut_the_first() -> None:
+    hand = Hand().read("x0", 0, at=5).stay("b", "a", began=7, mirroring=8, removed=9, stopped=10)
+    hand.read("y0", 0, at=16).final("a", [row(0, "y0", epoch=1)]).final("b", [])
+    assert hand.found() == []
+
+
+def test_what_is_read_and_what_is_in_the_log_are_compared() -> None:
+    assert Hand().read("x0", 0, at=5).final("a", [row(0, "y0")]).found() == ["duplicate-at-offset"]
+    assert Hand().read("x0", 0, at=5).final("a", [X0]).found() == []
+
+
+# -- epoch-regression -----------------------------------------------------------------------------
+
+
+def test_epochs_that_fall_inside_a_log_are_told() -> None:
+    assert Hand().final("a", [row(0, "x0", epoch=2), row(1, "x1", epoch=1)]).found() == ["epoch-regression"]
+    assert Hand().final("a", [row(0, "x0", epoch=1), row(1, "x1", epoch=2)]).found() == []
+
+
+@pytest.mark.decision("D14")
+def test_a_batch_above_its_leaders_epoch_is_told() -> None:
+    assert Hand().final("a", [row(0, "x0", epoch=6)], leader_epoch=5).found() == ["epoch-regression"]
+    assert Hand().final("a", [row(0, "x0", epoch=5)], leader_epoch=5).found() == []
+
+
+def test_leader_epochs_that_fall_at_the_controller_are_told() -> None:
+    assert Hand().elected(1, 5, at=1).elected(2, 4, at=2).found() == ["epoch-regression"]
+    assert Hand().elected(1, 4, at=1).elected(2, 5, at=2).found() == []
+
+
+# -- hw-regression --------------------------------------------------------------------------------
+
+
+def test_a_high_watermark_that_falls_in_one_reign_is_told() -> None:
+    assert Hand().marks(10, at=1).marks(9, at=2).found() == ["hw-regression"]
+    assert Hand().marks(9, at=1).marks(10, at=2).found() == []
+
+
+def test_a_new_leaders_high_watermark_may_lag() -> None:
+    assert Hand().marks(10, at=1).marks(9, at=2, epoch=2, broker=2).found() == []
+
+
+def test_a_broker_that_was_started_again_begins_at_its_checkpoint() -> None:
+    assert Hand().marks(10, at=1).away("broker", "a-1", 1.2, 1.4).marks(9, at=2).found() == []
+    assert Hand().marks(10, at=1).away("broker", "a-2", 1.2, 1.4).marks(9, at=2).found() == ["hw-regression"]
+
+
+def test_a_stay_in_a_mirror_may_shorten_the_log() -> None:
+    hand = Hand().marks(10, at=1).stay("b", "a", began=2, mirroring=3).marks(4, at=4)
+    assert hand.final("a", rows("x0", "x1", "x2", "x3")).final("b", rows("x0", "x1", "x2", "x3")).found() == []
+
+
+def test_a_high_watermark_that_is_lower_at_the_end_is_told() -> None:
+    assert Hand().marks(2, at=1, broker=2).final("a", [X0]).found() == ["hw-regression"]
+    assert Hand().marks(1, at=1, broker=2).final("a", [X0]).found() == []
+
+
+def test_a_committed_record_that_nobody_acknowledged_may_not_go_either() -> None:
+    hand = Hand().wrote("x0", 0, acked=False).look("a", [X0], at=5).final("a", [])
+    assert hand.found() == ["hw-regression"]
+    assert Hand().wrote("x0", 0, acked=False).final("a", []).found() == []

@@ -1,0 +1,119 @@
+"""lme-loss, read-only-breach, stuck-state and topic-id-mismatch: what they find and what they leave alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.sim.history.checkers import CHECKERS
+from tests.unit.sim.history.hand import TP, Hand, rows
+
+# -- lme-loss -------------------------------------------------------------------------------------
+
+
+def stopped(epoch: int = 4) -> Hand:
+    return Hand().stay("a", "b", began=5, mirroring=6, removed=10, stopped=12, epoch=epoch)
+
+
+@pytest.mark.parametrize(("then", "expected"), [(4, []), (-1, ["lme-loss"]), (7, ["lme-loss"])])
+def test_a_settled_epoch_stays(then: int, expected: list[str]) -> None:
+    hand = stopped().elected(2, 9, at=20, cluster="b").state("b", "STOPPED", at=21, epoch=then, broker=2)
+    assert hand.found() == expected
+
+
+def test_nothing_mirrored_is_told_in_two_ways() -> None:
+    assert stopped(-2).state("b", "STOPPED", at=21, epoch=-1).found() == []
+
+
+def test_a_new_session_settles_its_own() -> None:
+    hand = stopped().stay("a", "b", began=20, mirroring=21, removed=25, stopped=26, epoch=7)
+    assert hand.found() == []
+
+
+@pytest.mark.decision("D37")
+def test_a_session_that_never_mirrored_settles_nothing() -> None:
+    hand = stopped().stay("a", "b", began=20, removed=25, stopped=26, epoch=7)
+    assert hand.found() == ["lme-loss"]
+
+
+def test_a_leader_that_was_deposed_may_tell_of_an_earlier_session() -> None:
+    hand = stopped().elected(2, 9, at=20, cluster="b").state("b", "STOPPED", at=21, epoch=3, broker=1)
+    assert hand.found() == []
+
+
+def test_another_mirrors_epoch_is_another_matter() -> None:
+    assert stopped().state("b", "STOPPED", at=21, epoch=9, mirror="n").found() == []
+
+
+# -- read-only-breach -----------------------------------------------------------------------------
+
+
+def written(at: float, *, seen: bool = True, removed: float = 50) -> Hand:
+    hand = Hand().order("add", "a", "b", at=5)
+    if seen:
+        hand.state("b", "PREPARING", at=6)
+    hand.order("remove", "a", "b", at=removed)
+    return hand.wrote("x", 0, at=at, cluster="b").look("b", rows("x"), at=at + 0.5)
+
+
+def test_a_write_into_a_mirrored_topic_is_told() -> None:
+    assert written(at=8).found() == ["read-only-breach"]
+
+
+def test_a_write_before_and_after_is_left_alone() -> None:
+    assert written(at=4).found() == []
+    assert written(at=50.5).found() == []
+
+
+def test_a_leader_may_take_a_while_to_hear_of_the_order() -> None:
+    assert written(at=8, seen=False).found() == []
+    assert written(at=20, seen=False).found() == ["read-only-breach"]
+
+
+def test_a_leader_without_its_controller_need_not_hear_of_it() -> None:
+    assert written(at=20, seen=False).away("controller", "b-100", 4, 30).found() == []
+    assert written(at=20, seen=False).away("controller", "a-100", 4, 30).found() == ["read-only-breach"]
+
+
+# -- stuck-state, topic-id-mismatch ---------------------------------------------------------------
+
+
+def test_what_still_waits_is_told_with_its_reason() -> None:
+    hand = Hand()
+    hand.account.unsettled.append(("b", TP, "PREPARING: the source did not answer"))
+    (anomaly,) = hand.judged()[0]
+    assert (anomaly.checker, anomaly.text) == ("stuck-state", "PREPARING: the source did not answer")
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([("a", "orders", "1"), ("b", "orders", "1")], []),
+        ([("a", "orders", "1"), ("b", "orders", "2")], ["topic-id-mismatch"]),
+        ([("a", "orders", "1"), ("b", "orders", "1"), ("b", "orders", "2")], ["topic-id-mismatch"]),
+        ([("a", "orders", "1")], []),
+    ],
+)
+def test_a_mirrored_topic_has_one_id(ids: list[tuple[str, str, str]], expected: list[str]) -> None:
+    hand = stopped()
+    hand.account.topic_ids.extend(ids)
+    assert hand.found() == expected
+
+
+def test_topics_that_were_never_mirrored_may_have_ids_of_their_own() -> None:
+    hand = Hand().stay("a", "b", began=5)
+    hand.account.topic_ids.extend([("a", "orders", "1"), ("b", "orders", "2")])
+    assert hand.found() == []
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+def test_every_checker_says_what_it_finds() -> None:
+    assert len(CHECKERS) == 15
+    for name, checker in CHECKERS.items():
+        assert checker.doc.endswith("."), name
+        assert len(checker.doc.splitlines()[0]) > 20, name
+
+
+def test_an_empty_account_is_clean() -> None:
+    assert Hand().judged() == ([], [])

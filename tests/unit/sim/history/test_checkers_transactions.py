@@ -1,0 +1,121 @@
+"""half-transaction, aborted-read, hanging-transaction and pid-collision: what they find and what they leave alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.sim.history.hand import Hand, row
+
+T0, T1 = row(0, "t0", pid=7), row(1, "t1", pid=7)
+COMMIT, ABORT = row(2, "<COMMIT 7>", pid=7, visible=False), row(2, "<ABORT 7>", pid=7, visible=False)
+
+
+def transaction(asked: str = "commit", *, answered: bool = True) -> Hand:
+    hand = Hand().transaction("t/1", "t0", "t1", asked=asked, answered=answered)
+    return hand.wrote("t0", 0, transaction="t/1", pid=7).wrote("t1", 1, transaction="t/1", pid=7)
+
+
+# -- half-transaction -----------------------------------------------------------------------------
+
+
+def test_a_whole_transaction_is_left_alone() -> None:
+    assert transaction().final("a", [T0, T1, COMMIT]).found() == []
+
+
+def test_a_half_that_can_be_read_in_a_mirror_is_told() -> None:
+    hand = transaction().final("a", [T0, T1, COMMIT]).look("b", [T0, row(1, "<MIRROR_PID_RESET -1>", epoch=1)], at=20)
+    assert hand.found() == ["half-transaction"]
+
+
+def test_a_half_that_was_aborted_is_left_alone() -> None:
+    hand = transaction().final("a", [T0, T1, COMMIT])
+    hand.look("b", [row(0, "t0", pid=7, visible=False), row(1, "<ABORT 7>", pid=7, epoch=1)], at=20)
+    assert hand.found() == []
+
+
+def test_a_hidden_and_a_readable_half_are_told() -> None:
+    hand = transaction(answered=False).final("a", [T0, row(1, "t1", pid=7, visible=False), COMMIT])
+    assert hand.found() == ["half-transaction"]
+
+
+def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
+    assert transaction().look("a", [T0], at=5, high=1, end=3).final("a", [T0, T1, COMMIT]).found() == []
+
+
+def test_an_unclean_election_may_leave_a_half() -> None:
+    hand = transaction(answered=False).elected(2, 1, at=4, unclean=True).final("a", [T0, row(1, "<COMMIT 7>", pid=7)])
+    assert hand.found() == []
+    assert hand.accepted()["unclean election"] >= 1
+
+
+# -- aborted-read ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", ["abort", ""])
+def test_a_consumer_that_was_given_what_nobody_committed_is_told(asked: str) -> None:
+    hand = transaction(asked).read("t0", 0, at=5)
+    hidden = [row(0, "t0", pid=7, visible=False), row(1, "t1", pid=7, visible=False), ABORT]
+    assert hand.final("a", hidden).found() == ["aborted-read"]
+
+
+def test_a_read_uncommitted_consumer_may_see_it() -> None:
+    hidden = [row(0, "t0", pid=7, visible=False), row(1, "t1", pid=7, visible=False), ABORT]
+    assert transaction("abort").read("t0", 0, at=5, committed=False).final("a", hidden).found() == []
+
+
+def test_a_log_that_shows_it_as_committed_is_told() -> None:
+    assert transaction("abort").final("a", [T0, T1, ABORT]).found() == ["aborted-read"]
+
+
+def test_a_transaction_whose_commit_was_not_answered_may_be_seen() -> None:
+    assert transaction(answered=False).read("t0", 0, at=5).final("a", [T0, T1, COMMIT]).found() == []
+
+
+# -- hanging-transaction --------------------------------------------------------------------------
+
+
+def test_a_last_stable_offset_that_stands_still_is_told() -> None:
+    assert transaction("abort").final("a", [T0, T1], stable=0).found() == ["hanging-transaction"]
+
+
+def test_a_mirror_is_not_blamed_for_what_its_source_leaves_open() -> None:
+    hand = transaction("abort").stay("a", "b", began=5, mirroring=6)
+    hidden = [row(0, "t0", pid=7, visible=False), row(1, "t1", pid=7, visible=False), ABORT]
+    assert hand.final("a", hidden).final("b", hidden, stable=0).found() == []
+
+
+def test_after_the_stop_it_is_this_clusters_own() -> None:
+    hand = transaction("abort").stay("a", "b", began=5, mirroring=6, removed=7, stopped=8)
+    assert hand.final("b", [T0, T1], stable=0).found() == ["hanging-transaction"]
+
+
+# -- pid-collision --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "transactional", "first", "expected"),
+    [
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", False, True, ["pid-collision"]),
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", True, True, ["pid-collision"]),
+        ("INVALID_PRODUCER_EPOCH", False, True, ["pid-collision"]),
+        ("INVALID_PRODUCER_EPOCH", True, True, []),  # Fenced by a restart with the same id.
+        ("OUT_OF_ORDER_SEQUENCE_NUMBER", False, False, []),  # A gap of its own.
+        ("READ_ONLY_TOPIC", False, True, []),
+    ],
+)
+def test_a_first_batch_that_is_refused(error: str, transactional: bool, first: bool, expected: list[str]) -> None:
+    hand = Hand()
+    if transactional:
+        hand.transaction("t/1", "x", asked="")
+    hand.wrote("x", -1, pid=7, transaction="t/1" if transactional else "", acked=False)
+    assert hand.refused("x", error, first=first).found() == expected
+
+
+def test_an_ack_for_what_another_producer_wrote_is_told() -> None:
+    hand = Hand().look("a", [row(0, "foreign", pid=7)], at=2).wrote("mine", 0, at=5, pid=7)
+    assert hand.final("a", [row(0, "foreign", pid=7)]).found() == ["acked-lost", "pid-collision", "duplicate-at-offset"]
+
+
+def test_an_ack_of_a_retry_is_an_ack() -> None:
+    hand = Hand().look("a", [row(0, "mine", pid=7)], at=2).wrote("mine", 0, at=5, pid=7)
+    assert hand.final("a", [row(0, "mine", pid=7)]).found() == []
