@@ -157,6 +157,8 @@ class LogRow:
     producer_id: int
     visible: bool
     """A read_committed consumer is given it."""
+    crc: int = 0
+    """Of its batch: all bytes but offset and epoch."""
 
 
 @dataclass(frozen=True, slots=True)

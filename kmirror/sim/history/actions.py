@@ -1,0 +1,281 @@
+"""Which steps can a plan have? One row of ACTIONS each: orders of an operator, and faults.
+
+A fault with `for_ms` ends by itself after that time, and every fault ends when the plan says that faults end. A
+step that makes no sense any more, such as killing a broker that is down, is skipped, and the story says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.history.observe import Observer
+from kmirror.sim.history.orders import ORDERS, Operator
+from kmirror.sim.history.plan import Step, Value
+from kmirror.sim.history.producing import Desk
+from kmirror.sim.history.scene import Scene, Trap
+
+Args = Mapping[str, Value]
+
+
+class Skipped(Exception):
+    """The step makes no sense as things are."""
+
+
+@dataclass(slots=True)
+class Hands:
+    """What carries steps out: operators, and who undoes faults."""
+
+    scene: Scene
+    observer: Observer
+    desks: dict[str, Desk] = field(default_factory=dict)
+    operators: dict[str, Operator] = field(default_factory=dict)
+    over: bool = False
+    """Faults have ended."""
+
+    def do(self, number: int, step: Step) -> None:
+        """Carry out a step of the plan, now."""
+        action = ACTIONS[step.action]
+        words = " ".join(f"{name}={value}" for name, value in step.args.items())
+        self.scene.tell(f"step {number}: {step.action} {words}")
+        if action.carry_out is None:
+            self.operators[str(step.args[action.where])].order(number, step)
+            return
+        try:
+            action.carry_out(self, step.args)
+        except Skipped as skipped:
+            self.scene.tell(f"step {number} skipped: {skipped}")
+
+    def end_faults(self) -> None:
+        """Start what is down, heal what is cut."""
+        self.over = True
+        scene, network = self.scene, self.scene.simulation.world.network
+        scene.traps.clear()
+        for kind, who in list(scene.open_spans):
+            if kind == "link":
+                network.heal(*_ends(scene, who))
+            elif kind in ("slow", "lossy"):
+                self._calm(kind, who)
+            scene.end_span(kind, who)
+        for cluster in scene.clusters.values():
+            for node_id in (CONTROLLER_ID, *cluster.broker_ids):
+                if not cluster.runs(node_id):
+                    cluster.restart(node_id)
+        scene.simulation.world.trace.add(scene.simulation.world.now, "history", "faults end")
+        scene.tell("faults end: all that is down is started, all that is cut is healed")
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def kill(self, cluster: str, node_id: int, for_ms: int) -> None:
+        """Kill a node, and start it after a while; Skipped if it is down."""
+        scene = self.scene
+        found = scene.clusters[cluster]
+        if not found.runs(node_id):
+            raise Skipped(f"{cluster}-{node_id} is down")
+        kind = "controller" if node_id == CONTROLLER_ID else "broker"
+        scene.image(cluster)  # Remembered while the controller is away.
+        found.kill(node_id)
+        scene.begin_span(kind, f"{cluster}-{node_id}")
+        scene.tell(f"{kind} {cluster}-{node_id} dies")
+        self._later(for_ms, lambda: self.start(cluster, node_id))
+
+    def start(self, cluster: str, node_id: int) -> None:
+        """Start a node if it is down."""
+        found = self.scene.clusters[cluster]
+        if not found.runs(node_id):
+            found.restart(node_id)
+            kind = "controller" if node_id == CONTROLLER_ID else "broker"
+            self.scene.end_span(kind, f"{cluster}-{node_id}")
+            self.scene.tell(f"{kind} {cluster}-{node_id} is started")
+
+    def _later(self, for_ms: int, undo: Callable[[], None]) -> None:
+        if for_ms > 0:
+            self.scene.after_ms(for_ms, lambda: None if self.over else undo())
+
+    # -- links --------------------------------------------------------------------------------
+
+    def cut(self, who: str, for_ms: int) -> None:
+        """Cut `a|b` both ways or `a>b` one way; Skipped if it is cut already."""
+        scene = self.scene
+        if ("link", who) in scene.open_spans:
+            raise Skipped(f"{who} is cut")
+        network = scene.simulation.world.network
+        one, other = _ends(scene, who)
+        (network.cut if "|" in who else network.cut_one_way)(one, other)
+        self._note(f"cut {who}")
+        scene.begin_span("link", who)
+        self._later(for_ms, lambda: self._heal(who))
+
+    def _heal(self, who: str) -> None:
+        scene = self.scene
+        if ("link", who) not in scene.open_spans:
+            return
+        scene.simulation.world.network.heal(*_ends(scene, who))
+        scene.end_span("link", who)
+        # Another cut of the same ends, one way or both, lasts on.
+        for kind, other in scene.open_spans:
+            if kind == "link" and _ends(scene, other) in (_ends(scene, who), _ends(scene, who)[::-1]):
+                network = scene.simulation.world.network
+                (network.cut if "|" in other else network.cut_one_way)(*_ends(scene, other))
+        self._note(f"healed {who}")
+
+    def disturb(self, kind: str, who: str, amount: int, for_ms: int) -> None:
+        """Make a line slow (milliseconds more) or lossy (packets per million); Skipped if it is so already."""
+        scene = self.scene
+        if (kind, who) in scene.open_spans:
+            raise Skipped(f"{who} is {kind}")
+        network = scene.simulation.world.network
+        if kind == "slow":
+            network.slow_down(*_ends(scene, who), amount * MILLISECOND)
+        else:
+            network.lose(*_ends(scene, who), amount)
+        self._note(f"{kind} {who} {amount}")
+        scene.begin_span(kind, who)
+        self._later(for_ms, lambda: self._calm(kind, who))
+
+    def _calm(self, kind: str, who: str) -> None:
+        scene = self.scene
+        if (kind, who) in scene.open_spans:
+            network = scene.simulation.world.network
+            (network.slow_down if kind == "slow" else network.lose)(*_ends(scene, who), 0)
+            scene.end_span(kind, who)
+            self._note(f"{kind} {who} no more")
+
+    def _note(self, text: str) -> None:
+        world = self.scene.simulation.world
+        world.trace.add(world.now, "network", text)
+        self.scene.tell(f"network: {text}")
+
+
+def _ends(scene: Scene, who: str) -> tuple[str, str]:
+    """Return the sites or processes that `a|b`, `a>b` or `a-1|a-100` is about."""
+    one, other = who.replace(">", "|").split("|")
+    return _place(scene, one), _place(scene, other)
+
+
+def _place(scene: Scene, name: str) -> str:
+    cluster, _, node = name.partition("-")
+    return scene.clusters[cluster].process(int(node)) if node else cluster
+
+
+# -- carrying out -----------------------------------------------------------------------------
+
+
+def _for_ms(args: Args) -> int:
+    return int(args.get("for_ms", 0))
+
+
+def _kill(hands: Hands, args: Args) -> None:
+    hands.kill(str(args["cluster"]), int(args["broker"]), _for_ms(args))
+
+
+def _kill_controller(hands: Hands, args: Args) -> None:
+    hands.kill(str(args["cluster"]), CONTROLLER_ID, _for_ms(args))
+
+
+def _kill_cluster(hands: Hands, args: Args) -> None:
+    cluster = str(args["cluster"])
+    nodes = [n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids)
+             if hands.scene.clusters[cluster].runs(n)]
+    if not nodes:
+        raise Skipped(f"all of {cluster} is down")
+    for node_id in nodes:
+        hands.kill(cluster, node_id, _for_ms(args))
+
+
+def _kill_replica(hands: Hands, args: Args) -> None:
+    tp = TopicPartition(str(args["topic"]), int(args.get("partition", 0)))
+    _kill_role(hands, str(args["cluster"]), tp, str(args["victim"]), _for_ms(args))
+
+
+def _kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms: int) -> None:
+    """Kill the partition's leader, a follower of it, or the cluster's controller."""
+    if role == "controller":
+        hands.kill(cluster, CONTROLLER_ID, for_ms)
+        return
+    leader = hands.scene.leader(cluster, tp)
+    if leader is None:
+        raise Skipped(f"nobody leads {tp} in {cluster}")
+    victims = [leader.broker_id]
+    if role == "follower":
+        found = hands.scene.clusters[cluster]
+        victims = [b for b in leader.image.replicas if b != leader.broker_id and found.runs(b)]
+        if not victims:
+            raise Skipped(f"{tp} in {cluster} has no follower that runs")
+    hands.kill(cluster, victims[0], for_ms)
+
+
+def _kill_when(hands: Hands, args: Args) -> None:
+    scene = hands.scene
+    victim = str(args["victim"])
+    cluster = str(args["source"] if victim.startswith("source") else args["cluster"])
+    role = victim.removeprefix("source_")
+    on = str(args["on"])
+
+    def spring(tp: TopicPartition) -> None:
+        try:
+            scene.tell(f"{tp} came to {on}: now the {role} in {cluster}")
+            _kill_role(hands, cluster, tp, role, _for_ms(args))
+        except Skipped as skipped:
+            scene.tell(f"nobody dies: {skipped}")
+
+    scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
+
+
+def _cut_link(hands: Hands, args: Args) -> None:
+    way = ">" if args.get("one_way", False) else "|"
+    hands.cut(f"{args['one']}{way}{args['other']}", _for_ms(args))
+
+
+def _slow_link(hands: Hands, args: Args) -> None:
+    hands.disturb("slow", f"{args['one']}|{args['other']}", int(args["ms"]), _for_ms(args))
+
+
+def _lossy_link(hands: Hands, args: Args) -> None:
+    hands.disturb("lossy", f"{args['one']}|{args['other']}", int(args["ppm"]), _for_ms(args))
+
+
+def _turn(hands: Hands, args: Args) -> None:
+    cluster = str(args["cluster"])
+    names = [name for name in str(args["clients"]).split(",") if name in hands.desks]
+    if not names:
+        raise Skipped("no such client")
+    for name in names:
+        hands.desks[name].cluster = cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One row: what a step of this name does."""
+
+    name: str
+    doc: str
+    carry_out: Callable[[Hands, Args], None] | None = None
+    """None for an order of an operator."""
+    where: str = "destination"
+    """Of an order: the argument that names the cluster that it goes to."""
+
+
+ROWS: tuple[Action, ...] = (
+    Action("create_mirror", "Create a mirror; `servers` names the cluster it points to, or nobody."),
+    Action("add", "Add topics to a mirror, with their ids at the source unless `named` is false."),
+    Action("remove", "Remove topics from a mirror: failover."),
+    Action("point_mirror", "Alter a mirror's bootstrap.servers.", where="destination"),
+    Action("alter_mirror", "Alter another config of a mirror."),
+    Action("alter_topic", "Alter a config of a topic.", where="cluster"),
+    Action("create_topic", "Create a topic.", where="cluster"),
+    Action("turn", "Turn clients to another cluster.", _turn),
+    Action("kill_broker", "Kill a broker.", _kill),
+    Action("kill_replica", "Kill whoever leads a partition, or follows: `victim`.", _kill_replica),
+    Action("kill_controller", "Kill a controller.", _kill_controller),
+    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", _kill_cluster),
+    Action("kill_when", "Kill `victim` in the event after a partition comes to a state, or is cut.", _kill_when),
+    Action("cut_link", "Cut two sites or nodes from each other, both ways or one way.", _cut_link),
+    Action("slow_link", "Make everything between two sites or nodes slower.", _slow_link),
+    Action("lossy_link", "Lose packets between two sites or nodes.", _lossy_link),
+)
+ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
+assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"

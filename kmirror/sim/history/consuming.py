@@ -1,0 +1,180 @@
+"""How does a consumer read on through it all? With a kept position, and Kafka's check whether the log was cut.
+
+A position is an offset and the leader epoch of the last batch read. When the leader epoch changes, or the
+application turns to another cluster, the leader is asked where that epoch ends (KIP-320): below the position means
+that the log was cut, and the consumer goes back to there. Where nothing is known, `auto.offset.reset` is earliest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from kmirror.protocol.gen.offset_for_leader_epoch_response import OffsetForLeaderEpochResponse
+from kmirror.records.batch import iter_batches
+from kmirror.sim.history.account import Marks, Read
+from kmirror.sim.history.directory import Leader
+from kmirror.sim.history.producing import Desk
+from kmirror.sim.history.scripts import Ask, Script
+from kmirror.sim.history.values import Reader
+from kmirror.spec.error_codes import ErrorCode
+
+FETCH_VERSION = 12
+LIST_OFFSETS_VERSION = 7
+EPOCH_VERSION = 4
+EARLIEST = -2
+BYTES_MAX = 1 << 20
+
+
+@dataclass(slots=True)
+class Position:
+    offset: int = 0
+    epoch: int = -1
+    """Of the last batch read; -1 before the first."""
+    checked: tuple[str, int] = ("", -1)
+    """Cluster and leader epoch for which the position is known to be in the log."""
+    known: Marks | None = None
+    """What the last answer said; only what changed is written down."""
+
+
+class Consumer:
+    """Reads every partition of its topics at the cluster where its application is."""
+
+    def __init__(self, desk: Desk, *, committed_only: bool) -> None:
+        self.desk = desk
+        self.committed_only = committed_only
+        self.positions: dict[TopicPartition, Position] = {}
+        self._reader = Reader()
+
+    def run(self) -> Script[None]:
+        scene = self.desk.scene
+        while scene.reading:
+            cluster = self.desk.cluster
+            directory = scene.directories[cluster]
+            by_leader: dict[Endpoint, list[tuple[TopicPartition, Leader]]] = {}
+            for tp in self.desk.partitions():
+                leader = directory.leader(tp)
+                if leader is not None:
+                    by_leader.setdefault(leader.endpoint, []).append((tp, leader))
+            for endpoint, led in by_leader.items():
+                ready = []
+                for tp, leader in led:
+                    valid = yield from self._validate(cluster, tp, leader)
+                    if valid:
+                        ready.append((tp, leader))
+                if ready:
+                    yield from self._fetch(cluster, endpoint, ready)
+            yield self.desk.pause()
+
+    # -- positions ----------------------------------------------------------------------------
+
+    def _validate(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
+        """Make sure that the position is one in this leader's log; False if that is not known yet."""
+        position = self.positions.setdefault(tp, Position())
+        if position.checked == (cluster, leader.epoch):
+            return True
+        if position.epoch >= 0:
+            asked = OffsetForLeaderPartition(
+                partition=tp.partition, current_leader_epoch=leader.epoch, leader_epoch=position.epoch
+            )
+            request = OffsetForLeaderEpochRequest(
+                replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[asked])]
+            )
+            reply = yield Ask(cluster, leader.endpoint, request, EPOCH_VERSION)
+            row = None
+            if isinstance(reply, OffsetForLeaderEpochResponse):
+                row = reply.topics[0].partitions[0]
+            if row is None or row.error_code:
+                self.desk.scene.directories[cluster].refresh()
+                return False
+            if row.end_offset < 0:
+                found = yield from self._reset(cluster, tp, leader)
+                return found
+            if row.end_offset < position.offset:
+                position.offset, position.epoch = row.end_offset, row.leader_epoch
+        position.checked = (cluster, leader.epoch)
+        return True
+
+    def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
+        """Go to the earliest offset; False if the leader did not tell it."""
+        asked = ListOffsetsPartition(
+            partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=EARLIEST
+        )
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])])
+        reply = yield Ask(cluster, leader.endpoint, request, LIST_OFFSETS_VERSION)
+        if isinstance(reply, ListOffsetsResponse):
+            row = reply.topics[0].partitions[0]
+            if not row.error_code and row.offset >= 0:
+                position = self.positions[tp]
+                position.offset, position.epoch = row.offset, -1
+                position.checked = (cluster, leader.epoch)
+                return True
+        self.desk.scene.directories[cluster].refresh()
+        return False
+
+    # -- records ------------------------------------------------------------------------------
+
+    def _fetch(self, cluster: str, endpoint: Endpoint, ready: list[tuple[TopicPartition, Leader]]) -> Script[None]:
+        topics: dict[str, FetchTopic] = {}
+        for tp, leader in ready:
+            wanted = FetchPartition(
+                partition=tp.partition, current_leader_epoch=leader.epoch, fetch_offset=self.positions[tp].offset,
+                partition_max_bytes=BYTES_MAX,
+            )
+            topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[])).partitions.append(wanted)
+        request = FetchRequest(
+            replica_id=-1, max_wait_ms=0, min_bytes=1, max_bytes=BYTES_MAX, isolation_level=int(self.committed_only),
+            session_id=0, session_epoch=-1, topics=list(topics.values()),
+        )
+        reply = yield Ask(cluster, endpoint, request, FETCH_VERSION)
+        if not isinstance(reply, FetchResponse) or reply.error_code:
+            self.desk.scene.directories[cluster].refresh()
+            return
+        leaders = dict(ready)
+        for topic in reply.responses:
+            for data in topic.partitions:
+                tp = TopicPartition(topic.topic, data.partition_index)
+                yield from self._take(cluster, tp, leaders[tp], data)
+
+    def _take(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> Script[None]:
+        scene = self.desk.scene
+        position = self.positions[tp]
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            yield from self._reset(cluster, tp, leader)
+            return
+        if data.error_code:
+            scene.directories[cluster].refresh()
+            return
+        self._mark(cluster, tp, leader, data)
+        end, epoch = position.offset, position.epoch
+        batches = list(iter_batches(bytes(data.records or b"")))
+        aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or ()]
+        for row in self._reader.rows(batches, aborted):
+            if row.offset >= position.offset and not row.is_control and not row.is_aborted:
+                name = self.desk.plan.name
+                scene.account.reads.append(
+                    Read(name, cluster, tp, self.committed_only, row.offset, row.value, row.epoch, scene.now)
+                )
+        for batch in batches:
+            end, epoch = max(end, batch.next_offset), batch.partition_leader_epoch
+        position.offset, position.epoch = end, epoch
+
+    def _mark(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
+        said = Marks(
+            self.desk.plan.name, cluster, tp, leader.broker_id, leader.epoch, data.high_watermark,
+            data.last_stable_offset, data.log_start_offset, 0,
+        )
+        position = self.positions[tp]
+        if said == position.known:
+            return
+        position.known = said
+        self.desk.scene.account.marks.append(replace(said, at=self.desk.scene.now))

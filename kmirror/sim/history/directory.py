@@ -1,0 +1,97 @@
+"""Where do clients of a cluster find their leaders? In the answers to Metadata, as Kafka's clients keep them.
+
+One directory serves all clients of a cluster. It asks one broker after the other, whenever somebody found it wrong,
+and never takes an older leader epoch for a newer one. Brokers that lost their controller answer with what they knew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.uuid import Uuid
+from kmirror.sim.client import Client
+from kmirror.sim.cluster import Cluster
+
+METADATA_VERSION = 12
+BACKOFF_MS = 200
+TIMEOUT_MS = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    broker_id: int
+    endpoint: Endpoint
+    epoch: int
+
+
+class Directory:
+    """What Metadata last said of one cluster."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._world = cluster.simulation.world
+        self._client = Client(self._world, f"{cluster.name}-directory", cluster.name)
+        self._leaders: dict[TopicPartition, tuple[int, int]] = {}
+        self._brokers: dict[int, Endpoint] = {}
+        self._ids: dict[str, Uuid] = {}
+        self._partitions: dict[str, list[TopicPartition]] = {}
+        self._turn = 0
+        self._asking = False
+        self._not_before: Instant = 0
+
+    def leader(self, tp: TopicPartition) -> Leader | None:
+        """Return who leads as far as is known; if nobody does, ask again."""
+        broker_id, epoch = self._leaders.get(tp, (-1, -1))
+        endpoint = self._brokers.get(broker_id)
+        if endpoint is None:
+            self.refresh()
+            return None
+        return Leader(broker_id, endpoint, epoch)
+
+    def partitions(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic; none, and ask again, if it is not known."""
+        found = self._partitions.get(topic, [])
+        if not found:
+            self.refresh()
+        return found
+
+    def any_broker(self) -> Endpoint:
+        """Return a bootstrap server, another one each time."""
+        self._turn += 1
+        ids = self._cluster.broker_ids
+        return self._cluster.endpoint(ids[self._turn % len(ids)])
+
+    def refresh(self) -> None:
+        """Ask a broker, unless one is being asked or was a moment ago."""
+        if self._asking or self._world.now < self._not_before:
+            return
+        self._asking = True
+        self._client.send(
+            self.any_broker(), MetadataRequest(topics=None, allow_auto_topic_creation=False), METADATA_VERSION,
+            self._on_reply, timeout_ms=TIMEOUT_MS,
+        )
+
+    def _on_reply(self, reply: Message | None) -> None:
+        self._asking = False
+        self._not_before = self._world.now + BACKOFF_MS * MILLISECOND
+        if not isinstance(reply, MetadataResponse):
+            return
+        self._brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
+        for topic in reply.topics:
+            name = topic.name or ""
+            if topic.error_code:
+                continue
+            fresh = self._ids.get(name) != topic.topic_id
+            self._ids[name] = topic.topic_id
+            rows = sorted(topic.partitions, key=lambda row: row.partition_index)
+            self._partitions[name] = [TopicPartition(name, row.partition_index) for row in rows]
+            for row in rows:
+                tp = TopicPartition(name, row.partition_index)
+                known = self._leaders.get(tp)
+                if fresh or known is None or row.leader_epoch >= known[1]:
+                    self._leaders[tp] = (row.leader_id, row.leader_epoch)

@@ -1,0 +1,163 @@
+"""`draw`: which history does a seed name? Clusters, clients and steps, each part from a stream of its own.
+
+The same seed and profile draw the same plan on every Python. Timeouts are short, so that a history in which sessions
+end and transactions time out takes about a virtual minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.rng import Rng
+from kmirror.sim.history.moves import MOVES, Line, Story
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
+from kmirror.sim.history.profiles import PROFILES, Profile
+
+CONVERGE_MS = 45_000
+TRIES_MAX = 1_000
+
+
+def draw(seed: int, profile: str = "full") -> Plan:
+    """Return the plan that `seed` names in `profile`; KeyError if there is no such profile."""
+    row = PROFILES[profile]
+    rng = Rng(seed).split(f"draw {profile}")
+    clusters = _clusters(rng.split("clusters"), row)
+    topics, lines, spare = _lines(rng.split("lines"), row, [cluster.name for cluster in clusters])
+    clients = _clients(rng.split("clients"), row, clusters, lines, spare)
+    story = _story(rng.split("story"), row, clusters, lines, clients, spare)
+    return Plan(
+        seed, profile, clusters, _network(rng.split("network")), clients, tuple(story.steps),
+        story.at_ms + 800, CONVERGE_MS, topics,
+    )
+
+
+def weighted(rng: Rng, weights: Mapping[str, int]) -> str:
+    """Return one of the names, each as often as its weight says."""
+    left = rng.below(sum(weights.values()))
+    for name, weight in weights.items():
+        left -= weight
+        if left < 0:
+            return name
+    raise AssertionError("the weights add up to their sum")
+
+
+def _clusters(rng: Rng, row: Profile) -> tuple[ClusterPlan, ...]:
+    count = 3 if rng.chance(row.third_cluster, 100) else 2
+    found = []
+    for name in "abc"[:count]:
+        brokers = 1 if rng.chance(row.single_broker, 100) else rng.choice((2, 3, 3))
+        factor = brokers if rng.chance(9, 10) else max(1, brokers - 1)
+        # An old source knows no mirrors; one that is to mirror something itself has to be new.
+        old = name == "a" and rng.chance(4, 100)
+        found.append(ClusterPlan(name, brokers, factor, _configs(rng.split(name), factor), 0 if old else 1))
+    return tuple(found)
+
+
+def _configs(rng: Rng, factor: int) -> dict[str, str]:
+    def ms(least: int, most: int) -> str:
+        return str(rng.between(least, most))
+
+    return {
+        "broker.heartbeat.interval.ms": ms(300, 500),
+        "broker.session.timeout.ms": ms(1_500, 2_500),
+        "replica.lag.time.max.ms": ms(1_500, 2_500),
+        "replica.fetch.backoff.ms": ms(150, 500),
+        "replica.high.watermark.checkpoint.interval.ms": ms(1_000, 5_000),
+        "request.timeout.ms": ms(2_000, 3_500),
+        "min.insync.replicas": "2" if factor == 3 and rng.chance(2, 3) else "1",
+        "transaction.state.log.num.partitions": "1",
+        "transaction.state.log.min.isr": "2" if factor == 3 and rng.chance(1, 2) else "1",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
+        "mirror.topic.num.partitions": str(rng.between(1, 2)),
+        "mirror.metadata.refresh.interval.ms": ms(1_000, 3_000),
+        "mirror.num.replica.fetchers": str(rng.between(1, 2)),
+    }
+
+
+def _network(rng: Rng) -> dict[str, int]:
+    least = rng.between(2, 40)
+    return {
+        "remote_min": least * MILLISECOND,
+        "remote_max": (least + rng.between(0, 30)) * MILLISECOND,
+        "loss_ppm": rng.choice((0, 0, 2_000, 20_000)),
+        "reorder_ppm": rng.choice((0, 0, 10_000)),
+    }
+
+
+def _lines(rng: Rng, row: Profile, names: list[str]) -> tuple[dict[str, str], list[Line], list[str]]:
+    """Return the topics that exist from the start, what is to be mirrored, and names of topics to come."""
+    topics = {"t0": f"{rng.between(1, 2)}@a"}
+    lines = [Line("m", "t0", "a", "b")]
+    if rng.chance(1, 2):
+        topics["t1"] = "1@a"
+        if rng.chance(1, 3):
+            lines[0].topics = "t0,t1"
+        else:
+            lines.append(Line(rng.choice(("m", "m1")), "t1", "a", "b"))
+    if len(names) == 3:
+        other = rng.choice(("m", "m2"))
+        shape = weighted(rng, row.shapes)
+        if shape == "chain":
+            lines.append(Line(other, lines[0].topics, "b", "c", flips=False))
+        elif shape == "fan_out":
+            lines.append(Line(other, lines[0].topics, "a", "c", flips=False))
+        else:
+            topics["t3"] = "1@c"
+            # A mirror has one source: under the name of the other line it would be the same mirror.
+            lines.append(Line("m3", "t3", "c", "b"))
+    return topics, lines, ["t2"]
+
+
+def _clients(
+    rng: Rng, row: Profile, clusters: tuple[ClusterPlan, ...], lines: list[Line], spare: list[str]
+) -> tuple[ClientPlan, ...]:
+    found = []
+    every = list(dict.fromkeys(topic for line in lines for topic in line.topics.split(",")))
+    homes = {topic: line.source for line in reversed(lines) for topic in line.topics.split(",")}
+    for n in range(rng.between(*row.producers)):
+        own = rng.split(f"producer {n}")
+        kind = weighted(own, row.workloads)
+        first = "t0" if n == 0 else own.choice(every)
+        mine = [t for t in every if homes[t] == homes[first] and (t == first or own.chance(1, 3))]
+        if own.chance(1, 4):
+            mine += spare
+        options: dict[str, Value] = {"timeout_ms": own.between(2_500, 6_000)}
+        if kind == "long":
+            options["timeout_ms"] = own.between(7_000, 10_000)
+        if kind == "overlapping":
+            options["partition"] = own.below(2)
+        found.append(
+            ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options)
+        )
+    for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
+        own = rng.split(f"consumer {n}")
+        where = clusters[1].name if n == 0 else own.choice(clusters).name
+        found.append(ClientPlan(f"c{n}", kind, where, tuple(every + spare), own.between(250, 600)))
+    return tuple(found)
+
+
+def _story(
+    rng: Rng, row: Profile, clusters: tuple[ClusterPlan, ...], lines: list[Line], clients: tuple[ClientPlan, ...],
+    spare: list[str],
+) -> Story:
+    writers: dict[str, list[str]] = {}
+    for client in clients:
+        if not client.kind.startswith("read_"):
+            for topic in client.topics:
+                writers.setdefault(topic, []).append(client.name)
+    readers = [client.name for client in clients if client.kind.startswith("read_")]
+    story = Story(
+        rng, {cluster.name: cluster for cluster in clusters}, lines, writers, readers, spare_topics=list(spare)
+    )
+    story.wait(300, 2_500)
+    wanted = rng.between(*row.steps)
+    if rng.chance(9, 10):  # Else nothing might ever be mirrored.
+        story.go_on(lines[0])
+        story.wait(800, 3_500)
+    for _ in range(TRIES_MAX):
+        if len(story.steps) >= wanted:
+            break
+        if MOVES[weighted(rng, row.moves)](story):
+            story.wait(*row.gap_ms)
+    return story

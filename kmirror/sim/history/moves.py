@@ -1,0 +1,592 @@
+"""How does a story go on? Each move is a few steps that belong together, drawn so that they make sense as things stand.
+
+What stands is what was ordered, not what became of it: the draw is over before anything runs. A move that does not
+fit returns False and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.kernel.rng import Rng
+from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.history.orders import NOBODY
+from kmirror.sim.history.plan import ClusterPlan, Step, Value
+
+NEW, ADDED, REMOVED = "new", "added", "removed"
+SHORT_MS = (150, 1_200)
+LONG_MS = (3_500, 8_000)
+"""Longer than a session, and than a replica may lag."""
+
+
+@dataclass(slots=True)
+class Line:
+    """Topics that are mirrored, or were, or are going to be."""
+
+    mirror: str
+    topics: str
+    """Names with commas between."""
+    source: str
+    destination: str
+    phase: str = NEW
+    flips: bool = True
+    """The way back may be ordered; not where that could close a ring of three clusters."""
+
+    @property
+    def topic(self) -> str:
+        return self.topics.split(",")[0]
+
+
+@dataclass(slots=True)
+class Story:
+    """The steps drawn so far, and how things stand after them."""
+
+    rng: Rng
+    clusters: Mapping[str, ClusterPlan]
+    lines: list[Line]
+    writers: dict[str, list[str]]
+    """Producers by topic."""
+    readers: list[str]
+    steps: list[Step] = field(default_factory=list)
+    at_ms: int = 0
+    mirrors: dict[tuple[str, str], None] = field(default_factory=dict)
+    """(cluster, mirror) that were created."""
+    spare_topics: list[str] = field(default_factory=list)
+
+    def step(self, action: str, **args: Value) -> None:
+        self.steps.append(Step(self.at_ms, action, args))
+
+    def wait(self, least_ms: int, most_ms: int) -> None:
+        self.at_ms += self.rng.between(least_ms, most_ms)
+
+    def within(self, span: tuple[int, int]) -> int:
+        return self.rng.between(*span)
+
+    def line(self, *phases: str) -> Line | None:
+        """Return one of the lines in these phases, the first ones rather; None if there is none."""
+        found = [line for line in self.lines if not phases or line.phase in phases]
+        return found[min(self.rng.below(len(found)), self.rng.below(len(found)))] if found else None
+
+    def broker(self, cluster: str) -> int:
+        return self.rng.between(1, self.clusters[cluster].brokers)
+
+    def cluster(self) -> str:
+        return self.rng.choice(list(self.clusters))
+
+    # -- orders -------------------------------------------------------------------------------
+
+    def add(self, line: Line, *, servers: str = "") -> None:
+        """Create the mirror if it is not there, and add the line's topics."""
+        where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
+        if (line.destination, line.mirror) not in self.mirrors:
+            self.mirrors[line.destination, line.mirror] = None
+            self.step(
+                "create_mirror", **where, servers=servers or line.source, timeout_ms=self.rng.between(1_500, 4_000)
+            )
+            self.wait(20, 400)
+        self.step("add", **where, topics=line.topics)
+        line.phase = ADDED
+
+    def remove(self, line: Line) -> None:
+        self.step(
+            "remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics
+        )
+        line.phase = REMOVED
+
+    def turn(self, line: Line, cluster: str) -> None:
+        """Let the applications of the line's topics go to another cluster."""
+        names = [name for topic in line.topics.split(",") for name in self.writers.get(topic, [])]
+        names += [name for name in self.readers if self.rng.chance(1, 2)]
+        if names:
+            self.step("turn", clients=",".join(dict.fromkeys(names)), cluster=cluster)
+
+    def fail_over(self, line: Line) -> None:
+        """Remove the topics; mostly the applications come along."""
+        self.remove(line)
+        if line.flips and self.rng.chance(4, 5):
+            self.wait(100, 1_500)
+            self.turn(line, line.destination)
+
+    def fail_back(self, line: Line) -> None:
+        line.source, line.destination = line.destination, line.source
+        self.add(line)
+
+    def go_on(self, line: Line) -> None:
+        """Order what comes next."""
+        if line.phase == NEW:
+            self.add(line)
+        elif line.phase == ADDED:
+            self.fail_over(line)
+        elif line.flips and self.rng.chance(3, 4):
+            self.fail_back(line)
+        else:
+            self.add(line)
+
+
+# -- the course of things ---------------------------------------------------------------------
+
+
+def _go_on(story: Story) -> bool:
+    line = story.line()
+    assert line is not None, "a story has a line"
+    story.go_on(line)
+    return True
+
+
+def _failover_cut(story: Story) -> bool:
+    line = story.line(ADDED)
+    if line is None:
+        return False
+    story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
+    story.wait(300, 1_500)
+    story.fail_over(line)
+    return True
+
+
+def _failover_dead(story: Story) -> bool:
+    line = story.line(ADDED)
+    if line is None:
+        return False
+    story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(2_500, 7_000))
+    story.wait(200, 1_500)
+    story.fail_over(line)
+    return True
+
+
+def _back_at_once(story: Story) -> bool:
+    line = story.line(ADDED)
+    if line is None or not line.flips:
+        return False
+    story.fail_over(line)
+    story.wait(20, 600)
+    story.fail_back(line)
+    return True
+
+
+def _again(story: Story) -> bool:
+    """Remove and add again in the same direction, now and then while the source is away."""
+    line = story.line(ADDED, REMOVED)
+    if line is None:
+        return False
+    if line.phase == ADDED:
+        story.remove(line)
+        story.wait(100, 2_500)
+    if story.rng.chance(1, 4):
+        story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(1_500, 4_000))
+    story.add(line)
+    return True
+
+
+def _hasty(story: Story) -> bool:
+    """Add, and remove before much can have happened; now and then the source is away all the while."""
+    line = story.line(NEW, REMOVED)
+    if line is None:
+        return False
+    if story.rng.chance(1, 2):
+        story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
+        story.wait(0, 200)
+        story.add(line)
+        story.wait(300, 1_800)
+    else:
+        story.add(line)
+        story.wait(10, 500)
+    story.fail_over(line)
+    return True
+
+
+def _both_ways(story: Story) -> bool:
+    """By mistake the source mirrors the topics from the destination, too; mostly that is taken back."""
+    line = story.line(ADDED)
+    if line is None or not line.flips:
+        return False
+    wrong = Line(line.mirror, line.topics, line.destination, line.source)
+    story.add(wrong)
+    story.wait(500, 3_500)
+    if story.rng.chance(3, 4):
+        story.remove(wrong)
+    else:
+        story.remove(line)  # Then the mistake is the way back.
+        line.source, line.destination = wrong.source, wrong.destination
+        line.phase = ADDED
+    return True
+
+
+def _back_to_nothing(story: Story) -> bool:
+    """The mirror stops before it had anything, and then the topics are failed back."""
+    line = story.line(NEW)
+    if line is None or not line.flips:
+        return False
+    story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
+    story.wait(0, 200)
+    story.add(line)
+    story.wait(500, 2_000)
+    story.remove(line)
+    story.wait(1_000, 4_000)
+    story.fail_back(line)
+    return True
+
+
+def _wrong_servers(story: Story) -> bool:
+    """The mirror points to nobody, or to the wrong cluster; then it is put right."""
+    line = story.line(NEW, ADDED)
+    if line is None:
+        return False
+    others = [name for name in story.clusters if name not in (line.source, line.destination)]
+    wrong = story.rng.choice(others) if others and story.rng.chance(1, 4) else NOBODY
+    where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
+    if line.phase == NEW:
+        story.add(line, servers=wrong)
+    else:
+        story.step("point_mirror", **where, servers=wrong)
+    story.wait(800, 4_000)
+    story.step("point_mirror", **where, servers=line.source)
+    return True
+
+
+def _local_topic(story: Story) -> bool:
+    """A topic of the same name is created where it is going to be mirrored to."""
+    found = [line for line in story.lines[1:] if line.phase == NEW]
+    if not found:
+        return False
+    line = found[0]
+    story.step("create_topic", cluster=line.destination, topic=line.topic, partitions=1)
+    story.wait(100, 1_000)
+    if story.rng.chance(1, 3):
+        story.add(line)
+        story.steps[-1] = Step(
+            story.steps[-1].at_ms, "add", {**story.steps[-1].args, "named": False}
+        )
+    else:
+        story.add(line)
+    return True
+
+
+def _no_such_thing(story: Story) -> bool:
+    """An order that names what is not there, or is there already."""
+    line = story.line()
+    assert line is not None, "a story has a line"
+    where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
+    other: dict[str, Value] = {**where, "destination": line.source, "source": line.destination}
+    match story.rng.below(4):
+        case 0:
+            story.step("create_mirror", **where, servers=line.source, timeout_ms=2_000)
+            story.mirrors[line.destination, line.mirror] = None
+        case 1 if (line.source, line.mirror) not in story.mirrors:
+            story.step("add", **other, topics=line.topics)
+        case 2:
+            story.step("remove", **where, topics="no-such-topic")
+        case _ if line.phase == ADDED:
+            story.step("add", **where, topics=line.topics)
+        case _:
+            story.step("remove", **{**where, "mirror": "no-such-mirror"}, topics=line.topics)
+    return True
+
+
+def _more_topics(story: Story) -> bool:
+    """A topic is created at the source, and added to the mirror just before or after."""
+    if not story.spare_topics or story.lines[0].phase != ADDED:
+        return False
+    first = story.lines[0]
+    line = Line(first.mirror, story.spare_topics.pop(), first.source, first.destination)
+    story.lines.append(line)
+    made: dict[str, Value] = {"cluster": line.source, "topic": line.topics, "partitions": 1}
+    if story.rng.chance(1, 3):
+        story.add(line)
+        story.wait(100, 1_500)
+        story.step("create_topic", **made)
+    else:
+        story.step("create_topic", **made)
+        story.wait(300, 1_500)
+        story.add(line)
+    return True
+
+
+def _turn_some(story: Story) -> bool:
+    line = story.line()
+    assert line is not None, "a story has a line"
+    story.turn(line, story.rng.choice([line.source, line.destination]))
+    return True
+
+
+# -- configs ----------------------------------------------------------------------------------
+
+
+def _live_config(story: Story) -> bool:
+    line = story.line(ADDED, REMOVED)
+    if line is None:
+        return False
+    if story.rng.chance(1, 2):
+        story.step(
+            "alter_mirror", mirror=line.mirror, destination=line.destination, name="request.timeout.ms",
+            value=str(story.rng.between(800, 5_000)),
+        )
+    else:
+        cluster = story.rng.choice([line.source, line.destination])
+        factor = story.clusters[cluster].replication_factor
+        story.step(
+            "alter_topic", cluster=cluster, topic=line.topic, name="min.insync.replicas",
+            value=str(story.rng.between(1, max(1, factor - 1))),
+        )
+    return True
+
+
+def _flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> None:
+    story.step("alter_topic", cluster=cluster, topic=topic, name=name, value=str(on).lower())
+
+
+def _support_unclean(story: Story) -> bool:
+    line = story.line(ADDED, REMOVED)
+    if line is None:
+        return False
+    _flag(
+        story, "mirror.support.unclean.leader.election", story.rng.choice([line.source, line.destination]), line.topic,
+        on=story.rng.chance(2, 3),
+    )
+    return True
+
+
+def _allow_unclean(story: Story) -> bool:
+    line = story.line(ADDED, REMOVED)
+    if line is None:
+        return False
+    cluster = story.rng.choice([line.source, line.destination])
+    _flag(story, "unclean.leader.election.enable", cluster, line.topic, on=story.rng.chance(2, 3))
+    return True
+
+
+# -- nodes ------------------------------------------------------------------------------------
+
+
+def _bounce_broker(story: Story) -> bool:
+    cluster = story.cluster()
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.within(SHORT_MS))
+    return True
+
+
+def _broker_away(story: Story) -> bool:
+    cluster = story.cluster()
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.within(LONG_MS))
+    return True
+
+
+def _bounce_controller(story: Story) -> bool:
+    story.step("kill_controller", cluster=story.cluster(), for_ms=story.within(SHORT_MS))
+    return True
+
+
+def _controller_away(story: Story) -> bool:
+    story.step("kill_controller", cluster=story.cluster(), for_ms=story.within(LONG_MS))
+    return True
+
+
+def _kill_some_leader(story: Story) -> bool:
+    line = story.line()
+    assert line is not None, "a story has a line"
+    cluster = story.rng.choice([line.source, line.destination])
+    story.step(
+        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
+        for_ms=story.within(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
+    )
+    return True
+
+
+def _source_away(story: Story) -> bool:
+    line = story.line()
+    assert line is not None, "a story has a line"
+    story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(800, 4_000))
+    return True
+
+
+ON = {NEW: ("PREPARING", "CUT", "MIRRORING"), ADDED: ("STOPPING", "CUT", "STOPPED")}
+VICTIMS = ("leader", "leader", "follower", "controller", "source_leader", "source_controller")
+
+
+def _kill_at(story: Story) -> bool:
+    """A node dies right when a partition comes to a state, in the midst of what is ordered next."""
+    line = story.line()
+    assert line is not None, "a story has a line"
+    before = story.at_ms
+    on = ON.get(line.phase, ON[NEW])
+    first = len(story.steps)
+    story.go_on(line)
+    trap = Step(
+        before, "kill_when",
+        {
+            "cluster": line.destination, "source": line.source, "topic": line.topic,
+            "on": story.rng.choice(on), "victim": story.rng.choice(VICTIMS),
+            "for_ms": story.within(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
+        },
+    )
+    story.steps.insert(first, trap)
+    return True
+
+
+# -- lines between nodes and sites ------------------------------------------------------------
+
+
+def _sites(story: Story) -> tuple[str, str]:
+    line = story.line()
+    assert line is not None, "a story has a line"
+    return line.source, line.destination
+
+
+def _cut_sites(story: Story) -> bool:
+    one, other = _sites(story)
+    story.step("cut_link", one=one, other=other, for_ms=story.rng.between(400, 6_000))
+    return True
+
+
+def _cut_one_way(story: Story) -> bool:
+    one, other = _sites(story)
+    if story.rng.chance(1, 2):
+        one, other = other, one
+    story.step("cut_link", one=one, other=other, one_way=True, for_ms=story.rng.between(500, 5_000))
+    return True
+
+
+def _slow(story: Story) -> bool:
+    one, other = _sites(story)
+    story.step("slow_link", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
+    return True
+
+
+def _lossy(story: Story) -> bool:
+    one, other = _sites(story)
+    story.step(
+        "lossy_link", one=one, other=other, ppm=story.rng.between(20_000, 300_000),
+        for_ms=story.rng.between(1_000, 6_000),
+    )
+    return True
+
+
+def _cut_controller(story: Story) -> bool:
+    """A broker goes on serving what it knew when it lost its controller."""
+    cluster = story.cluster()
+    story.step(
+        "cut_link", one=f"{cluster}-{story.broker(cluster)}", other=f"{cluster}-{CONTROLLER_ID}",
+        for_ms=story.within(LONG_MS), one_way=story.rng.chance(1, 5),
+    )
+    return True
+
+
+def _cut_replica(story: Story) -> bool:
+    """Two brokers of a cluster do not reach each other: a follower leaves the ISR, and both live on."""
+    found = [name for name, cluster in story.clusters.items() if cluster.brokers > 1]
+    if not found:
+        return False
+    cluster = story.rng.choice(found)
+    one = story.broker(cluster)
+    other = one % story.clusters[cluster].brokers + 1
+    story.step("cut_link", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.within(LONG_MS))
+    return True
+
+
+# -- replicas and controllers -----------------------------------------------------------------
+
+
+def _away_during(story: Story) -> bool:
+    """A replica is away while the topics come to their next state, and misses the cut."""
+    line = story.line()
+    assert line is not None, "a story has a line"
+    flips = line.phase == REMOVED and line.flips
+    cluster = line.source if flips and story.rng.chance(3, 4) else line.destination
+    if story.clusters[cluster].brokers < 2:
+        return False
+    story.step(
+        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="follower",
+        for_ms=story.rng.between(5_000, 9_000),
+    )
+    story.wait(2_000, 4_000)
+    story.go_on(line)
+    return True
+
+
+def _unclean_election(story: Story) -> bool:
+    """All followers are away and come back when the leader is dead: one of them leads with what it has."""
+    line = story.line(ADDED, REMOVED)
+    if line is None:
+        return False
+    cluster = story.rng.choice([line.source, line.destination])
+    brokers = story.clusters[cluster].brokers
+    if brokers < 2:
+        return False
+    _flag(story, "unclean.leader.election.enable", cluster, line.topic, on=True)
+    story.wait(100, 400)
+    away = story.rng.between(4_000, 5_500)
+    for _ in range(brokers - 1):
+        story.step(
+            "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="follower", for_ms=away
+        )
+    began = story.at_ms
+    if story.rng.chance(1, 2):
+        story.wait(2_000, 3_000)
+        story.go_on(line)
+    story.at_ms = max(story.at_ms, began + away - story.rng.between(100, 700))
+    story.step(
+        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
+        for_ms=story.rng.between(3_500, 6_000),
+    )
+    return True
+
+
+def _stale_leader(story: Story) -> bool:
+    """One broker keeps telling who led before, another one leads by now, and the topics are failed back from there."""
+    line = story.line(REMOVED, ADDED)
+    if line is None or story.clusters[line.destination].brokers < 2:
+        return False
+    cluster = line.destination
+    if line.phase == ADDED:
+        story.fail_over(line)
+        story.wait(800, 2_500)
+    story.step(
+        "cut_link", one=f"{cluster}-{story.broker(cluster)}", other=f"{cluster}-{CONTROLLER_ID}",
+        for_ms=story.rng.between(5_000, 9_000),
+    )
+    story.wait(50, 300)
+    story.step(
+        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
+        for_ms=story.rng.between(300, 3_000),
+    )
+    story.wait(2_000, 4_000)
+    if line.flips:
+        story.fail_back(line)
+    else:
+        story.add(line)
+    return True
+
+
+MOVES: dict[str, Callable[[Story], bool]] = {
+    "go_on": _go_on,
+    "failover_cut": _failover_cut,
+    "failover_dead": _failover_dead,
+    "back_at_once": _back_at_once,
+    "again": _again,
+    "hasty": _hasty,
+    "both_ways": _both_ways,
+    "back_to_nothing": _back_to_nothing,
+    "wrong_servers": _wrong_servers,
+    "local_topic": _local_topic,
+    "no_such_thing": _no_such_thing,
+    "more_topics": _more_topics,
+    "turn_some": _turn_some,
+    "live_config": _live_config,
+    "support_unclean": _support_unclean,
+    "allow_unclean": _allow_unclean,
+    "bounce_broker": _bounce_broker,
+    "broker_away": _broker_away,
+    "bounce_controller": _bounce_controller,
+    "controller_away": _controller_away,
+    "kill_some_leader": _kill_some_leader,
+    "kill_at": _kill_at,
+    "source_away": _source_away,
+    "cut_sites": _cut_sites,
+    "cut_one_way": _cut_one_way,
+    "slow": _slow,
+    "lossy": _lossy,
+    "cut_controller": _cut_controller,
+    "cut_replica": _cut_replica,
+    "away_during": _away_during,
+    "unclean_election": _unclean_election,
+    "stale_leader": _stale_leader,
+}

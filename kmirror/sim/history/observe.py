@@ -1,0 +1,226 @@
+"""What can be seen of a running history, and when is it looked at? Facts, elections, and logs at chosen moments.
+
+Nothing walks over all partitions at every event: facts come by themselves, elections are looked for when the
+controller's image has moved, logs when an order is sent or a state is entered that ends a session.
+"""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from kmirror.cluster.images import NO_LEADER, PartitionImage
+from kmirror.cluster.partition import Partition
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
+from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.history.account import Election, LogRow, LogSeen, StateSeen
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.values import Reader
+from kmirror.spec.topics import is_internal
+
+ENDS_A_SESSION = ("MIRRORING", "STOPPED")
+
+
+class Observer:
+    """Writes down what happens in a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._reader = Reader()
+        self._offsets: dict[str, int] = {}
+        self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
+        self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
+
+    def attach(self) -> None:
+        """Begin to watch; whatever was before is not told."""
+        world = self._scene.simulation.world
+        world.on_fact.append(self._on_fact)
+        for name in self._scene.clusters:
+            self._look_for_elections(name, tell=False)
+        world.after_event.append(self._after_event)
+
+    # -- facts --------------------------------------------------------------------------------
+
+    def _on_fact(self, process: str, fact: object) -> None:
+        cluster, _, node = process.rpartition("-")
+        if isinstance(fact, LogCut):
+            self._scene.tell(f"{process} cuts {fact.tp} at {fact.offset} (was {fact.end}): {fact.why}")
+            self._spring(cluster, fact.tp, "CUT")
+        elif isinstance(fact, StateEntered):
+            partition = self._scene.clusters[cluster].broker(int(node)).replicas.led(fact.tp)
+            end = -1 if partition is None else partition.log.log_end_offset
+            self.state_seen(
+                StateSeen(
+                    cluster, fact.mirror, fact.tp, int(node), fact.state.name, fact.last_mirrored_epoch, end, "",
+                    self._scene.now,
+                )
+            )
+            self._spring(cluster, fact.tp, fact.state.name)
+
+    def state_seen(self, seen: StateSeen) -> None:
+        """Write a state down if it is news."""
+        key = (seen.cluster, seen.tp)
+        before = self._states.get(key)
+        if before is not None and _same(before, seen):
+            return
+        self._states[key] = seen
+        scene = self._scene
+        scene.account.states.append(seen)
+        if before is None or (before.state, before.mirror) != (seen.state, seen.mirror):
+            scene.tell(
+                f"{seen.cluster}-{seen.broker} {seen.tp} in mirror {seen.mirror}: {seen.state}, "
+                f"last mirrored epoch {seen.last_mirror_epoch}, log end {seen.destination_offset}"
+            )
+            if seen.state in ENDS_A_SESSION:
+                # The event that brought the fact has not carried out all that it wants yet.
+                scene.after(0, lambda: self.look_at_logs([seen.tp]))
+
+    def _spring(self, cluster: str, tp: TopicPartition, on: str) -> None:
+        for trap in [t for t in self._scene.traps if (t.cluster, t.topic, t.on) == (cluster, tp.topic, on)]:
+            self._scene.traps.remove(trap)
+            self._scene.after(0, lambda trap=trap: trap.spring(tp))  # type: ignore[misc]
+
+    # -- elections ----------------------------------------------------------------------------
+
+    def _after_event(self, now: Instant) -> None:
+        for name, cluster in self._scene.clusters.items():
+            if cluster.runs(CONTROLLER_ID) and cluster.controller.image.offset != self._offsets[name]:
+                self._look_for_elections(name, tell=True)
+
+    def _look_for_elections(self, name: str, *, tell: bool) -> None:
+        scene = self._scene
+        image = scene.image(name)
+        self._offsets[name] = image.offset
+        known = self._known.setdefault(name, {})
+        for topic in image.topics.values():
+            if is_internal(topic.name):
+                continue
+            for index, partition in topic.partitions.items():
+                tp = TopicPartition(topic.name, index)
+                before = known.get(tp)
+                if before is partition:
+                    continue
+                known[tp] = partition
+                if before is None or not tell or before.leader_epoch == partition.leader_epoch:
+                    continue
+                unclean = partition.leader != NO_LEADER and partition.leader not in before.isr
+                scene.account.elections.append(
+                    Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
+                )
+                how = "unclean, " if unclean else ""
+                who = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
+                scene.tell(f"{name} {tp}: {who} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
+
+    # -- logs ---------------------------------------------------------------------------------
+
+    def look_at_logs(self, partitions: list[TopicPartition]) -> None:
+        """Write down the leaders' logs of some partitions, in every cluster that has them."""
+        for cluster in self._scene.clusters:
+            for tp in partitions:
+                seen = self.log_seen(cluster, tp)
+                if seen is not None:
+                    self._scene.account.logs.append(seen)
+
+    def log_seen(self, cluster: str, tp: TopicPartition) -> LogSeen | None:
+        """Return the log at the leader, or None if there is no leader."""
+        leader = self._scene.leader(cluster, tp)
+        if leader is None:
+            return None
+        log = leader.log
+        stable = log.last_stable_offset
+        return LogSeen(
+            cluster, tp, leader.broker_id, leader.leader_epoch, log.log_start_offset, stable, log.high_watermark,
+            log.log_end_offset, tuple(self._rows(log, stable)), self._scene.now,
+        )
+
+    def _rows(self, log: PartitionLog, stable: int) -> list[LogRow]:
+        start, end = log.log_start_offset, log.high_watermark
+        aborted = [(txn.producer_id, txn.first_offset) for txn in log.aborted_transactions(start, stable)]
+        batches = (batch for batch in log.batches(start, end))
+        return [
+            LogRow(
+                row.offset, row.epoch, row.value, row.producer_id,
+                not row.is_control and not row.is_aborted and row.offset < stable, row.crc,
+            )
+            for row in self._reader.rows(batches, aborted)
+            if start <= row.offset < end
+        ]
+
+    # -- the last look ------------------------------------------------------------------------
+
+    def look_at_everything(self) -> None:
+        """Fill what the account says of the end."""
+        account = self._scene.account
+        for name in self._scene.clusters:
+            for tp in self._scene.partitions(name):
+                seen = self.log_seen(name, tp)
+                if seen is not None:
+                    account.final[name, tp] = seen
+                self._compare_replicas(name, tp)
+        self.look_at_ids()
+
+    def _compare_replicas(self, name: str, tp: TopicPartition) -> None:
+        leader = self._scene.leader(name, tp)
+        if leader is None:
+            return
+        for broker_id, replica in self._scene.clusters[name].replicas(tp).items():
+            if broker_id != leader.broker_id and broker_id in leader.isr:
+                where = difference(leader, replica)
+                if where:
+                    self._scene.account.replicas.append((name, tp, broker_id, where))
+
+    def look_at_ids(self) -> None:
+        """Write down the topic ids as they are now."""
+        self._scene.account.topic_ids.clear()
+        for name in self._scene.clusters:
+            self._ids_of(name)
+
+    def _ids_of(self, name: str) -> None:
+        account, cluster = self._scene.account, self._scene.clusters[name]
+        for topic in self._scene.image(name).topics.values():
+            if is_internal(topic.name):
+                continue
+            account.topic_ids.append((name, topic.name, str(topic.topic_id)))
+            found: dict[str, None] = {}
+            for broker_id in cluster.living():
+                for tp, partition in cluster.broker(broker_id).replicas.partitions.items():
+                    if tp.topic == topic.name and partition.topic_id != topic.topic_id:
+                        found[str(partition.topic_id)] = None
+            account.topic_ids.extend((name, topic.name, other) for other in found)
+
+    def mirror_partition(self, cluster: str, tp: TopicPartition) -> MirrorPartition | None:
+        """Return what the leader knows of a mirrored partition, or None if nobody does."""
+        leader = self._scene.leader(cluster, tp)
+        if leader is None:
+            return None
+        for component in self._scene.clusters[cluster].broker(leader.broker_id).components:
+            if isinstance(component, MirrorComponent):
+                return component.partitions.get(tp)
+        return None
+
+
+def difference(leader: Partition, replica: Partition) -> str:
+    """Say where a replica's log differs from its leader's; empty if it does not."""
+    one, other = leader.log, replica.log
+    if one.log_end_offset != other.log_end_offset:
+        return f"log end {other.log_end_offset}, the leader's is {one.log_end_offset}"
+    start = max(one.log_start_offset, other.log_start_offset)
+    for left, right in zip_longest(one.batches(start), other.batches(start)):
+        if left is None or right is None:
+            batch = left if right is None else right
+            return f"offset {batch.base_offset}: only the {'leader' if right is None else 'replica'} has a batch"
+        if left.view != right.view:
+            return (
+                f"offset {left.base_offset}: epoch {right.partition_leader_epoch}, checksum {right.crc:08x}, the "
+                f"leader's is of epoch {left.partition_leader_epoch}, checksum {left.crc:08x}"
+            )
+    return ""
+
+
+def _same(one: StateSeen, other: StateSeen) -> bool:
+    return (one.mirror, one.state, one.last_mirror_epoch, one.broker, one.reason) == (
+        other.mirror, other.state, other.last_mirror_epoch, other.broker, other.reason,
+    )

@@ -1,0 +1,225 @@
+"""How does an operator have something done? Orders of one cluster go out one after the other, each until answered.
+
+An order is repeated at other brokers until somebody answers or the operator's patience ends. If an earlier try went
+unanswered, "exists already" means that it had worked, as any script around Kafka's tools takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.cluster.images import RESOURCE_TOPIC
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS, RESOURCE_MIRROR
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.protocol.uuid import Uuid
+from kmirror.sim.history.account import Order
+from kmirror.sim.history.observe import Observer
+from kmirror.sim.history.plan import Step, Value
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.scripts import Ask, Script, Sleep
+from kmirror.spec.error_codes import ErrorCode
+
+PATIENCE_MS = 8_000
+RETRY_MS = 250
+TRY_MS = 3_000
+NOBODY = "nobody"
+"""As a cluster's name: servers where nobody listens."""
+ALREADY_DONE = (
+    ErrorCode.MIRROR_ALREADY_EXISTS, ErrorCode.TOPIC_ALREADY_IN_MIRROR, ErrorCode.TOPIC_ALREADY_EXISTS,
+)
+MIRROR_TIMEOUT_KEY = "request.timeout.ms"
+
+
+FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
+"""Retriable for a client that produces; an operator has to look what is wrong."""
+
+
+@dataclass(slots=True)
+class Operator:
+    """Gives one cluster its orders."""
+
+    scene: Scene
+    observer: Observer
+    cluster: str
+    _waiting: list[tuple[int, Step]] = field(default_factory=list)
+    _works: bool = False
+
+    def order(self, number: int, step: Step) -> None:
+        """Have a step done, after those before it."""
+        self._waiting.append((number, step))
+        if not self._works:
+            self._works = True
+            self.scene.scripts.start("operator", self._work())
+
+    @property
+    def idle(self) -> bool:
+        return not self._works
+
+    def _work(self) -> Script[None]:
+        while self._waiting:
+            number, step = self._waiting.pop(0)
+            yield from self._carry_out(number, step)
+        self._works = False
+
+    def _carry_out(self, number: int, step: Step) -> Script[None]:
+        scene, args = self.scene, step.args
+        topics = topics_of(args)
+        if step.action in ("add", "remove"):
+            self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
+        sent_at = scene.now
+        row = ORDERS[step.action]
+        error = yield from self._ask(row, args)
+        scene.account.orders.append(
+            Order(
+                number, step.action, str(args.get("mirror", "")), str(args.get("source", "")), self.cluster, topics,
+                sent_at, scene.now if error else -1, error,
+            )
+        )
+        scene.tell(f"order {number} answered: {error or 'no answer'}")
+
+    def _ask(self, row: OrderKind, args: Mapping[str, Value]) -> Script[str]:
+        scene = self.scene
+        until = scene.now + PATIENCE_MS * MILLISECOND
+        tried = False
+        while scene.now < until:
+            endpoint = scene.directories[self.cluster].any_broker()
+            reply = yield Ask(self.cluster, endpoint, row.request(scene, self.cluster, args), row.version, TRY_MS)
+            if reply is not None:
+                error = ErrorCode(_error_of(reply))
+                if tried and error in ALREADY_DONE:
+                    error = ErrorCode.NONE
+                if not error.retriable or error in FINAL:
+                    return error.name
+            tried = True
+            yield Sleep(RETRY_MS)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKind:
+    """How an action becomes a request."""
+
+    request: Callable[[Scene, str, Mapping[str, Value]], Message]
+    version: int = 0
+
+
+def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the topics that a step names."""
+    text = str(args.get("topics", args.get("topic", "")))
+    return tuple(name for name in text.split(",") if name)
+
+
+def _partitions(scene: Scene) -> list[TopicPartition]:
+    found = [tp for name in scene.clusters for tp in scene.partitions(name)]
+    return sorted(dict.fromkeys(found))
+
+
+def servers(scene: Scene, cluster: str) -> str:
+    """Return the bootstrap servers of a cluster of the plan, or some where nobody listens."""
+    return "nowhere:9092" if cluster == NOBODY else scene.clusters[cluster].bootstrap_servers
+
+
+# -- requests ---------------------------------------------------------------------------------
+
+
+def _create(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    values = {
+        BOOTSTRAP_SERVERS: servers(scene, str(args.get("servers", args["source"]))),
+        MIRROR_TIMEOUT_KEY: str(args.get("timeout_ms", 3_000)),
+    }
+    return CreateMirrorRequest(
+        mirror_name=str(args["mirror"]), config=[MirrorConfig(name=n, value=v) for n, v in values.items()]
+    )
+
+
+def _add(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    named = bool(args.get("named", True))
+    source = str(args["source"])
+    return AddTopicsToMirrorRequest(
+        mirror_name=str(args["mirror"]),
+        topics=[
+            AddedTopic(topic_name=topic, topic_id=scene.topic_id(source, topic) if named else Uuid.ZERO)
+            for topic in topics_of(args)
+        ],
+    )
+
+
+def _remove(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return RemoveTopicsFromMirrorRequest(
+        mirror_name=str(args["mirror"]), topics=[RemovedTopic(topic_name=topic) for topic in topics_of(args)]
+    )
+
+
+def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return CreateTopicsRequest(
+        topics=[
+            CreatableTopic(
+                name=topic, num_partitions=int(args["partitions"]),
+                replication_factor=scene.clusters[cluster].replication_factor,
+            )
+            for topic in topics_of(args)
+        ]
+    )
+
+
+def _alter(kind: int, name: str, key: str, value: str) -> Message:
+    config = AlterableConfig(name=key, config_operation=0, value=value)
+    return IncrementalAlterConfigsRequest(
+        resources=[AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])]
+    )
+
+
+def _alter_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(RESOURCE_TOPIC, str(args["topic"]), str(args["name"]), str(args["value"]))
+
+
+def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(RESOURCE_MIRROR, str(args["mirror"]), str(args["name"]), str(args["value"]))
+
+
+def _point_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
+    return _alter(RESOURCE_MIRROR, str(args["mirror"]), BOOTSTRAP_SERVERS, servers(scene, str(args["servers"])))
+
+
+def _error_of(reply: Message) -> int:
+    """Return the first error of an answer, that of the request before those of its rows."""
+    match reply:
+        case CreateMirrorResponse():
+            return reply.error_code
+        case AddTopicsToMirrorResponse() | RemoveTopicsFromMirrorResponse():
+            return reply.error_code or next((row.error_code for row in reply.topics if row.error_code), 0)
+        case CreateTopicsResponse():
+            return next((row.error_code for row in reply.topics if row.error_code), 0)
+        case IncrementalAlterConfigsResponse():
+            return next((row.error_code for row in reply.responses if row.error_code), 0)
+    raise AssertionError(f"an answer that no order asks for: {reply!r}")
+
+
+ORDERS: dict[str, OrderKind] = {
+    "create_mirror": OrderKind(_create),
+    "add": OrderKind(_add),
+    "remove": OrderKind(_remove),
+    "create_topic": OrderKind(_create_topic, 7),
+    "alter_topic": OrderKind(_alter_topic, 1),
+    "alter_mirror": OrderKind(_alter_mirror, 2),
+    "point_mirror": OrderKind(_point_mirror, 2),
+}

@@ -1,0 +1,256 @@
+"""How does a producer get its batches and transactions to a cluster? With acks=all and Kafka's retries.
+
+A batch is sent until it is acknowledged, refused for good, given up after the delivery timeout, or until its
+application turned to another cluster. Whatever comes of it is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.end_txn_response import EndTxnResponse
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.find_coordinator_response import FindCoordinatorResponse
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.protocol.message import Message
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.sim.history.account import Ack, Refusal, Transaction, Write
+from kmirror.sim.history.plan import ClientPlan
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.scripts import Ask, Script, Sleep
+from kmirror.spec.error_codes import ErrorCode
+
+ALL = -1
+PRODUCE_VERSION = 12
+TRANSACTION_KEY = 1
+PRODUCE_TIMEOUT_MS = 1_500
+DELIVERY_TIMEOUT_MS = 8_000
+"""After that a batch, or a question to a coordinator, is given up."""
+RETRY_MS = 120
+WAITING = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
+LOST_COORDINATOR = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+TAKEN = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+
+
+class Desk:
+    """One application that writes: where it writes to at present, and what it has not written yet."""
+
+    def __init__(self, scene: Scene, plan: ClientPlan) -> None:
+        self.scene = scene
+        self.plan = plan
+        self.cluster = plan.cluster
+        self.rng: Rng = scene.rng(f"client {plan.name}")
+        self._values = 0
+
+    def goes_on(self) -> bool:
+        """Does the application go on writing? If not it ends what it is at."""
+        return self.scene.writing
+
+    def values(self, count: int) -> list[str]:
+        """Return values that nobody else writes in this history."""
+        first = self._values
+        self._values += count
+        return [f"{self.plan.name}.{n}" for n in range(first, first + count)]
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions that the application's topics have where it writes to."""
+        directory = self.scene.directories[self.cluster]
+        return [tp for topic in self.plan.topics for tp in directory.partitions(topic)]
+
+    def pause(self) -> Sleep:
+        """Return a rest of about `pause_ms`."""
+        half = self.plan.pause_ms // 2
+        return Sleep(half + self.rng.between(0, 2 * half))
+
+
+@dataclass(slots=True)
+class Producer:
+    """One producer instance: bound to a cluster, with or without an id."""
+
+    desk: Desk
+    name: str
+    """Of the process; a pair of producers is two."""
+    cluster: str
+    transactional_id: str = ""
+    timeout_ms: int = 4_000
+    """After which the coordinator aborts its transaction."""
+    producer_id: int = -1
+    epoch: int = -1
+    sequences: dict[TopicPartition, int] = field(default_factory=dict)
+    transaction: Transaction | None = None
+    coordinator: Endpoint | None = None
+
+    @property
+    def has_turned(self) -> bool:
+        """Does the application write elsewhere by now?"""
+        return self.desk.cluster != self.cluster
+
+    # -- batches ------------------------------------------------------------------------------
+
+    def send(self, tp: TopicPartition, values: Sequence[str]) -> Script[ErrorCode | None]:
+        """Write one batch; NONE if it was acknowledged, None if it was given up, else why it was refused."""
+        scene = self.desk.scene
+        sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
+        batch = build_batch(
+            [RecordData(value=value.encode()) for value in values], producer_id=self.producer_id,
+            producer_epoch=self.epoch, base_sequence=sequence, is_transactional=bool(self.transactional_id),
+            timestamp_ms=scene.simulation.now_ms,
+        )
+        key = "" if self.transaction is None else self.transaction.key
+        for n, value in enumerate(values):
+            scene.account.writes[value] = Write(
+                value, self.desk.plan.name, self.cluster, tp, self.producer_id, self.epoch,
+                sequence + n if sequence >= 0 else -1, key, scene.now,
+            )
+        if self.transaction is not None:
+            self.transaction.values.extend(values)
+        error = yield from self._deliver(tp, values, batch)
+        if error is ErrorCode.NONE:
+            self.sequences[tp] = sequence + len(values)
+        elif error is not None:
+            self._refused(tp, values, error, first=sequence == 0)
+        return error
+
+    def _deliver(self, tp: TopicPartition, values: Sequence[str], batch: bytes) -> Script[ErrorCode | None]:
+        scene = self.desk.scene
+        directory = scene.directories[self.cluster]
+        until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
+        data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
+        request = ProduceRequest(
+            transactional_id=self.transactional_id or None, acks=ALL, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data]
+        )
+        while not self.has_turned and scene.now < until:
+            leader = directory.leader(tp)
+            if leader is None:
+                yield Sleep(RETRY_MS)
+                continue
+            sent_at = scene.now
+            reply = yield Ask(self.cluster, leader.endpoint, request, PRODUCE_VERSION)
+            if isinstance(reply, ProduceResponse):
+                row = reply.responses[0].partition_responses[0]
+                error = ErrorCode(row.error_code)
+                if error in TAKEN:
+                    for n, value in enumerate(values):
+                        offset = row.base_offset + n if row.base_offset >= 0 else -1
+                        scene.account.acks.append(
+                            Ack(value, self.cluster, tp, offset, scene.now, sent_at, leader.broker_id)
+                        )
+                    return ErrorCode.NONE
+                if not error.retriable:
+                    return error
+            directory.refresh()
+            yield Sleep(RETRY_MS)
+        return None
+
+    def _refused(self, tp: TopicPartition, values: Sequence[str], error: ErrorCode, *, first: bool) -> None:
+        scene = self.desk.scene
+        scene.account.refusals.extend(
+            Refusal(value, self.desk.plan.name, self.cluster, tp, error.name, first and n == 0, scene.now)
+            for n, value in enumerate(values)
+        )
+
+    # -- ids and transactions -----------------------------------------------------------------
+
+    def init(self) -> Script[bool]:
+        """Get a producer id, or with a transactional id the next epoch; False if there was none to be had."""
+        request = InitProducerIdRequest(
+            transactional_id=self.transactional_id or None, transaction_timeout_ms=self.timeout_ms
+        )
+
+        def error_of(reply: Message) -> int:
+            return reply.error_code if isinstance(reply, InitProducerIdResponse) else -1
+
+        reply = yield from self._ask_coordinator(request, 4, error_of)
+        if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
+            return False
+        self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
+        self.sequences.clear()
+        return True
+
+    def begin(self, key: str) -> Transaction:
+        """Open a transaction; the coordinator hears of it with its first partition."""
+        self.transaction = Transaction(key, self.cluster)
+        self.desk.scene.account.transactions[key] = self.transaction
+        return self.transaction
+
+    def add_partitions(self, partitions: Sequence[TopicPartition]) -> Script[bool]:
+        """Tell the coordinator where the transaction is about to write; False if it refuses or is not there."""
+        topics: dict[str, AddPartitionsToTxnTopic] = {}
+        for tp in partitions:
+            topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
+        request = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=self.transactional_id, v3_and_below_producer_id=self.producer_id,
+            v3_and_below_producer_epoch=self.epoch, v3_and_below_topics=list(topics.values()),
+        )
+        reply = yield from self._ask_coordinator(request, 3, _added_error)
+        return reply is not None and not _added_error(reply)
+
+    def end(self, *, commit: bool) -> Script[bool]:
+        """Commit or abort; False if the coordinator refused or did not answer, so that nobody knows."""
+        transaction = self.transaction
+        assert transaction is not None, "begun"
+        transaction.asked = "commit" if commit else "abort"
+        request = EndTxnRequest(
+            transactional_id=self.transactional_id, producer_id=self.producer_id, producer_epoch=self.epoch,
+            committed=commit,
+        )
+
+        def error_of(reply: Message) -> int:
+            return reply.error_code if isinstance(reply, EndTxnResponse) else -1
+
+        reply = yield from self._ask_coordinator(request, 3, error_of)
+        transaction.answered = reply is not None and not error_of(reply)
+        self.transaction = None
+        return transaction.answered
+
+    def _ask_coordinator(
+        self, request: Message, version: int, error_of: Callable[[Message], int]
+    ) -> Script[Message | None]:
+        """Ask until there is an answer that repeating would not change; None if there was none in time."""
+        scene = self.desk.scene
+        until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
+        while not self.has_turned and scene.now < until:
+            endpoint = yield from self._find_coordinator()
+            reply = None if endpoint is None else (yield Ask(self.cluster, endpoint, request, version))
+            code = -1 if reply is None else error_of(reply)
+            error = ErrorCode(code) if code >= 0 else ErrorCode.NETWORK_EXCEPTION
+            if reply is not None and not error.retriable and error not in WAITING:
+                return reply
+            if reply is None or error in LOST_COORDINATOR:
+                self.coordinator = None
+            yield Sleep(RETRY_MS)
+        return None
+
+    def _find_coordinator(self) -> Script[Endpoint | None]:
+        directory = self.desk.scene.directories[self.cluster]
+        if not self.transactional_id:
+            return directory.any_broker()
+        if self.coordinator is None:
+            request = FindCoordinatorRequest(key_type=TRANSACTION_KEY, coordinator_keys=[self.transactional_id])
+            reply = yield Ask(self.cluster, directory.any_broker(), request, 6)
+            if isinstance(reply, FindCoordinatorResponse) and not reply.coordinators[0].error_code:
+                self.coordinator = Endpoint(reply.coordinators[0].host, reply.coordinators[0].port)
+        return self.coordinator
+
+
+def _added_error(reply: Message) -> int:
+    """Return the worst error of AddPartitionsToTxn: one that waiting does not mend goes first."""
+    if not isinstance(reply, AddPartitionsToTxnResponse):
+        return -1
+    codes = [row.partition_error_code for t in reply.results_by_topic_v3_and_below for row in t.results_by_partition]
+    errors = [ErrorCode(code) for code in codes if code]
+    fatal = [error for error in errors if not error.retriable and error not in WAITING]
+    return int((fatal or errors or [ErrorCode.NONE])[0])
+
+

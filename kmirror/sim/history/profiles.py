@@ -1,0 +1,91 @@
+"""Which steps and faults make up a history, and with which weights? One row for each profile.
+
+A weight is the share of a move among all moves of the row; what is not named does not happen. Moves are rows of
+moves.MOVES: each draws one or a few steps that belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    name: str
+    doc: str
+    steps: tuple[int, int]
+    """At least and at most about so many steps."""
+    moves: Mapping[str, int]
+    workloads: Mapping[str, int]
+    """Of the producers, by row of workloads.KINDS."""
+    producers: tuple[int, int] = (2, 4)
+    pause_ms: tuple[int, int] = (250, 800)
+    gap_ms: tuple[int, int] = (150, 1_800)
+    """Between two moves."""
+    third_cluster: int = 30
+    """Percent of histories."""
+    shapes: Mapping[str, int] = field(default_factory=lambda: {"chain": 3, "fan_out": 3, "fan_in": 2})
+    """What a third cluster is for."""
+    single_broker: int = 12
+    """Percent of clusters."""
+
+
+STORY: dict[str, int] = {
+    "go_on": 14, "failover_cut": 4, "failover_dead": 4, "back_at_once": 3, "again": 6, "hasty": 4,
+}
+ODD: dict[str, int] = {
+    "both_ways": 3, "back_to_nothing": 3, "wrong_servers": 3, "local_topic": 2, "no_such_thing": 2, "more_topics": 2,
+    "turn_some": 3,
+}
+CONFIGS: dict[str, int] = {"live_config": 4, "support_unclean": 2, "allow_unclean": 3}
+NODES: dict[str, int] = {
+    "bounce_broker": 5, "broker_away": 5, "bounce_controller": 3, "controller_away": 4, "kill_some_leader": 5,
+    "kill_at": 8, "source_away": 3,
+}
+LINKS: dict[str, int] = {
+    "cut_sites": 4, "cut_one_way": 3, "slow": 2, "lossy": 2, "cut_controller": 4, "cut_replica": 4,
+}
+REPLICAS: dict[str, int] = {"away_during": 6, "unclean_election": 4}
+CONTROL: dict[str, int] = {"stale_leader": 4}
+ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, **CONTROL}
+
+MIX: dict[str, int] = {
+    "plain": 4, "idempotent": 3, "short": 4, "overlapping": 3, "long": 2, "abandoned": 2, "fenced": 2,
+}
+
+
+def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
+    return {name: weight * times for name, weight in rows.items()}
+
+
+ROWS: tuple[Profile, ...] = (
+    Profile("full", "Everything, in any order; at least twenty steps.", (20, 28), ALL, MIX),
+    Profile(
+        "smoke", "A short one: there, over, and back, with a few faults.", (8, 12), {**STORY, **NODES}, MIX,
+        producers=(1, 2), third_cluster=0,
+    ),
+    Profile(
+        "transactions", "Transactions that overlap all the time, through failovers and back.", (20, 28),
+        {**_more(STORY, 3), **NODES, **LINKS},
+        {"overlapping": 6, "long": 2, "abandoned": 2, "fenced": 2, "short": 2}, pause_ms=(150, 500), third_cluster=10,
+    ),
+    Profile(
+        "control", "Controllers away, brokers cut off from them and serving what they knew.", (20, 28),
+        {**_more(STORY, 3), **_more(CONTROL, 6), "bounce_controller": 6, "controller_away": 8, "cut_controller": 12,
+         "kill_some_leader": 6, "kill_at": 6}, MIX, third_cluster=10, single_broker=0,
+    ),
+    Profile(
+        "replicas", "Replicas away for longer than the ISR tolerates, elections clean and unclean.", (20, 28),
+        {**_more(STORY, 3), **_more(REPLICAS, 4), "broker_away": 8, "cut_replica": 8, "kill_some_leader": 8,
+         "support_unclean": 3, "allow_unclean": 4}, MIX, third_cluster=0, single_broker=0,
+    ),
+    Profile(
+        "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
+        {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "cut_sites": 4}, MIX,
+    ),
+    Profile(
+        "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
+    ),
+)
+PROFILES: dict[str, Profile] = {row.name: row for row in ROWS}

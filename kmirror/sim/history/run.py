@@ -1,0 +1,131 @@
+"""`run_history`: carries a plan out, from the start of its clusters to the last look.
+
+    1  steps of the plan while clients write and read; nothing waits for an answer
+    2  faults end; producers go on for a while, end what they are at and stop; everything must come to rest
+    3  a last look at everything
+
+A run never raises for what happens inside it: an exception in a node is the account's crash.
+"""
+
+from __future__ import annotations
+
+import traceback
+
+from kmirror.errors import SimulationFailure
+from kmirror.kernel.clock import MILLISECOND, SECOND
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.history.actions import Hands
+from kmirror.sim.history.directory import Directory
+from kmirror.sim.history.draw import draw
+from kmirror.sim.history.observe import Observer
+from kmirror.sim.history.orders import Operator
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.producing import Desk
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.history.settled import Owed, Rest, owed
+from kmirror.sim.history.verdict import Outcome
+from kmirror.sim.history.workloads import start
+from kmirror.sim.network import NetworkOptions
+from kmirror.sim.simulation import Simulation
+
+AFTER_FAULTS_MS = 2_500
+"""So long producers go on after the faults."""
+LOOK_MS = 250
+READ_ON_MS = 1_200
+"""So long consumers go on reading once everything has come to rest."""
+
+
+def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Outcome:
+    """Run a plan, or the one that `seed` draws in `profile`; the outcome has the findings of all checkers."""
+    from kmirror.sim.history.checkers import judge
+
+    outcome = play(draw(seed, profile) if plan is None else plan)
+    if not outcome.account.crash:
+        outcome.anomalies, outcome.accepted = judge(outcome.account, outcome.plan)
+    return outcome
+
+
+def play(plan: Plan) -> Outcome:
+    """Run a plan without judging it."""
+    scene = Scene(plan, Simulation(plan.seed, network=NetworkOptions(**plan.network)))
+    world = scene.simulation.world
+    try:
+        _History(scene).run()
+    except SimulationFailure:
+        scene.account.crash = traceback.format_exc()
+    except Exception:  # Whatever a node raises is what is looked for.
+        scene.account.crash = traceback.format_exc()
+    for kind, who in list(scene.open_spans):
+        scene.end_span(kind, who)
+    return Outcome(
+        plan, world.trace.digest(), account=scene.account, story=scene.story,
+        virtual_seconds=scene.now / SECOND, events=world.events,
+    )
+
+
+class _History:
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._observer = Observer(scene)
+        self._hands = Hands(scene, self._observer)
+
+    def run(self) -> None:
+        self._begin()
+        scene, plan = self._scene, self._scene.plan
+        world = scene.simulation.world
+        at = 0
+        for number, step in enumerate(plan.steps):
+            at = max(at, step.at_ms)
+            scene.after_ms(at, lambda number=number, step=step: self._hands.do(number, step))  # type: ignore[misc]
+        world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
+        self._hands.end_faults()
+        world.run_for(AFTER_FAULTS_MS * MILLISECOND)
+        scene.writing = False
+        self._come_to_rest()
+        world.run_for(READ_ON_MS * MILLISECOND)
+        scene.reading = False
+        self._observer.look_at_everything()
+
+    def _begin(self) -> None:
+        scene, plan = self._scene, self._scene.plan
+        for row in plan.clusters:
+            cluster = Cluster(
+                scene.simulation, row.name, brokers=row.brokers, replication_factor=row.replication_factor,
+                configs=row.configs, mirror_version=row.mirror_version,
+            )
+            scene.clusters[row.name] = cluster
+            cluster.start()
+            scene.directories[row.name] = Directory(cluster)
+            self._hands.operators[row.name] = Operator(scene, self._observer, row.name)
+        for topic, text in plan.topics.items():
+            count, _, name = text.partition("@")
+            scene.clusters[name].create_topic(topic, int(count))
+        scene.began = scene.simulation.world.now
+        self._observer.attach()
+        for client in plan.clients:
+            desk = self._hands.desks[client.name] = Desk(scene, client)
+            start(desk)
+
+    def _come_to_rest(self) -> None:
+        """Run until everything has come to rest, at most as long as the plan gives; then tell what has not."""
+        scene = self._scene
+        world = scene.simulation.world
+        rest = Rest(scene, self._observer)
+        until = world.now + scene.plan.converge_ms * MILLISECOND
+        while world.now < until:
+            world.run_for(LOOK_MS * MILLISECOND)
+            if not self._has_ended():
+                continue
+            if not rest.missing(self._owed()):
+                scene.tell("everything has come to rest")
+                return
+        scene.account.unsettled = rest.missing(self._owed())
+        scene.tell(f"time is up: {len(scene.account.unsettled)} partitions have not come to rest")
+
+    def _has_ended(self) -> bool:
+        """Has every producer stopped, and every order been answered or given up?"""
+        return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
+
+    def _owed(self) -> list[Owed]:
+        self._observer.look_at_ids()
+        return owed(self._scene.plan, self._scene.account)

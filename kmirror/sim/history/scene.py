@@ -1,0 +1,122 @@
+"""What do all parts of a running history share? The clusters, the account, the story, and the clock.
+
+`Scene` decides nothing. It looks at clusters in a way that also works while a controller is down: then what the
+brokers themselves hold counts, for that is what their clients are served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.partition import Partition
+from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.protocol.uuid import Uuid
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.history.account import Account, Span
+from kmirror.sim.history.directory import Directory
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.scripts import Scripts
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.topics import is_internal
+
+
+@dataclass(slots=True)
+class Trap:
+    """Kill somebody in the event after a state was entered, or a log was cut, in a partition."""
+
+    cluster: str
+    topic: str
+    on: str
+    """Name of a state, or CUT."""
+    spring: Callable[[TopicPartition], None]
+
+
+@dataclass(slots=True)
+class Scene:
+    plan: Plan
+    simulation: Simulation
+    clusters: dict[str, Cluster] = field(default_factory=dict)
+    directories: dict[str, Directory] = field(default_factory=dict)
+    account: Account = field(default_factory=Account)
+    story: list[tuple[Instant, str]] = field(default_factory=list)
+    traps: list[Trap] = field(default_factory=list)
+    open_spans: dict[tuple[str, str], Instant] = field(default_factory=dict)
+    """(kind, who) to when it began, of what is away or cut now."""
+    images: dict[str, MetadataImage] = field(default_factory=dict)
+    """The controller's image; of a controller that is down the last one."""
+    began: Instant = 0
+    writing: bool = True
+    """Producers go on; then they end what they are at and stop."""
+    reading: bool = True
+    busy: int = 0
+    """Producers that have not come to their end yet."""
+    scripts: Scripts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scripts = Scripts(self.simulation.world)
+
+    @property
+    def now(self) -> Instant:
+        """Return microseconds since the clusters were up."""
+        return self.simulation.world.now - self.began
+
+    def tell(self, text: str) -> None:
+        """Add a line to the story."""
+        self.story.append((self.now, text))
+
+    def after(self, span: Duration, action: Callable[[], None]) -> None:
+        """Plan `action` in `span` microseconds."""
+        world = self.simulation.world
+        world.at(world.now + span, action)
+
+    def after_ms(self, span_ms: int, action: Callable[[], None]) -> None:
+        self.after(span_ms * MILLISECOND, action)
+
+    def rng(self, name: str) -> Rng:
+        """Return a stream of its own for `name`: what others draw does not shift it."""
+        return Rng(self.plan.seed).split(f"history {name}")
+
+    # -- what is away -------------------------------------------------------------------------
+
+    def begin_span(self, kind: str, who: str) -> None:
+        self.open_spans[kind, who] = self.now
+
+    def end_span(self, kind: str, who: str) -> None:
+        """Write down what was away or cut until now; nothing if it was not."""
+        begin = self.open_spans.pop((kind, who), None)
+        if begin is not None:
+            self.account.spans.append(Span(kind, who, begin, self.now))
+
+    # -- looking at clusters ------------------------------------------------------------------
+
+    def image(self, cluster: str) -> MetadataImage:
+        """Return the controller's image, or the last one it had."""
+        found = self.clusters[cluster]
+        if found.runs(CONTROLLER_ID):
+            self.images[cluster] = found.image
+        return self.images[cluster]
+
+    def leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
+        """Return the partition at the living broker that leads it in the highest epoch, or None."""
+        found = self.clusters[cluster]
+        best: Partition | None = None
+        for broker_id in found.broker_ids:
+            if found.runs(broker_id):
+                led = found.broker(broker_id).replicas.led(tp)
+                if led is not None and (best is None or led.leader_epoch > best.leader_epoch):
+                    best = led
+        return best
+
+    def partitions(self, cluster: str) -> list[TopicPartition]:
+        """Return all partitions of topics that are not internal."""
+        topics = self.image(cluster).topics
+        return [TopicPartition(n, i) for n in sorted(topics) if not is_internal(n) for i in topics[n].partitions]
+
+    def topic_id(self, cluster: str, topic: str) -> Uuid:
+        """Return the id of a topic, or zeros if there is none."""
+        known = self.image(cluster).topics.get(topic)
+        return Uuid.ZERO if known is None else known.topic_id

@@ -1,0 +1,72 @@
+"""How does a client do one thing after the other in virtual time? As a generator that says what it waits for.
+
+    reply = yield Ask("a", endpoint, request, 12, timeout_ms=2000)     the answer, or None if there is none
+    yield Sleep(200)
+
+A script never runs the world: whoever waits gives way to everybody else. Each (who, cluster) is a client process of
+its own at the cluster's site, so that a cut between sites parts a cluster from the others and not from its clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.message import Message
+from kmirror.sim.client import Client
+from kmirror.sim.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send a request, go on with its answer."""
+
+    cluster: str
+    endpoint: Endpoint
+    body: Message
+    version: int
+    timeout_ms: int = 2_500
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    ms: int
+
+
+R = TypeVar("R")
+Script = Generator[Ask | Sleep, Message | None, R]
+
+
+class Scripts:
+    """Runs scripts, each until it has nothing more to say."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._clients: dict[tuple[str, str], Client] = {}
+
+    def start(self, who: str, script: Script[Any]) -> None:
+        """Begin `script` in the name of `who`, now."""
+        self._go(who, script, None)
+
+    def client(self, who: str, cluster: str) -> Client:
+        """Return the process of `who` beside `cluster`."""
+        found = self._clients.get((who, cluster))
+        if found is None:
+            found = self._clients[who, cluster] = Client(self._world, f"{who}@{cluster}", cluster)
+        return found
+
+    def _go(self, who: str, script: Script[Any], reply: Message | None) -> None:
+        try:
+            wish = script.send(reply)
+        except StopIteration:
+            return
+        if isinstance(wish, Sleep):
+            self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(who, script, None))
+            return
+        self.client(who, wish.cluster).send(
+            wish.endpoint, wish.body, wish.version, lambda reply: self._go(who, script, reply),
+            timeout_ms=wish.timeout_ms,
+        )

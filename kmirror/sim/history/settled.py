@@ -1,0 +1,188 @@
+"""Has everything come to rest, and if not, what is it waiting for? Some waits are right and count as rest.
+
+`owed` decides from orders and answers alone what each mirrored topic owes: MIRRORING with all that its source has
+decided, or STOPPED. `Rest` looks at the clusters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.history.account import Account, Order
+from kmirror.sim.history.observe import Observer
+from kmirror.sim.history.orders import NOBODY
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.scene import Scene
+
+DONE = "NONE"
+NO_ANSWER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What was last ordered of a topic."""
+
+    cluster: str
+    topic: str
+    mirror: str
+    source: str
+    states: tuple[str, ...]
+    """Any of these will do; two if the last order was not answered, so that nobody knows."""
+    excuse: str
+    """Why the topic may wait for ever all the same; empty if it may not."""
+
+
+def owed(plan: Plan, account: Account) -> list[Owed]:
+    """Return what every topic owes that was ever ordered into a mirror, in the order of its first order.
+
+    A topic that was added may wait for ever
+    - while its mirror points to nobody, or has ever pointed to two clusters (D16: the first one counts);
+    - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
+    - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
+    - if the source has no such topic, or one of another id (D16).
+    A topic that was removed owes STOPPED whatever the source does.
+    """
+    wishes: dict[tuple[str, str], list[Order]] = {}
+    for order in account.orders:
+        if order.action in ("add", "remove") and order.error in (DONE, NO_ANSWER):
+            for topic in order.topics:
+                wishes.setdefault((order.destination, topic), []).append(order)
+    found = []
+    for (cluster, topic), orders in wishes.items():
+        last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
+        if last < 0:
+            continue  # Nobody knows whether the topic is in a mirror at all.
+        possible = orders[last:]
+        states = tuple(dict.fromkeys("MIRRORING" if o.action == "add" else "STOPPED" for o in possible))
+        row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
+        if "MIRRORING" in states:
+            pointed = pointed_to(plan, account, cluster, row.mirror)
+            source = pointed[-1] if pointed else NOBODY
+            row = Owed(cluster, topic, row.mirror, source, states, _excuse(account, wishes, row, pointed))
+        found.append(row)
+    return found
+
+
+def pointed_to(plan: Plan, account: Account, cluster: str, mirror: str) -> list[str]:
+    """Return where a mirror's bootstrap.servers have pointed to, one after the other."""
+    found: list[str] = []
+    for order in account.orders:
+        if (order.destination, order.mirror) != (cluster, mirror) or order.error not in (DONE, NO_ANSWER):
+            continue
+        if order.action == "create_mirror" or order.action == "point_mirror":
+            args = plan.steps[order.number].args
+            found.append(str(args.get("servers", args.get("source", ""))))
+    return found
+
+
+def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: Owed, pointed: list[str]) -> str:
+    source = pointed[-1] if pointed else NOBODY
+    if source == NOBODY:
+        return "the mirror points to nobody"
+    if len(dict.fromkeys(name for name in pointed if name != NOBODY)) > 1:
+        return "the mirror has pointed to another cluster before"
+    ids = {(cluster, topic): topic_id for cluster, topic, topic_id in reversed(account.topic_ids)}
+    if (source, row.topic) not in ids:
+        return "the source has no such topic"
+    if (row.cluster, row.topic) in ids and ids[row.cluster, row.topic] != ids[source, row.topic]:
+        return "the source's topic has another id"
+    back = [order for order in wishes.get((source, row.topic), ()) if order.mirror == row.mirror]
+    ours = [order for order in back if order.source == row.cluster]
+    if ours and any(order.action == "add" for order in _still_possible(back)):
+        return "each of two clusters mirrors the topic from the other"
+    if ours and _never_mirrored(account, source, row):
+        return "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
+    return ""
+
+
+def _still_possible(orders: list[Order]) -> list[Order]:
+    last = max((n for n, order in enumerate(orders) if order.error == DONE), default=0)
+    return orders[last:]
+
+
+def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
+    """Did a partition of the topic stop at the source with no last mirrored epoch?"""
+    latest: dict[TopicPartition, tuple[str, int]] = {}
+    for seen in account.states:
+        if seen.cluster == source and seen.mirror == row.mirror and seen.tp.topic == row.topic:
+            latest[seen.tp] = (seen.state, seen.last_mirror_epoch)
+    return not latest or any(state == "STOPPED" and epoch < 0 for state, epoch in latest.values())
+
+
+class Rest:
+    """Looks whether a scene has come to rest; what is still missing is (cluster, partition, why)."""
+
+    def __init__(self, scene: Scene, observer: Observer) -> None:
+        self._scene = scene
+        self._observer = observer
+
+    def missing(self, rows: list[Owed]) -> list[tuple[str, TopicPartition, str]]:
+        """Return what is not as it should be; empty once everything has come to rest."""
+        found: list[tuple[str, TopicPartition, str]] = []
+        for name, cluster in self._scene.clusters.items():
+            found += self._not_replicated(name, cluster)
+        for name in self._scene.clusters:
+            for tp in self._scene.partitions(name):
+                found += self._hanging(name, tp)
+        for row in rows:
+            if not row.excuse:
+                found += self._not_as_ordered(row)
+        return found
+
+    def _not_replicated(self, name: str, cluster: Cluster) -> list[tuple[str, TopicPartition, str]]:
+        if cluster.is_settled():
+            return []
+        found = []
+        for topic in cluster.image.topics.values():
+            for index, image in topic.partitions.items():
+                tp = TopicPartition(topic.name, index)
+                leader = cluster.leader(tp)
+                if leader is None:
+                    found.append((name, tp, f"no leader serves it (leader {image.leader}, ISR {list(image.isr)})"))
+                elif len(image.isr) != len(image.replicas):
+                    found.append((name, tp, f"ISR {list(image.isr)} of replicas {list(image.replicas)}"))
+                elif leader.log.high_watermark != leader.log.log_end_offset:
+                    log = leader.log
+                    found.append((name, tp, f"high watermark {log.high_watermark}, log end {log.log_end_offset}"))
+        return found or [(name, TopicPartition("", -1), "a broker is fenced")]
+
+    def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+        leader = self._scene.leader(name, tp)
+        if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
+            return []
+        log = leader.log
+        open_ones = ", ".join(f"{producer_id} from {offset}" for offset, producer_id in log.producers.ongoing.items())
+        where = f"last stable offset {log.last_stable_offset}, high watermark {log.high_watermark}"
+        return [(name, tp, f"transactions are open (producers {open_ones}): {where}")]
+
+    def _not_as_ordered(self, row: Owed) -> list[tuple[str, TopicPartition, str]]:
+        scene = self._scene
+        topic = scene.image(row.cluster).topics.get(row.topic)
+        if topic is None:
+            if "STOPPED" in row.states:
+                return []
+            return [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
+        found = []
+        for index in topic.partitions:
+            tp = TopicPartition(row.topic, index)
+            mp = self._observer.mirror_partition(row.cluster, tp)
+            state = "unknown" if mp is None or mp.state is None else mp.state.name
+            if state not in row.states:
+                reason = "" if mp is None or not mp.reason else f": {mp.reason}"
+                found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
+            elif state == "MIRRORING":
+                found += self._behind(row, tp)
+        return found
+
+    def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+        source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
+        if source is None or destination is None:
+            return [(row.cluster, tp, "nobody leads it here or at the source")]
+        want, have = source.log.last_stable_offset, destination.log.log_end_offset
+        if want == have == destination.log.high_watermark:
+            return []
+        mp = self._observer.mirror_partition(row.cluster, tp)
+        reason = "" if mp is None or not mp.reason else f": {mp.reason}"
+        return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]

@@ -1,0 +1,70 @@
+"""What do batches hold for a client that reads them? Values, and which of them a read_committed one is given.
+
+The filter is the consumer's own: a transaction counts as aborted from the first offset that the broker names until
+its ABORT marker. So a look into a log shows what a client of that log would be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kmirror.records.batch import Batch
+
+
+class Row(NamedTuple):
+    offset: int
+    epoch: int
+    value: str
+    """Of a control record its type and producer id in angle brackets."""
+    producer_id: int
+    is_control: bool
+    is_aborted: bool
+    crc: int
+    """Of the batch."""
+
+
+Contents = tuple[tuple[int, str], ...]
+_Key = tuple[int, int, int]
+
+
+class Reader:
+    """Reads batches; what a batch holds is decoded once, however often it is read."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Key, Contents] = {}
+
+    def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[Row]:
+        """Yield the records of `batches` in order; `aborted` is (producer id, first offset) as a fetch tells it."""
+        waiting = sorted(aborted, key=lambda row: row[1], reverse=True)
+        hidden: dict[int, None] = {}
+        for batch in batches:
+            contents = self._contents(batch)
+            while waiting and waiting[-1][1] <= batch.last_offset:
+                hidden[waiting.pop()[0]] = None
+            producer_id = batch.producer_id
+            if batch.is_control and contents and contents[0][1].startswith("<ABORT"):
+                hidden.pop(producer_id, None)
+            is_aborted = batch.is_transactional and not batch.is_control and producer_id in hidden
+            for offset, value in contents:
+                yield Row(
+                    offset, batch.partition_leader_epoch, value, producer_id, batch.is_control, is_aborted, batch.crc
+                )
+
+    def _contents(self, batch: Batch) -> Contents:
+        # A checksum covers neither the offset nor the epoch; the epoch is not part of what is remembered.
+        key = (batch.crc, batch.last_offset, batch.size_in_bytes)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = tuple(_decode(batch))
+        return found
+
+
+def _decode(batch: Batch) -> Iterator[tuple[int, str]]:
+    if batch.is_control:
+        said = batch.control()
+        kind = said.type.name if said is not None and said.type is not None else "UNKNOWN"
+        yield batch.base_offset, f"<{kind} {batch.producer_id}>"
+        return
+    for record in batch.records():
+        yield record.offset, (record.value or b"").decode("utf-8", "replace")

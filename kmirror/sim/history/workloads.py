@@ -1,0 +1,255 @@
+"""What do applications do all day? One row of KINDS each, a script that goes on until the history ends.
+
+A producer that gets an error it cannot mend starts again with a new InitProducerId, as its application would. When
+the plan turns a client to another cluster, it leaves what it was at and goes on there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.consuming import Consumer
+from kmirror.sim.history.producing import Desk, Producer
+from kmirror.sim.history.scripts import Script, Sleep
+from kmirror.spec.error_codes import ErrorCode
+
+REFUSED_PAUSE_MS = 600
+PATIENCE_MS = 2_000
+"""So long a producer of an overlapping pair waits for the other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a client plan's `kind` means."""
+
+    name: str
+    doc: str
+    scripts: Callable[[Desk], list[tuple[str, Script[None]]]]
+    """Names of processes and what they do."""
+    writes: bool = True
+
+
+def start(desk: Desk) -> None:
+    """Let a client of the plan begin."""
+    kind = KINDS[desk.plan.kind]
+    for name, script in kind.scripts(desk):
+        desk.scene.busy += kind.writes
+        desk.scene.scripts.start(name, _until_done(desk, script, writes=kind.writes))
+
+
+def _until_done(desk: Desk, script: Script[None], *, writes: bool) -> Script[None]:
+    yield Sleep(desk.rng.between(0, desk.plan.pause_ms))
+    yield from script
+    desk.scene.busy -= writes
+
+
+# -- without transactions ---------------------------------------------------------------------
+
+
+def _stream(desk: Desk, *, idempotent: bool) -> Script[None]:
+    """Write batches of one to three values, one after the other."""
+    producer = Producer(desk, desk.plan.name, desk.cluster)
+    ready = not idempotent
+    while desk.goes_on():
+        if producer.has_turned:
+            producer, ready = Producer(desk, desk.plan.name, desk.cluster), not idempotent
+        partitions = desk.partitions()
+        if not ready:
+            ready = yield from producer.init()
+        if not ready or not partitions:
+            yield Sleep(REFUSED_PAUSE_MS)
+            continue
+        error = yield from producer.send(desk.rng.choice(partitions), desk.values(desk.rng.between(1, 3)))
+        if error is not ErrorCode.NONE:
+            ready = not idempotent  # A gap in the sequence numbers: an idempotent producer needs a new id.
+            yield Sleep(REFUSED_PAUSE_MS)
+        yield desk.pause()
+
+
+# -- with transactions ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Turns:
+    """A pair of producers whose transactions overlap: each ends only when the other one has begun a later one."""
+
+    count: int = 0
+    begun: tuple[int, int] = (0, 0)
+
+    def begin(self, which: int) -> None:
+        self.count += 1
+        self.begun = (self.count, self.begun[1]) if which == 0 else (self.begun[0], self.count)
+
+
+class Transactions:
+    """An application that writes in transactions; what kinds differ in is how one goes."""
+
+    def __init__(self, desk: Desk, name: str, *, only: bool = False) -> None:
+        self.desk = desk
+        self.name = name
+        self.number = 0
+        self.generation = 0
+        """Of the transactional id: an application that vanished comes back under another."""
+        self._only = only
+        self.producer = self._make()
+        self.ready = False
+
+    def _make(self) -> Producer:
+        suffix = f"-{self.generation}" if self.generation else ""
+        timeout = self.desk.plan.options.get("timeout_ms", 4_000)
+        return Producer(
+            self.desk, self.name, self.desk.cluster, transactional_id=self.name + suffix, timeout_ms=int(timeout)
+        )
+
+    def prepare(self) -> Script[list[TopicPartition]]:
+        """Get ready to begin: an id, and partitions; none of them if that did not work out."""
+        if self.producer.has_turned:
+            self.producer, self.ready = self._make(), False
+        partitions = self.desk.partitions()
+        if partitions and not self.ready:
+            self.ready = yield from self.producer.init()
+        if not partitions or not self.ready:
+            yield Sleep(REFUSED_PAUSE_MS)
+            return []
+        if self._only:  # A pair overlaps in one partition.
+            return [partitions[int(self.desk.plan.options.get("partition", 0)) % len(partitions)]]
+        return [tp for tp in partitions if self.desk.rng.chance(2, 3)] or [partitions[0]]
+
+    def open(self, partitions: list[TopicPartition]) -> Script[bool]:
+        """Begin a transaction and write into every partition; False if something was not acknowledged."""
+        self.number += 1
+        self.producer.begin(f"{self.name}/{self.number}")
+        added = yield from self.producer.add_partitions(partitions)
+        if not added:
+            return False
+        for tp in partitions:
+            good = yield from self.write(tp)
+            if not good:
+                return False
+        return True
+
+    def write(self, tp: TopicPartition) -> Script[bool]:
+        error = yield from self.producer.send(tp, self.desk.values(self.desk.rng.between(1, 2)))
+        return error is ErrorCode.NONE
+
+    def close(self, *, good: bool) -> Script[None]:
+        """Commit, or now and then abort; after an error abort, and begin anew if that fails too."""
+        if self.producer.has_turned:
+            self.producer.transaction = None  # Left behind: the coordinator there will time it out.
+            return
+        commit = good and not self.desk.rng.chance(1, 5)
+        ended = yield from self.producer.end(commit=commit)
+        self.ready = ended and good  # Else the sequence numbers may have a gap.
+        if not good:
+            yield Sleep(REFUSED_PAUSE_MS)
+
+
+def _short(desk: Desk) -> Script[None]:
+    """One small transaction after the other."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            good = yield from app.open(partitions)
+            yield from app.close(good=good)
+        yield desk.pause()
+
+
+def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
+    """Half of a pair: at every moment one of the two has a transaction open."""
+    scene = desk.scene
+    app = Transactions(desk, f"{desk.plan.name}-{which}", only=True)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if not partitions:
+            continue
+        good = yield from app.open(partitions)
+        turns.begin(which)
+        mine = turns.count
+        until = scene.now + PATIENCE_MS * MILLISECOND
+        yield desk.pause()
+        while good and desk.goes_on() and turns.begun[1 - which] < mine and scene.now < until:
+            yield Sleep(60)
+        yield from app.close(good=good)
+
+
+def _long(desk: Desk) -> Script[None]:
+    """Transactions of some seconds, with writes all along."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            good = yield from app.open(partitions)
+            for _ in range(desk.rng.between(4, 12)):
+                yield Sleep(500)
+                if not good or not desk.goes_on() or app.producer.has_turned:
+                    break
+                good = yield from app.write(desk.rng.choice(partitions))
+            yield from app.close(good=good)
+        yield desk.pause()
+
+
+def _abandoned(desk: Desk) -> Script[None]:
+    """Every third transaction is left open by an application that vanishes, and comes back under another id."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            good = yield from app.open(partitions)
+            if good and desk.rng.chance(1, 3):
+                app.generation += 1
+                app.producer, app.ready = app._make(), False
+            else:
+                yield from app.close(good=good)
+        yield desk.pause()
+
+
+def _fenced(desk: Desk) -> Script[None]:
+    """Now and then the application is started a second time in mid-transaction, and the first one goes on writing."""
+    app = Transactions(desk, desk.plan.name)
+    while desk.goes_on():
+        partitions = yield from app.prepare()
+        if partitions:
+            good = yield from app.open(partitions)
+            if good and desk.rng.chance(1, 3):
+                old = app.producer
+                app.producer = app._make()
+                app.ready = yield from app.producer.init()
+                yield from old.send(partitions[0], desk.values(1))
+            else:
+                yield from app.close(good=good)
+        yield desk.pause()
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def _one(script: Callable[[Desk], Script[None]]) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, script(desk))]
+
+
+def _pair(desk: Desk) -> list[tuple[str, Script[None]]]:
+    turns = Turns()
+    return [(f"{desk.plan.name}-{which}", _overlapping(desk, turns, which)) for which in (0, 1)]
+
+
+def _reader(*, committed: bool) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, Consumer(desk, committed_only=committed).run())]
+
+
+ROWS: tuple[Kind, ...] = (
+    Kind("plain", "Batches without a producer id; a lost answer means a second copy.",
+         _one(lambda desk: _stream(desk, idempotent=False))),
+    Kind("idempotent", "Batches with sequence numbers.", _one(lambda desk: _stream(desk, idempotent=True))),
+    Kind("short", "Small transactions.", _one(_short)),
+    Kind("overlapping", "Two producers; one transaction begins before the other one ends, all the time.", _pair),
+    Kind("long", "Transactions of some seconds.", _one(_long)),
+    Kind("abandoned", "Some transactions are left to time out.", _one(_abandoned)),
+    Kind("fenced", "Some transactions are ended by a restart with the same id.", _one(_fenced)),
+    Kind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
+    Kind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
+)
+KINDS: dict[str, Kind] = {row.name: row for row in ROWS}
