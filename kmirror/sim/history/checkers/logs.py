@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from kmirror.kernel.clock import Instant
@@ -83,7 +83,7 @@ def _compare(place: Place, stay: Stay, ours: Look, theirs: Look, until: int, epo
 def _same(left: LogRow | None, right: LogRow | None) -> bool:
     if left is None or right is None:
         return left is right
-    return (left.epoch, left.value, left.producer_id) == (right.epoch, right.value, right.producer_id)
+    return replace(left, visible=True) == replace(right, visible=True)
 
 
 def _row(row: LogRow | None) -> str:
@@ -102,6 +102,8 @@ class _Sighting:
     begin: Instant
     end: Instant
     how: str
+    decided: bool
+    """It was below the last stable offset; a stop cuts what is above."""
 
 
 def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
@@ -109,9 +111,14 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
     for place, looks in facts.looks.items():
         yield from _twice_in_a_log(facts, place, looks)
     for place, offsets in _sightings(facts).items():
-        for offset, rows in sorted(offsets.items()):
-            if len(dict.fromkeys(row.value for row in rows)) > 1:
-                yield from _two_values(facts, place, offset, rows)
+        found = [
+            anomaly for offset, rows in sorted(offsets.items())
+            if len(dict.fromkeys(row.value for row in rows)) > 1
+            and (anomaly := _two_values(facts, place, offset, rows)) is not None
+        ]  # fmt: skip
+        if found:
+            more = f"; so it is with {len(found) - 1} more offsets" if len(found) > 1 else ""
+            yield replace(found[0], text=found[0].text + more)
 
 
 def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
@@ -137,15 +144,17 @@ def _sightings(facts: Facts) -> dict[Place, dict[int, list[_Sighting]]]:
         for look in looks:
             for row in look.log.rows:
                 if not is_control(row):
-                    sighting = _Sighting(row.value, row.epoch, look.at, look.at, "a look")
+                    decided = row.offset < look.log.last_stable_offset
+                    sighting = _Sighting(row.value, row.epoch, look.at, look.at, "a look", decided)
                     _add(offsets.setdefault(row.offset, []), sighting)
     for read in facts.account.reads:
         offsets = found.setdefault((read.cluster, read.tp), {})
-        sighting = _Sighting(read.value, read.leader_epoch, read.at - LATE, read.at, f"consumer {read.client}")
+        how = f"consumer {read.client}"
+        sighting = _Sighting(read.value, read.leader_epoch, read.at - LATE, read.at, how, read.committed_only)
         _add(offsets.setdefault(read.offset, []), sighting)
     for ack in facts.account.acks:
         offsets = found.setdefault((ack.cluster, ack.tp), {})
-        sighting = _Sighting(ack.value, -1, ack.sent_at, ack.at, f"the ack of broker {ack.broker}")
+        sighting = _Sighting(ack.value, -1, ack.sent_at, ack.at, f"the ack of broker {ack.broker}", True)
         _add(offsets.setdefault(ack.offset, []), sighting)
     return found
 
@@ -158,12 +167,14 @@ def _add(rows: list[_Sighting], row: _Sighting) -> None:
         rows.append(row)
 
 
-def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) -> Iterator[Anomaly]:
+def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) -> Anomaly | None:
     ordered = sorted(rows, key=lambda row: (row.end, row.begin))
     for before, after in pairwise(ordered):
         if before.value == after.value:
             continue
         begin, end = min(before.begin, after.begin), max(before.end, after.end)
+        if not (before.decided and after.decided) and any(s.overlaps(begin, end) for s in facts.stays(place)):
+            continue
         reasons = [
             why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)
         ]
@@ -172,8 +183,8 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
                 f"{before.how} says {before.value!r} at {clock(before.end)}, {after.how} says {after.value!r} at "
                 f"{clock(after.end)}, and nothing between them allowed a cut"
             )
-            yield Anomaly("duplicate-at-offset", *place, offset, text, after.end)
-            return
+            return Anomaly("duplicate-at-offset", *place, offset, text, after.end)
+    return None
 
 
 # -- epoch-regression -----------------------------------------------------------------------------
