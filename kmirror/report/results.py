@@ -149,6 +149,8 @@ def load(location: str | Path) -> SweepResults:
     rows: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("[!.]*.parquet")):
         for row in pq.read_table(path).to_pylist():
+            if "options_json" not in row:
+                raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
             rows.setdefault(row["run_id"], row)
     if not rows:
         raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.spark.aggregates import aggregate
+    from kmirror.spark.histories import read_histories, run_histories
     from kmirror.spark.sessions import session
     from kmirror.spark.source import KafkaLogDataSource
     from kmirror.spark.sweep import run_sweep
@@ -25,9 +26,11 @@ _HOME = {
     "verify": "kmirror.spark.verification",
     "run_sweep": "kmirror.spark.sweep",
     "aggregate": "kmirror.spark.aggregates",
+    "run_histories": "kmirror.spark.histories",
+    "read_histories": "kmirror.spark.histories",
 }
 
-__all__ = ["session", "KafkaLogDataSource", "verify", "run_sweep", "aggregate"]
+__all__ = ["session", "KafkaLogDataSource", "verify", "run_sweep", "aggregate", "run_histories", "read_histories"]
 
 
 def __getattr__(name: str) -> object:

@@ -11,10 +11,11 @@ be a path or a URI that every executor can write to. No Spark in here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import PurePosixPath
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 from uuid import uuid4
 
 import pyarrow as pa
@@ -26,6 +27,8 @@ from kmirror.sim.experiment import ExperimentOptions, Figures
 from kmirror.spark.one_run import execute
 from kmirror.spark.sweep_file import Run
 
+T = TypeVar("T")
+Row = dict[str, Any]
 RUNS = "runs"
 SCHEMA_VERSION = 1
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
@@ -60,9 +63,10 @@ SCHEMA = pa.schema(
 
 
 class Results:
-    """The folder of a sweep's results."""
+    """The folder of a sweep's results; `schema` has run_id, status and wall_ms, and what else a row holds."""
 
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, schema: Any = SCHEMA) -> None:
+        self._schema = schema
         if "://" in location:
             self._fs, path = pafs.FileSystem.from_uri(location)
         else:
@@ -74,7 +78,7 @@ class Results:
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
         """Write rows as one file; whoever lists the folder sees it whole or not at all."""
-        table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+        table = pa.Table.from_pylist(list(rows), schema=self._schema)
         # A name of its own: of an executor that was given up, the worker may live on beside its successor.
         fresh = f"{self._runs}/.{name}.{uuid4().hex}"
         with self._fs.open_output_stream(fresh) as stream:
@@ -115,7 +119,7 @@ class Results:
             with self._fs.open_input_file(path) as stream:
                 tables.append(pq.read_table(stream))
         if not tables:
-            return SCHEMA.empty_table()
+            return self._schema.empty_table()
         table = pa.concat_tables(tables, promote_options="default")
         seen: dict[str, int] = {}
         for index, name in enumerate(table["run_id"].to_pylist()):
@@ -136,17 +140,26 @@ class Results:
         return len(table)
 
 
-def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterable[tuple[str, str, int]]:
-    """Run `items` one after the other, keep each at once; yields (run id, status, milliseconds).
+def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], Row]) -> Iterator[tuple[str, str, int]]:
+    """Execute `items`, by their ids, one after the other, keep each at once; yields (run id, status, milliseconds).
 
     What a task's attempt before this one has finished is not run again.
     """
-    results = Results(location)
-    for item in items:
-        known = results.kept(item.run_id)
+    for run_id, item in items.items():
+        known = results.kept(run_id)
         if known is not None:
-            yield item.run_id, *known
+            yield run_id, *known
             continue
-        row = execute(sweep, item)
-        results.write([row], item.run_id)
-        yield item.run_id, row["status"], row["wall_ms"]
+        row = execute(item)
+        results.write([row], run_id)
+        yield run_id, row["status"], row["wall_ms"]
+
+
+def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterator[tuple[str, str, int]]:
+    """Run simulations of a sweep, as `keep_each` does."""
+    return keep_each(Results(location), {item.run_id: item for item in items}, partial(execute, sweep))
+
+
+def run_sweep_part(location: str, sweep: str, part: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """Run what a task of a sweep was dealt: run ids with the options of each."""
+    return run_all(location, sweep, [Run(run_id, ExperimentOptions(**options)) for run_id, options in part.items()])

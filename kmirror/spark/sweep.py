@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kmirror.kernel.rng import Rng
-from kmirror.sim.experiment import ExperimentOptions
 from kmirror.spark.one_run import OK
-from kmirror.spark.result import Results, run_all
-from kmirror.spark.sweep_file import Run, Sweep
+from kmirror.spark.result import Results, run_sweep_part
+from kmirror.spark.sweep_file import Sweep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +31,8 @@ RUNS_PER_TASK = 6
 POLL_SECONDS = 0.5
 RETURNS = "run_id string, status string, wall_ms bigint"
 
+Work = Callable[[Mapping[str, Any]], Iterator[tuple[str, str, int]]]
+"""Runs what it is given by run id; yields run id, status and milliseconds of each."""
 Progress = Callable[[int, int], None]
 """Called with the runs that are finished and all there are."""
 
@@ -60,15 +62,30 @@ def run_sweep(
     finished = results.finished()
     missing = [item for item in sweep.runs if item.run_id not in finished]
     report = SweepReport(len(sweep.runs), len(sweep.runs) - len(missing))
-    if missing:
-        with _named(spark, f"kmirror sweep {sweep.name}: {len(missing)} runs"), _watched(results, sweep, progress):
-            for row in _start(spark, sweep, missing, location, tasks or _tasks(spark, len(missing))):
-                report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
-                report.wall_ms += row["wall_ms"]
-                if row["status"] != OK:
-                    report.bad.append(row["run_id"])
+    work = partial(run_sweep_part, location, sweep.name)
+    dealt = {item.run_id: asdict(item.options) for item in missing}
+    named = f"kmirror sweep {sweep.name}: {len(missing)} runs"
+    with watched(results, [item.run_id for item in sweep.runs] if missing else [], progress):
+        for row in run_missing(spark, named, dealt, work, tasks):
+            report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
+            report.wall_ms += row["wall_ms"]
+            if row["status"] != OK:
+                report.bad.append(row["run_id"])
     results.gather()
     return report
+
+
+def run_missing(
+    spark: SparkSession, name: str, missing: Mapping[str, Any], work: Work, tasks: int | None
+) -> list[Any]:
+    """Run `missing`, each run's id with what it needs as plain values; returns a row of `RETURNS` for each.
+
+    `work` runs what one task was dealt, on an executor.
+    """
+    if not missing:
+        return []
+    with _named(spark, name):
+        return _start(spark, missing, work, tasks or _tasks(spark, len(missing)))
 
 
 def _tasks(spark: SparkSession, runs: int) -> int:
@@ -89,30 +106,28 @@ def _cores(spark: SparkSession) -> int:
         return 2  # Spark Connect does not tell; `spark.kmirror.cores` does.
 
 
-def _start(spark: SparkSession, sweep: Sweep, missing: list[Run], location: str, tasks: int) -> list[Any]:
+def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: int) -> list[Any]:
     """Run the job and return a row for each run."""
     # Slow runs are neighbours in a grid: shuffled, tasks of one size are alike.
-    Rng(len(missing)).shuffle(missing)
+    ids = list(missing)
+    Rng(len(ids)).shuffle(ids)
     dealt: list[tuple[int, str]] = []
     start = 0
-    for task, size in enumerate(deal(len(missing), tasks)):
-        part = {item.run_id: asdict(item.options) for item in missing[start : start + size]}
-        dealt.append((task, json.dumps(part)))
+    for task, size in enumerate(deal(len(ids), tasks)):
+        dealt.append((task, json.dumps({run_id: missing[run_id] for run_id in ids[start : start + size]})))
         start += size
     frame = spark.createDataFrame(dealt, "task int, runs string")
-    name = sweep.name
 
-    def work(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            parts = [json.loads(text) for text in batch.column("runs").to_pylist()]
-            items = [Run(run_id, ExperimentOptions(**options)) for part in parts for run_id, options in part.items()]
-            for run_id, status, wall_ms in run_all(location, name, items):
-                yield pa.RecordBatch.from_pydict({"run_id": [run_id], "status": [status], "wall_ms": [wall_ms]})
+            for text in batch.column("runs").to_pylist():
+                for run_id, status, wall_ms in work(json.loads(text)):
+                    yield pa.RecordBatch.from_pydict({"run_id": [run_id], "status": [status], "wall_ms": [wall_ms]})
 
     from pyspark.sql.functions import col
 
     spread = frame.repartitionByRange(len(dealt), col("task"))
-    return list(spread.mapInArrow(work, RETURNS).collect())
+    return list(spread.mapInArrow(run, RETURNS).collect())
 
 
 def deal(runs: int, tasks: int) -> list[int]:
@@ -144,12 +159,12 @@ def _named(spark: SparkSession, text: str) -> Iterator[None]:
 
 
 @contextmanager
-def _watched(results: Results, sweep: Sweep, progress: Progress | None) -> Iterator[None]:
-    """Tell how many runs are finished, every now and then, while the job goes on."""
-    if progress is None:
+def watched(results: Results, ids: Collection[str], progress: Progress | None) -> Iterator[None]:
+    """Tell how many of these runs are finished, every now and then, while the job goes on; of none nothing."""
+    if progress is None or not ids:
         yield
         return
-    wanted = {item.run_id for item in sweep.runs}
+    wanted = set(ids)
     over = threading.Event()
 
     def watch() -> None:

@@ -1,0 +1,130 @@
+"""Thousands of histories on Spark, by the machinery of sweeps: dealt out to tasks, each kept as soon as it is judged.
+
+    from kmirror import spark as ks
+
+    spark = ks.session()
+    ks.run_histories(spark, range(3000), "full", "sim.results")     # once more: runs what is missing
+    ks.read_histories("sim.results", range(3000), "full")           # rows, in the order of the seeds
+
+A row has what `kmirror.sim.history.summary` lists, and run_id, status (the verdict), cpu_seconds, wall_ms, versions. A
+failed history has its plan as JSON text, for `kmirror sim --plan`. A run is named by profile, seed and the version of
+kmirror, so another version runs them anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kmirror import __version__
+from kmirror.sim.history.summary import findings
+from kmirror.spark.one_history import execute_history
+from kmirror.spark.one_run import PACKAGE
+from kmirror.spark.result import Results, Row, keep_each
+from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RUNNER = "kmirror.sim.history.run:run_history"
+"""Where executors find what runs a history, as module:name."""
+_ANOMALY = pa.struct(
+    [
+        ("checker", pa.string()), ("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int64()),
+        ("offset", pa.int64()), ("text", pa.string()), ("at_us", pa.int64()),
+    ]
+)  # fmt: skip
+_ACCEPTED = pa.struct(
+    [
+        ("decision", pa.string()), ("cluster", pa.string()), ("topic", pa.string()), ("partition", pa.int64()),
+        ("records", pa.int64()),
+    ]
+)  # fmt: skip
+SCHEMA = pa.schema(
+    [
+        ("run_id", pa.string()), ("status", pa.string()), ("seed", pa.uint64()), ("profile", pa.string()),
+        ("exit", pa.int64()), ("verdict", pa.string()), ("findings", pa.list_(pa.string())),
+        ("anomalies", pa.list_(_ANOMALY)), ("accepted", pa.list_(_ACCEPTED)), ("crash", pa.string()),
+        ("steps", pa.int64()), ("acked", pa.int64()), ("read", pa.int64()), ("digest", pa.string()),
+        ("events", pa.int64()), ("virtual_seconds", pa.float64()), ("cpu_seconds", pa.float64()),
+        ("wall_ms", pa.int64()), ("plan_json", pa.string()), ("kmirror_version", pa.string()),
+        ("python_version", pa.string()), ("package", pa.string()),
+    ],
+    metadata={"kmirror.version": __version__},
+)  # fmt: skip
+ADDED = ("run_id", "status", "findings", "wall_ms", "plan_json", "kmirror_version", "python_version", "package")
+"""Columns that the object of a history does not have."""
+
+
+def run_histories(
+    spark: SparkSession, seeds: Collection[int], profile: str, location: str, *, tasks: int | None = None,
+    progress: Progress | None = None, runner: str = RUNNER,
+) -> SweepReport:
+    """Run the histories of `seeds` that are missing under `location`; returns what was done.
+
+    `location` is a path or URI that driver and executors share. Failed histories do not stop others.
+    """
+    results = Results(location, SCHEMA)
+    results.prepare()
+    finished = results.finished()
+    wanted = {history_id(seed, profile): seed for seed in seeds}
+    missing = {run_id: seed for run_id, seed in wanted.items() if run_id not in finished}
+    report = SweepReport(len(wanted), len(wanted) - len(missing))
+    work = partial(run_part, location, profile, runner)
+    with watched(results, list(wanted) if missing else [], progress):
+        for row in run_missing(spark, f"kmirror sim {profile}: {len(missing)} histories", missing, work, tasks):
+            report.statuses[row["status"]] = report.statuses.get(row["status"], 0) + 1
+            report.wall_ms += row["wall_ms"]
+            if row["status"] != "clean":
+                report.bad.append(row["run_id"])
+    results.gather()
+    return report
+
+
+def read_histories(location: str, seeds: Collection[int], profile: str) -> list[Row]:
+    """Return the objects of those histories that are finished, in the order of the seeds."""
+    kept = {row["run_id"]: row for row in Results(location, SCHEMA).read().to_pylist()}
+    found = [kept[run_id] for run_id in (history_id(seed, profile) for seed in sorted(seeds)) if run_id in kept]
+    return [_as_told(row) for row in found]
+
+
+def history_id(seed: int, profile: str) -> str:
+    """Return 16 hex digits that name a history."""
+    text = json.dumps({"kmirror": __version__, "profile": profile, "seed": seed}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def run_part(location: str, profile: str, runner: str, part: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
+    """Run what a task was dealt: run ids with their seeds."""
+    return keep_each(Results(location, SCHEMA), part, partial(kept_row, profile, runner))
+
+
+def kept_row(profile: str, runner: str, seed: int) -> Row:
+    """Run one history and return the row that is kept of it."""
+    began = time.perf_counter()
+    module, _, name = runner.partition(":")
+    row = execute_history(getattr(import_module(module), name), seed, profile)
+    plan = row.pop("plan")
+    return row | {
+        "run_id": history_id(seed, profile),
+        "status": row["verdict"],
+        "findings": findings(row),
+        "plan_json": "" if plan is None else json.dumps(plan, indent=1),
+        "kmirror_version": __version__,
+        "python_version": platform.python_version(),
+        "package": PACKAGE,
+        "wall_ms": round((time.perf_counter() - began) * 1000),
+    }
+
+
+def _as_told(row: Row) -> Row:
+    told = {name: value for name, value in row.items() if name not in ADDED}
+    return told | {"plan": json.loads(row["plan_json"]) if row["plan_json"] else None}

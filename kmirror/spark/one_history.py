@@ -1,0 +1,37 @@
+"""What does one history come to? Needs nothing but kmirror itself, wherever it runs."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from kmirror.sim.history.summary import as_row
+from kmirror.sim.history.verdict import Exit, Outcome
+
+RunSeed = Callable[..., Outcome]
+"""`run_history`, called with `seed` and `profile`."""
+
+
+def execute_history(run: RunSeed, seed: int, profile: str) -> dict[str, Any]:
+    """Run one history and return its row, with `cpu_seconds` of this process in it.
+
+    What it raises becomes part of the row, as a crash does: of thousands the others go on.
+    """
+    began = time.process_time()
+    try:
+        row = as_row(run(seed=seed, profile=profile))
+    except Exception as error:
+        row = _raised(seed, profile, "".join(traceback.format_exception(error)))
+    row["cpu_seconds"] = round(time.process_time() - began, 3)
+    return row
+
+
+def _raised(seed: int, profile: str, trace: str) -> dict[str, Any]:
+    """Return the row of a history of which nothing is known but that the runner itself raised."""
+    return {
+        "seed": seed, "profile": profile, "exit": int(Exit.CRASH), "verdict": Exit.CRASH.name.lower(), "anomalies": [],
+        "accepted": [], "crash": trace, "steps": 0, "acked": 0, "read": 0, "digest": "", "events": 0,
+        "virtual_seconds": 0.0, "plan": None,
+    }  # fmt: skip
