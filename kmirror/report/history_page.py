@@ -36,6 +36,8 @@ from kmirror.sim.history.story import FOUND, headline, setting, story
 from kmirror.sim.history.verdict import Anomaly, Exit, Outcome
 
 HEIGHT = HALF + 4
+SPANS = {"broker": "broker away", "controller": "controller away", "link": "link cut", "slow": "link slow",
+         "lossy": "link lossy"}
 STYLE = LANE_STYLE + (
     ".found { stroke: #d1495b; stroke-width: 2; } .away { fill: #d1495b; fill-opacity: .75; } .order { fill: #1b6ca8; }"
     " .refused { fill: #c98a1b; } li.found { color: #d1495b; font-weight: 600; stroke: none; }"
@@ -97,7 +99,7 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
         shape = bar(_ms(row.begin), until, y_of(0), end, 'class="away"', told)
         away.setdefault((row.who, row.kind), []).append(shape)
     for (who, kind), shapes in sorted(away.items()):
-        lanes.append(lane(who, f"{kind} {'cut' if kind == 'link' else 'away'}", [*grid, *shapes], height=HEIGHT))
+        lanes.append(lane(who, SPANS.get(kind, kind), [*grid, *shapes], height=HEIGHT))
     for cluster, tp in _places(outcome, anomaly):
         drawn = _partition(outcome, anomaly, cluster, tp, end)
         small = f"on {cluster}{' (in question)' if anomaly is not None and anomaly.tp == tp else ''}"
@@ -166,8 +168,10 @@ def _partition(
 
 def _cuts(outcome: Outcome, cluster: str, tp: TopicPartition) -> list[tuple[Instant, str]]:
     """Return the lines of the story that tell of a cut of this log on this cluster."""
-    ours = re.compile(rf"^{re.escape(cluster)}(-\d+)?\b.*(?<![\w.-]){re.escape(str(tp))}(?!\w).*\bcuts?\b")
-    return [(at, text) for at, text in outcome.story if ours.search(text)]
+    node = re.compile(rf"^{re.escape(cluster)}(-\d+)? ")
+    ours = re.compile(rf"(?<![\w.-]){re.escape(str(tp))}(?!\w)")
+    cut = re.compile(r"\bcuts?\b")
+    return [(at, text) for at, text in outcome.story if all(part.search(text) for part in (node, ours, cut))]
 
 
 def _anomalies(rows: list[Anomaly]) -> str:

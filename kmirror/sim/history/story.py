@@ -26,6 +26,8 @@ WIDTH = 80
 LINES_MAX = 120
 """Of a story; of a longer one the middle is left out."""
 OTHERS_MAX = 8
+STEP = re.compile(r"(?:step|order) (\d+)\b")
+"""A line about a step of the plan, of which the first one says what it is and the later ones what came of it."""
 FOUND = "***"
 """Stands in front of the line of the anomaly, where other lines have a number."""
 
@@ -157,8 +159,16 @@ class _About:
         self._others = _words(
             [*(str(other) for other in partitions if other != tp), *(name for name in topics if name != tp.topic)]
         )
+        self._steps: dict[str, bool] = {}
 
     def is_told(self, text: str) -> bool:
+        """Say whether a line is about the partition, or about none; what became of a step goes with the step."""
+        step = STEP.match(text)
+        if step is None:
+            return self._is_named(text)
+        return self._steps.setdefault(step[1], self._is_named(text))
+
+    def _is_named(self, text: str) -> bool:
         return self._mine.search(text) is not None or self._others.search(text) is None
 
 

@@ -53,7 +53,7 @@ def test_the_anomaly_the_cut_and_the_election_are_marked_where_they_were() -> No
     text = history_page(run_history(seed=7), AGAIN)
     (lane,) = re.findall(r'<div class="lane" data-partition="b orders-0">.*?</svg></div>', text)
     for sign, title in (
-        ("✂", "b orders-0 cut to 17"),
+        ("✂", "b-1 cuts orders-0 at 17 (was 20): stopping"),
         ("▲!", "b-1 leads in epoch 4, elected uncleanly"),
         ("✖", "p1:17 was acknowledged at 2.1 s, and b has x:1 there"),
     ):

@@ -35,9 +35,9 @@ TRACE = 'Traceback (most recent call last):\n  File "broker.py", line 7, in hand
 def draw(seed: int, profile: str) -> Plan:
     """Return a plan of twenty steps; the two that matter lie between others that come in pairs."""
     noise = [
-        Step(300 * at + 100, action, {"cluster": "b", "broker": at % 3 + 1})
+        Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at})
         for at in range(9)
-        for action in ("pause_broker", "resume_broker")
+        for action in ("slow_link", "lossy_link")
     ]
     steps = [*noise, Step(1_000, "kill_broker", {"cluster": "b", "broker": 2})]
     steps.append(Step(2_400, "remove", {"mirror": "m", "cluster": "b", "topics": "orders,payments"}))
@@ -61,7 +61,7 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
     outcome = Outcome(plan, digest, events=1000, virtual_seconds=12.5, account=account())
     killed = None
     for step in plan.steps:
-        if step.action not in ("pause_broker", "resume_broker", "kill_broker", "remove"):
+        if step.action not in ("slow_link", "lossy_link", "kill_broker", "remove"):
             raise UsageError(f"no action is called {step.action!r}")
         outcome.story.append((step.at_ms * 1000, f"{step.action} {dict(step.args)}"))
         if step.action == "kill_broker":
@@ -74,8 +74,10 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
             if is_orders and any(client.name == "p1" for client in plan.clients):
                 outcome.anomalies = anomalies()
     outcome.story += [
-        (5 * SECOND, "b orders-0 STOPPED"), (5 * SECOND, "b payments-1 STOPPED"), (6 * SECOND, "b orders-0 cut to 17"),
-    ]  # fmt: skip
+        (5 * SECOND, "b orders-0 STOPPED"),
+        (5 * SECOND, "b payments-1 STOPPED"),
+        (6 * SECOND, "b-1 cuts orders-0 at 17 (was 20): stopping"),
+    ]
     outcome.accepted = [Accepted("KIP: asynchronous", "b", TP, 3), Accepted("D29", "b", TP, 1)]
     return judged(outcome, profile if plan is None else plan.profile)
 

@@ -122,7 +122,7 @@ def test_a_smaller_plan_that_crashes_is_another_failure() -> None:
 
 
 def test_what_comes_after_the_anomaly_goes_first() -> None:
-    late = Step(60_000, "pause_broker", {"cluster": "a", "broker": 1})
+    late = Step(60_000, "slow_link", {"one": "a", "other": "b"})
     failed = run_history(replace(draw(0, "full"), steps=(*draw(0, "full").steps, late)))
     seen: list[Plan] = []
 
@@ -132,6 +132,18 @@ def test_what_comes_after_the_anomaly_goes_first() -> None:
 
     shrink(failed, run, runs_max=1)
     assert late not in seen[0].steps and len(seen[0].steps) == len(failed.plan.steps) - 1
+
+
+def test_faults_last_no_longer_than_they_must() -> None:
+    steps = (Step(0, "kill_broker", {"broker": 1, "for_ms": 9_000}), Step(10, "remove", {"topics": "orders"}))
+
+    def run(plan: Plan) -> Outcome:
+        lasts = [int(step.args["for_ms"]) for step in plan.steps if step.action == "kill_broker"]
+        found = [Anomaly("acked-lost", "b", TP, 1, "")] if lasts and lasts[0] >= 2_000 else []
+        return Outcome(plan, "", anomalies=found)
+
+    best = shrink(run(replace(draw(0, "full"), steps=steps)), run)
+    assert [dict(step.args) for step in best.plan.steps] == [{"broker": 1, "for_ms": 2_250}]
 
 
 def test_steps_out_of_the_order_of_time_are_shortened_too() -> None:

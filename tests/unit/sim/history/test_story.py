@@ -63,6 +63,17 @@ def test_names_are_whole_words(text: str, is_told: bool) -> None:
     assert (text in told) is is_told
 
 
+def test_what_became_of_a_step_goes_with_the_step() -> None:
+    outcome = run_history()
+    texts = [
+        "step 3: remove mirror=m topics=payments", "step 4: remove mirror=m topics=orders", "step 5: kill_broker",
+        "order 3 answered: NONE", "order 4 answered: NONE", "step 5 skipped: b-1 is down", "step 33: turn clients=p1",
+    ]  # fmt: skip
+    outcome.story = [(SECOND, text) for text in texts]
+    told = [text for _, text in story(outcome, Anomaly("acked-lost", "b", TP, -1, ""))]
+    assert [text for text in texts if text not in told] == [texts[0], texts[3]]
+
+
 def test_without_a_partition_all_is_told_and_without_a_time_the_finding_stands_last() -> None:
     outcome = run_history()
     lines = story(outcome, Anomaly("topic-id-mismatch", "b", None, -1, "two ids"))

@@ -1,0 +1,311 @@
+"""`kmirror sim`: whole histories of two or three clusters, drawn from seeds and judged.
+
+Rule 1: stdout has what was found, or with `-o json` one object a line and nothing else; progress goes to stderr.
+Rule 2: the exit codes are those of `kmirror.sim.history.verdict.Exit`, of many histories the worst. What cannot be run
+is one line on stderr and exit code 2. Ctrl-C tells what was found so far, and is 130.
+Rule 3: of many that failed the first seed of the worst kind is shrunk and told.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from kmirror.cli.demo import SEED_MAX
+from kmirror.cli.main import EXIT_INTERRUPTED
+from kmirror.cli.output import complain
+from kmirror.cli.sim_pool import rows as rows_of
+from kmirror.cli.sim_tally import Tally
+from kmirror.errors import UsageError
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan_check import problem
+from kmirror.sim.history.shrink import RUNS_MAX, Shrinker
+from kmirror.sim.history.story import tell
+from kmirror.sim.history.summary import as_row
+from kmirror.sim.history.verdict import Exit, Outcome
+
+PROFILE = "full"
+RESULTS = "sim.results"
+
+
+class Refused(click.ClickException):
+    """What cannot be run: one line, and the exit code for usage."""
+
+    exit_code = int(Exit.USAGE)
+
+    def show(self, file: Any = None) -> None:
+        complain(f"kmirror: {self.message}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The command line, read."""
+
+    seeds: range
+    profile: str
+    plan: Plan | None
+    again: str
+    """The line that runs the same again."""
+    jobs: int
+    is_json: bool
+    shrink_runs: int
+    save: Path | None
+    html: Path | None
+
+
+def runner() -> Callable[..., Outcome]:
+    """Return `run_history`, which takes a plan, or a seed and a profile."""
+    run: Callable[..., Outcome] = import_module("kmirror.sim.history.run").run_history
+    return run
+
+
+def profiles() -> dict[str, str]:
+    """Return the profiles by name, each with its line of explanation."""
+    found = import_module("kmirror.sim.history.profiles").PROFILES
+    return {name: row.doc for name, row in found.items()}
+
+
+def known_names() -> tuple[Collection[str], Collection[str]]:
+    """Return the names of actions and of kinds of clients."""
+    actions = import_module("kmirror.sim.history.actions").ACTIONS
+    return actions, import_module("kmirror.sim.history.workloads").KINDS
+
+
+@click.command("sim")
+@click.option("--seed", type=click.IntRange(0, SEED_MAX), help="Names the history.  [default: 0]")
+@click.option("--seeds", type=click.IntRange(min=1), default=1, metavar="M", help="Run M histories, from --seed on.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="In so many processes.")
+@click.option("--profile", metavar="NAME", help=f"Which steps and faults are drawn.  [default: {PROFILE}]")
+@click.option("--profiles", "is_listing", is_flag=True, help="Print the profiles and what each is for, and run none.")
+@click.option("--plan", "plan_file", type=click.Path(path_type=Path), metavar="FILE", help="Run the plan in FILE.")
+@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the plan, shrunk if it failed.")
+@click.option("--shrink/--no-shrink", "is_shrinking", default=True, help="Look for the fewest steps that still fail.")
+@click.option("--shrink-runs", type=click.IntRange(min=1), default=RUNS_MAX, show_default=True, help="In so many runs.")
+@click.option("-o", "--output", type=click.Choice(["json"]), help="Print an object for each history, a line each.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write the timeline page of a history.")
+@click.option("--spark", "is_spark", is_flag=True, help="Run on Spark; what ran before is not run again.")
+@click.option("--results", metavar="DIR", help=f"Where Spark keeps them: a path or URI; {RESULTS} by default.")
+@click.option("--master", metavar="URL", help="A Spark master; local[*] by default.")
+@click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002.")
+@click.option("--tasks", type=click.IntRange(min=1), help="In how many Spark tasks the histories are dealt out.")
+@click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
+def command(
+    seed: int | None, seeds: int, jobs: int, profile: str | None, is_listing: bool, plan_file: Path | None,
+    save: Path | None, is_shrinking: bool, shrink_runs: int, output: str | None, html: Path | None, is_spark: bool,
+    results: str | None, master: str | None, remote: str | None, tasks: int | None, confs: tuple[str, ...],
+) -> int:
+    """Run whole histories of two or three clusters, drawn from a seed, and judge what their clients saw.
+
+    A history that fails is shrunk to the fewest steps, and told: the anomaly by its name, the story, the logs side by
+    side, and the line that runs it again. The exit code is 0 if all was clean, 3 after an exception inside a node, 4 if
+    an anomaly was found, 5 if something did not come to rest in time, 2 for a command line that makes no sense; of many
+    histories the worst: 3 before 4 before 5.
+
+    An object of -o json has seed, profile, exit, verdict, anomalies, accepted, crash, steps, acked, read, digest,
+    events, virtual_seconds, cpu_seconds, and of a failed history its plan, which --plan takes; of a single one that
+    failed also shrunk, the same object of the smallest history that fails as it does.
+    """
+    if is_listing:
+        for name, doc in profiles().items():
+            click.echo("\n".join(textwrap.wrap(doc, 80, initial_indent=f"{name:<14} ", subsequent_indent=" " * 15)))
+        return Exit.CLEAN
+    with refusing():
+        of_spark = {"--results": results, "--master": master, "--remote": remote, "--tasks": tasks, "--conf": confs}
+        given = [name for name, value in of_spark.items() if value]
+        if given and not is_spark:
+            raise UsageError(f"{given[0]} needs --spark")
+        if is_spark and jobs > 1:
+            raise UsageError("--spark has processes of its own: it takes no --jobs")
+        if plan_file is not None and (seed is not None or profile is not None or seeds > 1 or is_spark):
+            raise UsageError("--plan runs one plan: it takes no --seed, --seeds, --profile or --spark")
+        for file in (save, html):
+            check_target(file)
+        plan, again = (None, "") if plan_file is None else (read_plan(plan_file), again_with(plan_file))
+        name = PROFILE if profile is None else profile
+        if plan is None and name not in profiles():
+            raise UsageError(f"there is no profile {name!r}: there are {', '.join(profiles())}")
+        wish = Wish(
+            seed_range(seed or 0, seeds), name, plan, again, jobs, output == "json", shrink_runs if is_shrinking else 0,
+            save, html,
+        )  # fmt: skip
+        if is_spark:
+            from kmirror.cli.sim_spark import on_spark
+
+            return on_spark(wish, results or RESULTS, master, remote, tasks, confs)
+        return one(wish) if len(wish.seeds) == 1 else many(wish)
+
+
+def seed_range(first: int, count: int) -> range:
+    """Return the seeds of `count` histories; `UsageError` if there are not so many."""
+    if first + count - 1 > SEED_MAX:
+        raise UsageError(f"seeds end at {SEED_MAX}")
+    return range(first, first + count)
+
+
+def check_target(file: Path | None) -> None:
+    """Refuse a file that cannot be written before an hour is spent on what goes into it."""
+    if file is not None and file.is_dir():
+        raise UsageError(f"{file}: is a folder")
+    if file is not None and not file.absolute().parent.is_dir():
+        raise UsageError(f"{file}: there is no folder {file.absolute().parent}")
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Let a `UsageError` end in one line and the exit code for usage."""
+    try:
+        yield
+    except UsageError as error:
+        raise Refused(str(error)) from None
+
+
+def read_plan(file: Path) -> Plan:
+    """Return the plan in a file; `UsageError` says in one line why there is none, or why it cannot be run."""
+    try:
+        plan = Plan.from_json(file.read_text("utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except KeyError as error:
+        raise UsageError(f"{file}: is not a plan: it has no {error.args[0]!r}") from None
+    except (ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"{file}: is not a plan: {' '.join(str(error).split())}") from None
+    actions, kinds = known_names()
+    wrong = problem(plan, actions=actions, kinds=kinds)
+    if wrong is not None:
+        raise UsageError(f"{file}: {wrong}")
+    return plan
+
+
+def again_with(file: Path) -> str:
+    """Return the command line that runs the plan in a file."""
+    return f"kmirror sim --plan {shlex.quote(str(file))}"
+
+
+# -- one history ----------------------------------------------------------------------------------
+
+
+def one(wish: Wish) -> int:
+    """Run one history and tell it; returns the exit code."""
+    run = runner()
+    began = time.process_time()
+    with progress("history") as (bar, task):
+        bar.update(task, total=None)
+        outcome = run(wish.plan) if wish.plan is not None else run(seed=wish.seeds[0], profile=wish.profile)
+    row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - began, 3)}
+    return conclude(wish, run, outcome, row)
+
+
+def conclude(wish: Wish, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
+    """Shrink a failed history, keep and tell it; returns the exit code. Without `row` there is no JSON to print."""
+    smallest, is_interrupted = outcome, False
+    if outcome.exit is not Exit.CLEAN and wish.shrink_runs:
+        smallest, is_interrupted = shrunk(wish, run, outcome)
+    again = wish.again or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
+    if wish.save is not None:
+        write(wish.save, smallest.plan.to_json() + "\n")
+        again = again_with(wish.save)
+    if wish.html is not None:
+        from kmirror.report.history_page import history_page
+
+        write(wish.html, history_page(smallest, again))
+    if not wish.is_json:
+        click.echo(tell(smallest, again))
+    elif row is not None:
+        click.echo(json.dumps(row if smallest is outcome else row | {"shrunk": as_row(smallest)}))
+    return EXIT_INTERRUPTED if is_interrupted else outcome.exit
+
+
+def shrunk(wish: Wish, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
+    """Return the smallest history that fails as `outcome` does, and whether the search was interrupted."""
+    with progress("shrinking") as (bar, task):
+        bar.update(task, total=wish.shrink_runs)
+
+        def told(runs: int, plan: Plan) -> None:
+            left = f"{len(plan.steps)} steps, {len(plan.clients)} clients left"
+            bar.update(task, completed=runs, description=f"shrinking: {left}")
+
+        shrinker = Shrinker(outcome, run, runs_max=wish.shrink_runs, told=told)
+        try:
+            shrinker.shrink()
+        except KeyboardInterrupt:
+            return shrinker.best, True
+    return shrinker.best, False
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file whole; `UsageError` if it cannot be written."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def progress(what: str) -> Iterator[tuple[Progress, Any]]:
+    """Show a bar on stderr while people look at it; it leaves nothing behind."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    bar = Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=False,
+        redirect_stderr=False,
+    )  # fmt: skip
+    with bar:
+        yield bar, bar.add_task(what, total=None)
+
+
+# -- many histories -------------------------------------------------------------------------------
+
+
+def many(wish: Wish) -> int:
+    """Run many histories, print their table, and tell the first of the worst; returns the worst exit code."""
+    tally = Tally(wish.profile, wish.seeds[0], len(wish.seeds))
+    run, began, is_interrupted = runner(), time.monotonic(), False
+    try:
+        with progress("histories") as (bar, task), rows_of(run, wish.seeds, wish.profile, wish.jobs) as rows:
+            bar.update(task, total=len(wish.seeds))
+            for row in rows:
+                tally.add(row)
+                if wish.is_json:
+                    click.echo(json.dumps(row))
+                rate = tally.done / max(time.monotonic() - began, 0.001)
+                bar.update(task, completed=tally.done, description=f"{rate:.2f}/s, {tally.so_far()}")
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return summarise(wish, run, tally, time.monotonic() - began, is_interrupted)
+
+
+def summarise(
+    wish: Wish, run: Callable[..., Outcome], tally: Tally, seconds: float, is_interrupted: bool, skipped: int = 0
+) -> int:
+    """Print the table of many histories and tell the first of the worst; returns the exit code."""
+    if not wish.is_json:
+        click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
+    row = tally.told
+    if row is None or is_interrupted:
+        return EXIT_INTERRUPTED if is_interrupted else tally.exit
+    is_wanted = not wish.is_json or wish.save is not None or wish.html is not None
+    if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.
+        complain(f"{row['crash']}again: kmirror sim --seed {row['seed']} --profile {row['profile']}\n")
+    elif is_wanted:
+        if not wish.is_json:
+            click.echo("")
+        ended = conclude(wish, run, run(seed=row["seed"], profile=row["profile"]), None)
+        if ended == EXIT_INTERRUPTED:
+            return EXIT_INTERRUPTED
+    sys.stdout.flush()
+    return tally.exit

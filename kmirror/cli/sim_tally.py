@@ -1,0 +1,92 @@
+"""What did many histories come to? Counts by finding and by decision, for a table of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kmirror.sim.history.summary import findings, worst
+from kmirror.sim.history.verdict import Exit
+
+NAME = 42
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts rows of histories (kmirror.sim.history.summary) as they come."""
+
+    profile: str
+    first_seed: int
+    wanted: int
+    done: int = 0
+    clean: int = 0
+    events: int = 0
+    virtual_seconds: float = 0.0
+    found: dict[str, list[int]] = field(default_factory=dict)
+    """Name of a finding to how many histories have it, and the first seed of them."""
+    accepted: dict[str, list[int]] = field(default_factory=dict)
+    """Id of a decision to how many histories lost by it, and how many records."""
+    first: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Exit code to the row of the first seed that ended with it."""
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Count a row; rows come in the order of their seeds."""
+        self.done += 1
+        self.clean += row["exit"] == Exit.CLEAN
+        self.events += row["events"]
+        self.virtual_seconds += row["virtual_seconds"]
+        self.first.setdefault(row["exit"], row)
+        for name in findings(row):
+            self.found.setdefault(name, [0, row["seed"]])[0] += 1
+        here: dict[str, int] = {}
+        for loss in row["accepted"]:
+            here[loss["decision"]] = here.get(loss["decision"], 0) + loss["records"]
+        for decision, records in here.items():
+            count = self.accepted.setdefault(decision, [0, 0])
+            count[0] += 1
+            count[1] += records
+
+    @property
+    def exit(self) -> Exit:
+        """Return the worst of the exit codes so far."""
+        return worst(list(self.first))
+
+    @property
+    def told(self) -> dict[str, Any] | None:
+        """Return the row of the failure that is worth telling: the first seed of the worst kind."""
+        return None if self.exit is Exit.CLEAN else self.first[self.exit]
+
+    def so_far(self) -> str:
+        """Return the findings in a few words, for a progress bar."""
+        return ", ".join(f"{name} {count}" for name, (count, _) in self.found.items()) or "nothing found"
+
+    def lines(self, seconds: float, *, skipped: int = 0) -> list[str]:
+        """Return the table; `seconds` is how long it all took, `skipped` how many were there from before."""
+        last = self.first_seed + self.wanted - 1
+        lines = [f"{self.done} histories of profile {self.profile}, seeds {self.first_seed} to {last}"]
+        if self.done < self.wanted:
+            lines[0] += f": interrupted, {self.wanted - self.done} not run"
+        rate = (self.done - skipped) / seconds if seconds > 0 else 0.0
+        lines.append(f"{self.clean} clean, {self.done - self.clean} failed; {self._before(skipped)}{rate:.2f} a second")
+        lines.append(f"{self.events} events in {self.virtual_seconds:.0f} virtual seconds")
+        if self.found:
+            lines += ["", _row("FINDING", "HISTORIES", "FIRST SEED")]
+            lines += [_row(name, *counts) for name, counts in sorted(self.found.items(), key=_most_first)]
+        if self.accepted:
+            lines += ["", _row("ACCEPTED", "HISTORIES", "RECORDS")]
+            lines += [_row(name, *counts) for name, counts in sorted(self.accepted.items(), key=_most_first)]
+        return lines
+
+    @staticmethod
+    def _before(skipped: int) -> str:
+        return f"{skipped} were there, the rest " if skipped else ""
+
+
+def _most_first(item: tuple[str, Sequence[int]]) -> tuple[int, str]:
+    return -item[1][0], item[0]
+
+
+def _row(name: str, *cells: object) -> str:
+    shown = name if len(name) <= NAME else f"{name[: NAME - 2]}.."
+    return f"{shown:<{NAME}}" + "".join(f"{cell!s:>12}" if len(str(cell)) < 12 else f" {cell}" for cell in cells)

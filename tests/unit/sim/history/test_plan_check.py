@@ -1,0 +1,65 @@
+"""A plan out of a file is refused in one line that says where it is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.plan_check import problem
+from tests.unit.sim.history.fake import draw
+
+ACTIONS = ("kill_broker", "slow_link", "lossy_link", "remove")
+KINDS = ("plain", "idempotent")
+
+
+def changed(path: str, value: Any) -> Plan:
+    """Return the fake plan with the value at `path`, such as `clusters/0/brokers`, set."""
+    raw = json.loads(draw(0, "full").to_json())
+    inner: Any = raw
+    *way, last = path.split("/")
+    for word in way:
+        inner = inner[int(word) if word.isdecimal() else word]
+    inner[last] = value
+    return Plan.from_json(json.dumps(raw))
+
+
+def test_a_drawn_plan_is_right_and_survives_json() -> None:
+    plan = draw(3, "full")
+    assert problem(plan, actions=ACTIONS, kinds=KINDS) is None
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("seed", "x", "the plan: seed is a whole number, not 'x'"),
+        ("seed", True, "the plan: seed is a whole number, not True"),
+        ("converge_ms", -1, "the plan: converge_ms is not below 0, as -1 is"),
+        ("clusters/0/brokers", 2, "cluster a: 2 brokers cannot have replication factor 3"),
+        ("clusters/1/name", "a", "two clusters have the same name"),
+        ("clusters/1/configs", {"x": 2}, "clusters[1]: configs is an object of texts, not {'x': 2}"),
+        ("clients/0/topics", [1], "clients[0]: topics is a list of texts, not (1,)"),
+        ("clients/0/kind", "plane", "client p1: the kind 'plane' is not known: did you mean 'plain'?"),
+        ("clients/0/cluster", "z", "client p1: the cluster 'z' is not known: there are a, b, c"),
+        ("steps/0/action", "kill_broke", "steps[0]: the action 'kill_broke' is not known: did you mean 'kill_broker'?"),
+        ("steps/1/at_ms", 1.5, "steps[1]: at_ms is a whole number, not 1.5"),
+        ("steps/0/args", {"broker": None}, "steps[0]: args is an object of texts, whole numbers and booleans, not"),
+        ("network", {"loss": 1}, "the network's field 'loss' is not known: did you mean 'loss_ppm'?"),
+        ("topics", {"orders": "a"}, "topic orders: partitions and cluster are written as 2@a, not 'a'"),
+        ("topics", {"orders": "2@z"}, "topic orders: the cluster 'z' is not known: there are a, b, c"),
+        ("topics", ["orders"], "the plan: topics is an object of texts, not ['orders']"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(path: str, value: Any, said: str) -> None:
+    found = problem(changed(path, value), actions=ACTIONS, kinds=KINDS)
+    assert found is not None and found.startswith(said)
+    assert "\n" not in found
+
+
+def test_a_plan_without_a_cluster_is_refused() -> None:
+    raw = json.loads(draw(0, "full").to_json()) | {"clusters": [], "clients": [], "topics": {}}
+    plan = Plan.from_json(json.dumps(raw))
+    assert problem(plan, actions=ACTIONS, kinds=KINDS) == "the plan has no cluster"
