@@ -43,12 +43,16 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         end = ours.log.log_end_offset
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
-    yield from _compare(place, stay, ours, theirs, min(until, ours.log.high_watermark), NEVER)
+    start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
+    expected = {offset: row for offset, row in theirs.by_offset.items() if offset >= start}
+    found = {offset: row for offset, row in ours.by_offset.items() if offset >= start}
+    yield from _compare(place, stay, ours, expected, found, min(until, ours.log.high_watermark))
 
 
 def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
-    """What a stop leaves up to its last mirrored epoch is a beginning of the source's log.
+    """Up to its last mirrored epoch a stopped log and its source's are one history: in each epoch one begins the other.
 
+    Each may go on where the other ends, in the same epoch: the source died before it could say where the two part.
     Not said where an unclean election or a mirror of the source's own may have changed either.
     """
     ours = next((look for look in facts.looks[place] if look.at >= stay.ended), None)
@@ -59,20 +63,31 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays((stay.source, stay.tp)))
     if later or moved or facts.unclean_anywhere(place[1]):
         return
-    until = min(ours.log.high_watermark, theirs.log.high_watermark)
-    yield from _compare(place, stay, ours, theirs, until, stay.last_mirror_epoch)
-
-
-def _compare(place: Place, stay: Stay, ours: Look, theirs: Look, until: int, epoch_max: int) -> Iterator[Anomaly]:
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
-    mine = [row for row in ours.log.rows if start <= row.offset < until]
-    for row in mine:
-        if row.epoch > epoch_max:  # From here on it is our own.
-            until = min(until, row.offset)
-            break
-    expected = {row.offset: row for row in theirs.log.rows if start <= row.offset < until}
-    found = {row.offset: row for row in mine if row.offset < until}
-    for offset in sorted(expected.keys() | found.keys()):
+    mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)
+    for epoch, found in mine.items():
+        expected = other.get(epoch, {})
+        until = 1 + min(max(found), max(expected, default=-1))
+        differs = list(_compare(place, stay, ours, expected, found, until))
+        yield from differs
+        if differs:
+            return
+
+
+def _by_epoch(look: Look, start: int, epoch_max: int) -> dict[int, dict[int, LogRow]]:
+    """Return the records from `start` on, by epoch and offset."""
+    found: dict[int, dict[int, LogRow]] = {}
+    for row in look.log.rows:
+        if row.offset >= start and row.epoch <= epoch_max:
+            found.setdefault(row.epoch, {})[row.offset] = row
+    return found
+
+
+def _compare(
+    place: Place, stay: Stay, ours: Look, expected: dict[int, LogRow], found: dict[int, LogRow], until: int
+) -> Iterator[Anomaly]:
+    """Yield the first difference below `until`, if there is one."""
+    for offset in sorted(offset for offset in expected.keys() | found.keys() if offset < until):
         left, right = expected.get(offset), found.get(offset)
         if not _same(left, right):
             text = f"mirror {stay.mirror}: at offset {offset} {stay.source} has {_row(left)}, {place[0]} {_row(right)}"

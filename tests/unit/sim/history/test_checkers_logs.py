@@ -67,6 +67,14 @@ def test_another_record_below_the_last_mirrored_epoch_is_told() -> None:
     assert stopped(X0, row(2, "x1"), row(3, "<MIRROR_PID_RESET -1>", epoch=1)).found() == ["divergence"]
 
 
+def test_either_may_go_on_in_an_epoch_where_the_other_ends() -> None:
+    own = row(2, "<MIRROR_PID_RESET -1>", epoch=1)
+    assert stopped(X0, X1, own).found() == []
+    longer = Hand().stay("b", "a", began=5, mirroring=6, removed=20, stopped=22, epoch=0)
+    longer.look("a", [X0, X1, own], at=22).final("a", [X0, X1, own])
+    assert longer.final("b", [X0, row(1, "<ABORT 7>", epoch=1)]).found() == []
+
+
 def test_an_unclean_election_at_the_source_may_have_changed_it_since() -> None:
     hand = stopped(row(0, "y0"), row(1, "<MIRROR_PID_RESET -1>", epoch=1)).elected(2, 1, at=50, unclean=True)
     assert hand.found() == []
