@@ -123,7 +123,9 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         write = facts.account.writes.get(refusal.value)
         transactional = write is not None and bool(write.transaction)
         collision = refusal.error in SEQUENCE_ERRORS or (refusal.error in EPOCH_ERRORS and not transactional)
-        if refusal.first and collision:
+        if refusal.first and collision and facts.unclean((refusal.cluster, refusal.tp), 0, refusal.at):
+            yield from accepted([(UNCLEAN, refusal.cluster, refusal.tp)])  # It may have taken the producer reset.
+        elif refusal.first and collision:
             text = f"the first batch of {refusal.client}'s fresh producer id was refused: {refusal.error}"
             yield Anomaly("pid-collision", refusal.cluster, refusal.tp, -1, text, refusal.at)
     for ack in facts.account.acks:

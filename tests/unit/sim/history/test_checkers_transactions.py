@@ -111,6 +111,11 @@ def test_a_first_batch_that_is_refused(error: str, transactional: bool, first: b
     assert hand.refused("x", error, first=first).found() == expected
 
 
+def test_an_unclean_election_may_take_the_producer_reset() -> None:
+    hand = Hand().wrote("x", -1, pid=7, acked=False).refused("x", "OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert hand.elected(2, 3, at=2, unclean=True).found() == []
+
+
 def test_an_ack_for_what_another_producer_wrote_is_told() -> None:
     hand = Hand().look("a", [row(0, "foreign", pid=7)], at=2).wrote("mine", 0, at=5, pid=7)
     assert hand.final("a", [row(0, "foreign", pid=7)]).found() == ["acked-lost", "pid-collision", "duplicate-at-offset"]
