@@ -13,10 +13,11 @@ from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.history.observe import Observer
-from kmirror.sim.history.orders import ORDERS, Operator
-from kmirror.sim.history.plan import Step, Value
+from kmirror.sim.history.orders import NOBODY, ORDERS, Operator
+from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scene import Scene, Trap
+from kmirror.sim.history.workloads import KINDS
 
 Args = Mapping[str, Value]
 
@@ -73,6 +74,8 @@ class Hands:
         """Kill a node, and start it after a while; Skipped if it is down."""
         scene = self.scene
         found = scene.clusters[cluster]
+        if self.over:
+            raise Skipped("faults have ended")
         if not found.runs(node_id):
             raise Skipped(f"{cluster}-{node_id} is down")
         kind = "controller" if node_id == CONTROLLER_ID else "broker"
@@ -253,6 +256,8 @@ class Action:
 
     name: str
     doc: str
+    needs: str
+    """Names of the arguments that a step must have."""
     carry_out: Callable[[Hands, Args], None] | None = None
     """None for an order of an operator."""
     where: str = "destination"
@@ -260,22 +265,73 @@ class Action:
 
 
 ROWS: tuple[Action, ...] = (
-    Action("create_mirror", "Create a mirror; `servers` names the cluster it points to, or nobody."),
-    Action("add", "Add topics to a mirror, with their ids at the source unless `named` is false."),
-    Action("remove", "Remove topics from a mirror: failover."),
-    Action("point_mirror", "Alter a mirror's bootstrap.servers.", where="destination"),
-    Action("alter_mirror", "Alter another config of a mirror."),
-    Action("alter_topic", "Alter a config of a topic.", where="cluster"),
-    Action("create_topic", "Create a topic.", where="cluster"),
-    Action("turn", "Turn clients to another cluster.", _turn),
-    Action("kill_broker", "Kill a broker.", _kill),
-    Action("kill_replica", "Kill whoever leads a partition, or follows: `victim`.", _kill_replica),
-    Action("kill_controller", "Kill a controller.", _kill_controller),
-    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", _kill_cluster),
-    Action("kill_when", "Kill `victim` in the event after a partition comes to a state, or is cut.", _kill_when),
-    Action("cut_link", "Cut two sites or nodes from each other, both ways or one way.", _cut_link),
-    Action("slow_link", "Make everything between two sites or nodes slower.", _slow_link),
-    Action("lossy_link", "Lose packets between two sites or nodes.", _lossy_link),
+    Action(
+        "create_mirror", "Create a mirror; `servers` names the cluster that it points to, or nobody.",
+        "mirror source destination",
+    ),
+    Action(
+        "add", "Add topics to a mirror, with their ids at the source unless `named` is false.",
+        "mirror source destination topics",
+    ),
+    Action("remove", "Remove topics from a mirror: failover.", "mirror source destination topics"),
+    Action("point_mirror", "Alter a mirror's bootstrap.servers.", "mirror destination servers"),
+    Action("alter_mirror", "Alter another config of a mirror.", "mirror destination name value"),
+    Action("alter_topic", "Alter a config of a topic.", "cluster topic name value", where="cluster"),
+    Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
+    Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
+    Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
+    Action(
+        "kill_replica", "Kill whoever leads a partition, or follows: `victim`.", "cluster topic victim", _kill_replica
+    ),
+    Action("kill_controller", "Kill a controller.", "cluster", _kill_controller),
+    Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster),
+    Action(
+        "kill_when", "Kill `victim` in the event after a partition comes to a state, or is cut.",
+        "cluster source topic on victim", _kill_when,
+    ),
+    Action("cut_link", "Cut two sites or nodes from each other, both ways or one way.", "one other", _cut_link),
+    Action("slow_link", "Make everything between two sites or nodes slower.", "one other ms", _slow_link),
+    Action("lossy_link", "Lose packets between two sites or nodes.", "one other ppm", _lossy_link),
 )
 ACTIONS: dict[str, Action] = {row.name: row for row in ROWS}
 assert all((row.carry_out is None) == (row.name in ORDERS) for row in ROWS), "an order has a request, a fault has none"
+
+
+def problem_with(plan: Plan) -> str | None:
+    """Say why a plan, such as one from a file, cannot be carried out; None if it can."""
+    clusters = {cluster.name: cluster for cluster in plan.clusters}
+    for client in plan.clients:
+        if client.kind not in KINDS or client.cluster not in clusters:
+            return f"client {client.name}: kind {client.kind!r} in cluster {client.cluster!r} is not known"
+    for topic, text in plan.topics.items():
+        count, _, name = text.partition("@")
+        if not count.isdecimal() or name not in clusters:
+            return f"topic {topic}: {text!r} is not a number of partitions and a cluster, such as 2@a"
+    for number, step in enumerate(plan.steps):
+        problem = _problem_with_step(step, clusters)
+        if problem is not None:
+            return f"step {number}: {problem}"
+    return None
+
+
+def _problem_with_step(step: Step, clusters: Mapping[str, ClusterPlan]) -> str | None:
+    action = ACTIONS.get(step.action)
+    if action is None:
+        return f"there is no action {step.action!r}"
+    missing = [name for name in action.needs.split() if name not in step.args]
+    if missing:
+        return f"{step.action} needs {', '.join(missing)}"
+    for name in ("cluster", "source", "destination"):
+        if name in step.args and step.args[name] not in clusters:
+            return f"there is no cluster {step.args[name]!r}"
+    if step.args.get("servers", NOBODY) not in (NOBODY, *clusters):
+        return f"servers is a cluster or {NOBODY}, not {step.args['servers']!r}"
+    nodes = [str(step.args[name]) for name in ("one", "other") if name in step.args]
+    if "broker" in step.args:
+        nodes.append(f"{step.args['cluster']}-{step.args['broker']}")
+    for node in nodes:
+        cluster, dash, text = node.partition("-")
+        ids = (CONTROLLER_ID, *range(1, clusters[cluster].brokers + 1)) if cluster in clusters else ()
+        if not ids or (dash and (not text.isdecimal() or int(text) not in ids)):
+            return f"there is no node or site {node!r}"
+    return None

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.rng import Rng
-from kmirror.sim.history.moves import MOVES, Line, Story
+from kmirror.sim.history.hand import Line, Story
+from kmirror.sim.history.moves import MOVES
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Value
 from kmirror.sim.history.profiles import PROFILES, Profile
 

@@ -102,6 +102,7 @@ class Operator:
         tried = False
         while scene.now < until:
             endpoint = scene.directories[self.cluster].any_broker()
+            heard = scene.simulation.world.runs(endpoint.host)
             reply = yield Ask(self.cluster, endpoint, row.request(scene, self.cluster, args), row.version, TRY_MS)
             if reply is not None:
                 error = ErrorCode(_error_of(reply))
@@ -109,7 +110,7 @@ class Operator:
                     error = ErrorCode.NONE
                 if not error.retriable or error in FINAL:
                     return error.name
-            tried = True
+            tried = tried or heard  # A broker that was down cannot have done it.
             yield Sleep(RETRY_MS)
         return ""
 

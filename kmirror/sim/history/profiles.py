@@ -21,7 +21,7 @@ class Profile:
     """Of the producers, by row of workloads.KINDS."""
     producers: tuple[int, int] = (2, 4)
     pause_ms: tuple[int, int] = (250, 800)
-    gap_ms: tuple[int, int] = (150, 1_800)
+    gap_ms: tuple[int, int] = (200, 2_400)
     """Between two moves."""
     third_cluster: int = 30
     """Percent of histories."""
@@ -32,7 +32,7 @@ class Profile:
 
 
 STORY: dict[str, int] = {
-    "go_on": 14, "failover_cut": 4, "failover_dead": 4, "back_at_once": 3, "again": 6, "hasty": 4,
+    "go_on": 20, "failover_cut": 4, "failover_dead": 4, "back_at_once": 3, "again": 6, "hasty": 4,
 }
 ODD: dict[str, int] = {
     "both_ways": 3, "back_to_nothing": 3, "wrong_servers": 3, "local_topic": 2, "no_such_thing": 2, "more_topics": 2,

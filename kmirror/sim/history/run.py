@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import traceback
 
-from kmirror.errors import SimulationFailure
+from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.history.actions import Hands
+from kmirror.sim.history.actions import Hands, problem_with
 from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.draw import draw
 from kmirror.sim.history.observe import Observer
@@ -46,14 +46,15 @@ def run_history(plan: Plan | None = None, *, seed: int = 0, profile: str = "full
 
 
 def play(plan: Plan) -> Outcome:
-    """Run a plan without judging it."""
+    """Run a plan without judging it; UsageError if it cannot be carried out."""
+    problem = problem_with(plan)
+    if problem is not None:
+        raise UsageError(problem)
     scene = Scene(plan, Simulation(plan.seed, network=NetworkOptions(**plan.network)))
     world = scene.simulation.world
     try:
         _History(scene).run()
-    except SimulationFailure:
-        scene.account.crash = traceback.format_exc()
-    except Exception:  # Whatever a node raises is what is looked for.
+    except Exception:  # Whatever a node raises is what is looked for; also a cluster that does not come up.
         scene.account.crash = traceback.format_exc()
     for kind, who in list(scene.open_spans):
         scene.end_span(kind, who)

@@ -1,0 +1,118 @@
+"""What was ordered so far, and what makes sense next? The hand that draws steps.
+
+What stands is what was ordered, not what became of it: the draw is over before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kmirror.kernel.rng import Rng
+from kmirror.sim.history.plan import ClusterPlan, Step, Value
+
+NEW, ADDED, REMOVED = "new", "added", "removed"
+
+
+@dataclass(slots=True)
+class Line:
+    """Topics that are mirrored, or were, or are going to be."""
+
+    mirror: str
+    topics: str
+    """Names with commas between."""
+    source: str
+    destination: str
+    phase: str = NEW
+    flips: bool = True
+    """The way back may be ordered; not where that could close a ring of three clusters."""
+
+    @property
+    def topic(self) -> str:
+        return self.topics.split(",")[0]
+
+
+@dataclass(slots=True)
+class Story:
+    """The steps drawn so far, and how things stand after them."""
+
+    rng: Rng
+    clusters: Mapping[str, ClusterPlan]
+    lines: list[Line]
+    writers: dict[str, list[str]]
+    """Producers by topic."""
+    readers: list[str]
+    steps: list[Step] = field(default_factory=list)
+    at_ms: int = 0
+    mirrors: dict[tuple[str, str], None] = field(default_factory=dict)
+    """(cluster, mirror) that were created."""
+    spare_topics: list[str] = field(default_factory=list)
+
+    def step(self, action: str, **args: Value) -> None:
+        self.steps.append(Step(self.at_ms, action, args))
+
+    def wait(self, least_ms: int, most_ms: int) -> None:
+        self.at_ms += self.rng.between(least_ms, most_ms)
+
+    def within(self, span: tuple[int, int]) -> int:
+        return self.rng.between(*span)
+
+    def line(self, *phases: str) -> Line | None:
+        """Return one of the lines in these phases, the first ones rather; None if there is none."""
+        found = [line for line in self.lines if not phases or line.phase in phases]
+        return found[min(self.rng.below(len(found)), self.rng.below(len(found)))] if found else None
+
+    def broker(self, cluster: str) -> int:
+        return self.rng.between(1, self.clusters[cluster].brokers)
+
+    def cluster(self) -> str:
+        return self.rng.choice(list(self.clusters))
+
+    # -- orders -------------------------------------------------------------------------------
+
+    def add(self, line: Line, *, servers: str = "") -> None:
+        """Create the mirror if it is not there, and add the line's topics."""
+        where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
+        if (line.destination, line.mirror) not in self.mirrors:
+            self.mirrors[line.destination, line.mirror] = None
+            self.step(
+                "create_mirror", **where, servers=servers or line.source, timeout_ms=self.rng.between(1_500, 4_000)
+            )
+            self.wait(20, 400)
+        self.step("add", **where, topics=line.topics)
+        line.phase = ADDED
+
+    def remove(self, line: Line) -> None:
+        self.step(
+            "remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics
+        )
+        line.phase = REMOVED
+
+    def turn(self, line: Line, cluster: str) -> None:
+        """Let the applications of the line's topics go to another cluster."""
+        names = [name for topic in line.topics.split(",") for name in self.writers.get(topic, [])]
+        names += [name for name in self.readers if self.rng.chance(1, 2)]
+        if names:
+            self.step("turn", clients=",".join(dict.fromkeys(names)), cluster=cluster)
+
+    def fail_over(self, line: Line) -> None:
+        """Remove the topics; mostly the applications come along."""
+        self.remove(line)
+        if line.flips and self.rng.chance(4, 5):
+            self.wait(100, 1_500)
+            self.turn(line, line.destination)
+
+    def fail_back(self, line: Line) -> None:
+        line.source, line.destination = line.destination, line.source
+        self.add(line)
+
+    def go_on(self, line: Line) -> None:
+        """Order what comes next."""
+        if line.phase == NEW:
+            self.add(line)
+        elif line.phase == ADDED:
+            self.fail_over(line)
+        elif line.flips and self.rng.chance(3, 4):
+            self.fail_back(line)
+        else:
+            self.add(line)

@@ -1,0 +1,73 @@
+"""What a seed draws: the same on every run, makes sense, and goes to JSON and back."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kmirror.kernel.rng import Rng
+from kmirror.sim.history.actions import ACTIONS, problem_with
+from kmirror.sim.history.draw import draw, weighted
+from kmirror.sim.history.moves import MOVES
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.profiles import PROFILES
+from kmirror.sim.history.workloads import KINDS
+
+SEEDS = range(150)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_plan_can_be_carried_out_and_goes_to_json_and_back(profile: str) -> None:
+    for seed in range(40):
+        plan = draw(seed, profile)
+        assert problem_with(plan) is None
+        assert Plan.from_json(plan.to_json()) == plan == draw(seed, profile)
+        assert [step.at_ms for step in plan.steps] == sorted(step.at_ms for step in plan.steps)
+        assert plan.steps[-1].at_ms < plan.faults_end_ms
+        assert 2 <= len(plan.clusters) <= 3
+
+
+def test_a_full_history_has_at_least_twenty_steps_and_takes_about_a_minute_at_most() -> None:
+    for seed in SEEDS:
+        plan = draw(seed)
+        assert len(plan.steps) >= 20
+        assert plan.faults_end_ms < 75_000
+
+
+def test_every_action_and_every_workload_is_drawn() -> None:
+    actions: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for seed in SEEDS:
+        plan = draw(seed)
+        actions.update(step.action for step in plan.steps)
+        kinds.update(client.kind for client in plan.clients)
+    assert set(actions) == set(ACTIONS)
+    assert set(kinds) == set(KINDS)
+
+
+def test_profiles_name_moves_and_workloads_that_there_are() -> None:
+    for profile in PROFILES.values():
+        assert set(profile.moves) <= set(MOVES)
+        assert set(profile.workloads) <= {name for name, kind in KINDS.items() if kind.writes}
+    assert set(PROFILES["full"].moves) == set(MOVES)
+
+
+def test_the_profile_of_transactions_has_overlapping_ones_in_most_histories() -> None:
+    found = sum(any(c.kind == "overlapping" for c in draw(seed, "transactions").clients) for seed in range(50))
+    assert found > 25
+
+
+def test_the_profile_of_topologies_has_three_clusters_always() -> None:
+    assert all(len(draw(seed, "topologies").clusters) == 3 for seed in range(20))
+
+
+def test_another_seed_is_another_plan() -> None:
+    assert draw(1).steps != draw(2).steps
+
+
+def test_a_weight_is_a_share() -> None:
+    rng = Rng(1)
+    found = Counter(weighted(rng, {"a": 3, "b": 1, "never": 0}) for _ in range(4_000))
+    assert set(found) == {"a", "b"}
+    assert 2_850 < found["a"] < 3_150

@@ -1,0 +1,107 @@
+"""What a topic owes at the end, and which waits are right: decided from orders and answers alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.sim.history.account import Account, Order, StateSeen
+from kmirror.sim.history.orders import NOBODY
+from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
+from kmirror.sim.history.settled import Owed, owed
+
+CLUSTERS = tuple(ClusterPlan(name, 1, 1) for name in "abc")
+TP = TopicPartition("t", 0)
+
+
+class Told:
+    """Orders one after the other, as the plan has them and as they were answered."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.account = Account(topic_ids=[("a", "t", "id"), ("b", "t", "id")])
+
+    def order(self, action: str, source: str, destination: str, *, error: str = "NONE", **more: Value) -> Told:
+        number = len(self.steps)
+        args: dict[str, Value] = {"mirror": "m", "source": source, "destination": destination, **more}
+        self.steps.append(Step(number, action, args))
+        topics = ("t",) if action in ("add", "remove") else ()
+        self.account.orders.append(
+            Order(number, action, "m", source, destination, topics, number, number if error else -1, error)
+        )
+        return self
+
+    def state(self, cluster: str, state: str, epoch: int) -> Told:
+        self.account.states.append(StateSeen(cluster, "m", TP, 1, state, epoch, 0, "", 0))
+        return self
+
+    def owed(self) -> dict[str, Owed]:
+        plan = Plan(0, "", CLUSTERS, {}, (), tuple(self.steps), 0, 0)
+        return {row.cluster: row for row in owed(plan, self.account)}
+
+
+def mirrored(error: str = "NONE") -> Told:
+    return Told().order("create_mirror", "a", "b").order("add", "a", "b", error=error)
+
+
+def test_what_was_added_owes_mirroring_and_what_was_removed_owes_stopped() -> None:
+    assert mirrored().owed()["b"] == Owed("b", "t", "m", "a", ("MIRRORING",), "")
+    assert mirrored().order("remove", "a", "b").owed()["b"].states == ("STOPPED",)
+    assert mirrored().order("remove", "a", "b").order("add", "a", "b").owed()["b"].states == ("MIRRORING",)
+
+
+def test_what_was_refused_owes_nothing_and_what_was_not_answered_may_be_either() -> None:
+    assert mirrored(error="UNKNOWN_MIRROR").owed() == {}
+    assert mirrored(error="").owed() == {}
+    assert mirrored().order("remove", "a", "b", error="UNKNOWN_MIRROR").owed()["b"].states == ("MIRRORING",)
+    assert mirrored().order("remove", "a", "b", error="").owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+def test_servers_that_are_nobody_are_an_excuse_until_they_are_put_right() -> None:
+    told = Told().order("create_mirror", "a", "b", servers=NOBODY).order("add", "a", "b")
+    assert told.owed()["b"].excuse == "the mirror points to nobody"
+    assert told.order("point_mirror", "a", "b", servers="a").owed()["b"].excuse == ""
+
+
+@pytest.mark.decision("D16")
+def test_another_cluster_that_was_pointed_to_first_is_an_excuse_for_ever() -> None:
+    told = Told().order("create_mirror", "a", "b", servers="c").order("add", "a", "b")
+    told.account.topic_ids.append(("c", "t", "id"))
+    assert told.owed()["b"].excuse == ""
+    told.order("point_mirror", "a", "b", servers="a")
+    assert told.owed()["b"].excuse == "the mirror has pointed to another cluster before"
+    assert told.order("remove", "a", "b").owed()["b"].excuse == "", "a stop needs no source"
+
+
+@pytest.mark.decision("D16")
+def test_a_topic_of_another_id_and_one_that_is_not_there_are_excuses() -> None:
+    told = mirrored()
+    told.account.topic_ids = [("a", "t", "one"), ("b", "t", "other")]
+    assert told.owed()["b"].excuse == "the source's topic has another id"
+    told.account.topic_ids = [("b", "t", "other")]
+    assert told.owed()["b"].excuse == "the source has no such topic"
+    told.account.topic_ids = [("a", "t", "one")]
+    assert told.owed()["b"].excuse == "", "the mirror creates it"
+
+
+@pytest.mark.decision("D25")
+def test_both_directions_excuse_both_until_one_of_them_is_taken_back() -> None:
+    told = mirrored().state("b", "MIRRORING", -1).order("create_mirror", "b", "a").order("add", "b", "a")
+    excuse = "each of two clusters mirrors the topic from the other"
+    assert {row.excuse for row in told.owed().values()} == {excuse}
+    told.order("remove", "a", "b").state("b", "STOPPED", 4)
+    assert told.owed()["a"] == Owed("a", "t", "m", "b", ("MIRRORING",), "")
+    assert told.owed()["b"].states == ("STOPPED",)
+
+
+@pytest.mark.decision("D25")
+def test_the_only_copy_is_an_excuse_unless_the_mirror_over_there_had_something() -> None:
+    told = mirrored().order("remove", "a", "b").order("create_mirror", "b", "a").order("add", "b", "a")
+    told.state("b", "STOPPED", -2)
+    assert told.owed()["a"].excuse.endswith("ours is the only copy")
+    assert told.state("b", "STOPPED", 3).owed()["a"].excuse == ""
+
+
+def test_a_chain_is_no_excuse() -> None:
+    told = mirrored().order("create_mirror", "b", "c").order("add", "b", "c")
+    assert [row.excuse for row in told.owed().values()] == ["", ""]

@@ -1,0 +1,56 @@
+"""What a batch holds for a client: the consumer's own filter of aborted transactions."""
+
+from __future__ import annotations
+
+from kmirror.records.batch import Batch
+from kmirror.records.build import build_batch
+from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.records.record import RecordData
+from kmirror.sim.history.values import Reader
+
+
+def data(offset: int, producer_id: int, *values: str, epoch: int = 0) -> Batch:
+    return Batch(
+        build_batch(
+            [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
+            producer_id=producer_id, producer_epoch=0, base_sequence=0, is_transactional=True, timestamp_ms=1,
+        )
+    )
+
+
+def marker(offset: int, producer_id: int, *, commit: bool) -> Batch:
+    return Batch(
+        end_txn_marker(
+            base_offset=offset, leader_epoch=0, timestamp_ms=1, producer_id=producer_id, producer_epoch=0,
+            commit=commit, coordinator_epoch=0,
+        )
+    )
+
+
+def test_a_transaction_is_hidden_from_its_first_offset_to_its_abort() -> None:
+    batches = [
+        data(0, 7, "before"), marker(1, 7, commit=True), data(2, 7, "aborted"), data(3, 8, "other"),
+        marker(4, 7, commit=False), data(5, 7, "after"),
+    ]
+    rows = list(Reader().rows(batches, [(7, 2)]))
+    assert [(r.value, r.is_aborted) for r in rows] == [
+        ("before", False), ("<COMMIT 7>", False), ("aborted", True), ("other", False), ("<ABORT 7>", False),
+        ("after", False),
+    ]
+    assert [r.is_control for r in rows] == [False, True, False, False, True, False]
+
+
+def test_the_same_batch_in_another_epoch_or_place_is_read_as_it_stands_there() -> None:
+    reader = Reader()
+    first = list(reader.rows([data(4, 7, "x", "y")], []))
+    again = list(reader.rows([data(4, 7, "x", "y", epoch=3)], []))
+    elsewhere = list(reader.rows([data(6, 7, "x", "y")], []))
+    assert [(r.offset, r.epoch, r.value) for r in first] == [(4, 0, "x"), (5, 0, "y")]
+    assert [(r.offset, r.epoch) for r in again] == [(4, 3), (5, 3)]
+    assert [r.offset for r in elsewhere] == [6, 7]
+
+
+def test_a_producer_reset_is_a_control_record_of_nobody() -> None:
+    reset = Batch(mirror_pid_reset(base_offset=0, leader_epoch=1, timestamp_ms=1, source_cluster_id="x"))
+    [row] = Reader().rows([reset], [])
+    assert (row.value, row.is_control, row.producer_id) == ("<MIRROR_PID_RESET -1>", True, -1)
