@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +29,16 @@ from kmirror.cli.output import complain
 from kmirror.cli.sim_pool import rows as rows_of
 from kmirror.cli.sim_tally import Tally
 from kmirror.errors import UsageError
+from kmirror.sim.history.actions import ACTIONS
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.plan_check import problem
+from kmirror.sim.history.profiles import PROFILES
+from kmirror.sim.history.run import run_history
 from kmirror.sim.history.shrink import RUNS_MAX, Shrinker
 from kmirror.sim.history.story import tell
 from kmirror.sim.history.summary import as_row
 from kmirror.sim.history.verdict import Exit, Outcome
+from kmirror.sim.history.workloads import KINDS
 
 PROFILE = "full"
 RESULTS = "sim.results"
@@ -68,20 +71,17 @@ class Wish:
 
 def runner() -> Callable[..., Outcome]:
     """Return `run_history`, which takes a plan, or a seed and a profile."""
-    run: Callable[..., Outcome] = import_module("kmirror.sim.history.run").run_history
-    return run
+    return run_history
 
 
 def profiles() -> dict[str, str]:
     """Return the profiles by name, each with its line of explanation."""
-    found = import_module("kmirror.sim.history.profiles").PROFILES
-    return {name: row.doc for name, row in found.items()}
+    return {name: row.doc for name, row in PROFILES.items()}
 
 
 def known_names() -> tuple[Collection[str], Collection[str]]:
     """Return the names of actions and of kinds of clients."""
-    actions = import_module("kmirror.sim.history.actions").ACTIONS
-    return actions, import_module("kmirror.sim.history.workloads").KINDS
+    return ACTIONS, KINDS
 
 
 @click.command("sim")

@@ -1,1 +1,28 @@
-"""The deterministic runner: nodes, a network and virtual time, all from one seed."""
+"""The deterministic runner: nodes, a network and virtual time, all from one seed.
+
+    from kmirror.sim import run_history
+
+    outcome = run_history(seed=7, profile="full")        # the same as `kmirror sim --seed 7`
+    outcome.exit, outcome.anomalies, outcome.digest
+    run_history(Plan.from_json(text))                    # what `kmirror sim --save` wrote
+
+`run_history` returns a `kmirror.sim.history.verdict.Outcome`: anomalies by the names of their checkers, losses that the
+KIP accepts, the account of all that was seen, the story. It raises for no failure of what it runs.
+`kmirror.sim.history.story.tell` makes text of an outcome, `kmirror.sim.history.shrink.shrink` a smaller one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kmirror.sim.history.run import run_history
+
+__all__ = ["run_history"]
+
+
+def __getattr__(name: str) -> object:
+    if name != "run_history":
+        raise AttributeError(f"module 'kmirror.sim' has no attribute {name!r}")
+    return import_module("kmirror.sim.history.run").run_history

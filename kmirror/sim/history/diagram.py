@@ -18,6 +18,8 @@ WIDTH = 80
 AROUND = 4
 """Rows above and below the offset in question."""
 VALUE_MAX = 14
+SHORT = {"<MIRROR_PID_RESET -1>": "<PID_RESET>"}
+"""Values that stand in many logs and would take the room of another column."""
 MARK = ">"
 HIDDEN = "~"
 BELOW, NONE, TAIL, END = "(below start)", "", "(above HW)", "(log end)"
@@ -107,7 +109,9 @@ def _cells(seen: LogSeen, offsets: range) -> list[str]:
 
 
 def _cell(row: LogRow) -> str:
-    value = row.value if len(row.value) <= VALUE_MAX else f"{row.value[: VALUE_MAX - 6]}..{row.value[-4:]}"
+    value = SHORT.get(row.value, row.value)
+    if len(value) > VALUE_MAX:
+        value = f"{value[: VALUE_MAX - 6]}..{value[-4:]}"
     return f"{row.epoch:>3} {value}{'' if row.visible else ' ' + HIDDEN}"
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -28,8 +29,14 @@ LINES_MAX = 120
 OTHERS_MAX = 8
 STEP = re.compile(r"(?:step|order) (\d+)\b")
 """A line about a step of the plan, of which the first one says what it is and the later ones what came of it."""
+ALIKE_MIN = 4
+NUMBER = re.compile(r"\d+")
 FOUND = "***"
 """Stands in front of the line of the anomaly, where other lines have a number."""
+
+
+_Line = tuple[int, Instant, str]
+"""Number, time and text."""
 
 
 def tell(outcome: Outcome, again: str) -> str:
@@ -181,23 +188,39 @@ def _words(names: Sequence[str]) -> re.Pattern[str]:
 
 
 def numbered(lines: Sequence[tuple[Instant, str]]) -> list[str]:
-    """Return the lines of a story with numbers and seconds, wrapped; of a long one the middle is left out."""
+    """Return the lines of a story with numbers and seconds, wrapped.
+
+    What comes after the anomaly is left out, and so is the middle of a long story and of a row of lines that differ
+    in numbers alone; how much was left out is said.
+    """
+    end = next((place for place, (_, text) in enumerate(lines, start=1) if text.startswith(FOUND)), len(lines))
+    told = _folded([(number, at, text) for number, (at, text) in enumerate(lines[:end], start=1)])
+    if len(told) > LINES_MAX:
+        middle = len(told) - LINES_MAX
+        told[LINES_MAX // 2 : LINES_MAX // 2 + middle] = [f"... {middle} lines left out, --html shows all"]
     shown: list[str] = []
-    number = 0
-    for place, (at, text) in enumerate(lines):
-        is_found = text.startswith(FOUND)
-        number += not is_found
-        if len(lines) > LINES_MAX and LINES_MAX // 2 <= place < len(lines) - LINES_MAX // 2 and not is_found:
-            if place == LINES_MAX // 2:
-                shown.append(f"     ... {len(lines) - LINES_MAX} lines left out, --html shows all ...")
+    for row in told:
+        if isinstance(row, str):
+            shown.append(f"      {row}")
             continue
-        head = FOUND if is_found else f"{number}."
-        body = text.removeprefix(FOUND).strip()
-        prefix = f"{head:>5} {at / SECOND:8.3f} s  "
+        number, at, text = row
+        prefix = f"{FOUND if text.startswith(FOUND) else f'{number}.':>5} {at / SECOND:8.3f} s  "
         shown += textwrap.wrap(
-            body, WIDTH, initial_indent=prefix, subsequent_indent=" " * len(prefix), break_on_hyphens=False
-        )
+            text.removeprefix(FOUND).strip(), WIDTH, initial_indent=prefix, subsequent_indent=" " * len(prefix),
+            break_on_hyphens=False,
+        )  # fmt: skip
+    if end < len(lines):
+        shown.append(f"      ... and {_many(len(lines) - end, 'line')} after it, --html shows all")
     return shown
+
+
+def _folded(lines: Sequence[_Line]) -> list[_Line | str]:
+    """Return the lines; of each long row that differs in numbers alone only the first and the last."""
+    folded: list[_Line | str] = []
+    for _, group in groupby(lines, key=lambda line: NUMBER.sub("0", line[2])):
+        row = list(group)
+        folded += row if len(row) < ALIKE_MIN else [row[0], f"... {len(row) - 2} more like it", row[-1]]
+    return folded
 
 
 def _others(rows: Sequence[Anomaly]) -> list[str]:

@@ -81,15 +81,40 @@ def test_without_a_partition_all_is_told_and_without_a_time_the_finding_stands_l
     assert lines[-1] == (lines[-2][0], f"{FOUND} topic-id-mismatch: b")
 
 
-def test_a_long_story_loses_its_middle_but_not_the_finding() -> None:
-    lines = [(n * SECOND, f"step {n}") for n in range(300)]
-    lines[150] = (150 * SECOND, f"{FOUND} acked-lost: orders-0 of b")
+def letters(count: int) -> list[tuple[int, str]]:
+    """Return lines that differ in more than numbers."""
+    return [(n * SECOND, f"step {'x' if n % 2 else 'y'} {n}") for n in range(count)]
+
+
+def test_a_long_story_loses_its_middle() -> None:
+    shown = numbered(letters(300))
+    assert len(shown) == LINES_MAX + 1
+    assert shown[0] == "   1.    0.000 s  step y 0"
+    assert shown[LINES_MAX // 2].strip() == f"... {300 - LINES_MAX} lines left out, --html shows all"
+    assert shown[-1] == " 300.  299.000 s  step x 299"
+
+
+def test_a_story_ends_with_the_finding() -> None:
+    lines = letters(300)
+    lines[5] = (5 * SECOND, f"{FOUND} acked-lost: orders-0 of b")
     shown = numbered(lines)
-    assert len(shown) == LINES_MAX + 2
-    assert shown[0] == "   1.    0.000 s  step 0"
-    assert shown[LINES_MAX // 2].strip() == f"... {300 - LINES_MAX} lines left out, --html shows all ..."
-    assert shown[LINES_MAX // 2 + 1] == "  ***  150.000 s  acked-lost: orders-0 of b"
-    assert shown[-1] == " 299.  299.000 s  step 299"
+    assert shown[-2:] == [
+        "  ***    5.000 s  acked-lost: orders-0 of b", "      ... and 294 lines after it, --html shows all",
+    ]  # fmt: skip
+    assert len(shown) == 7
+
+
+def test_a_row_of_lines_that_differ_in_numbers_alone_is_folded() -> None:
+    cuts = [(SECOND, f"b-1 cuts orders-0 at {n} (was {n + 2}): LSO") for n in (13, 11, 9, 7)]
+    shown = numbered([(0, "before"), *cuts, (2 * SECOND, "after")])
+    assert shown == [
+        "   1.    0.000 s  before",
+        "   2.    1.000 s  b-1 cuts orders-0 at 13 (was 15): LSO",
+        "      ... 2 more like it",
+        "   5.    1.000 s  b-1 cuts orders-0 at 7 (was 9): LSO",
+        "   6.    2.000 s  after",
+    ]
+    assert len(numbered(cuts[:3])) == 3
 
 
 def test_a_crash_shows_the_end_of_its_traceback() -> None:
@@ -143,6 +168,12 @@ def test_long_values_and_three_clusters_stay_within_80_columns() -> None:
     assert max(len(line) for line in lines) <= 80
     assert sum(line.count("at the end") for line in lines) == 3, "in two tables, one below the other"
     assert sum("offset |" in line for line in lines) == 2
+
+
+def test_a_producer_reset_is_named_in_short() -> None:
+    seen = account()
+    seen.final["b", TP] = log("b", ["<MIRROR_PID_RESET -1>"], 4, 0)
+    assert any("4 <PID_RESET>" in line for line in side_by_side(seen, TP, 0))
 
 
 def test_a_partition_that_nobody_saw_is_said_so() -> None:
