@@ -31,6 +31,7 @@ from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.owing import has_news, put_in_force, still_owing
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.reopened import tail_of
 from kmirror.mirror.routes import BROKER_HANDLERS
 from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_client import StateClient
@@ -394,6 +395,20 @@ class MirrorComponent(BrokerComponent):
         """Tell which state a partition has come to."""
         fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
         self.broker.effects.append(Note(f"{mp.tp} state {state.name} {how}".rstrip(), fact))
+
+    def cut(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+        """Cut the log that this broker leads, and remember how the transactions ended that this reopens."""
+        tail = tail_of(partition.log, offset)
+        self.note_cut(mp, offset, partition.log.log_end_offset, why)
+        self.broker.replicas.cut(now, partition, offset)
+        mp.own_markers = tail.reopened(partition.log, mp.own_markers)
+
+    def restart(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+        """Empty the log that this broker leads; it begins at `offset`."""
+        log = partition.log
+        self.note_cut(mp, log.log_start_offset, log.log_end_offset, why)
+        self.broker.replicas.restart_at(now, partition, offset)
+        mp.own_markers = {}
 
     def note_cut(self, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
         """Tell what a cut is about to remove."""

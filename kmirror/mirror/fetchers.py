@@ -261,10 +261,8 @@ class MirrorFetchers:
         """The source ends our last epoch elsewhere: cut to where the two histories meet (second phase of D11)."""
         partition = self._broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        end = partition.log.log_end_offset
         cut = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._component.note_cut(mp, cut.offset, end, "diverging epoch")
-        self._broker.replicas.cut(now, partition, cut.offset)
+        self._component.cut(now, mp, partition, cut.offset, "diverging epoch")
 
     def _on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -314,13 +312,11 @@ class MirrorFetchers:
             return
         end = partition.log.log_end_offset
         if which == LATEST and offset < end:
-            self._component.note_cut(mp, offset, end, "the source's log end")
-            self._broker.replicas.cut(now, partition, offset)
+            self._component.cut(now, mp, partition, offset, "the source's log end")
         elif which == LATEST:
             self._resolve_range(now, fetcher, mp, EARLIEST)
         elif offset > end:
-            self._component.note_cut(mp, offset, end, "the source's log start")
-            self._broker.replicas.restart_at(now, partition, offset)
+            self._component.restart(now, mp, partition, offset, "the source's log start")
         else:
             self._unknown_epoch(now, fetcher, mp, partition)
 

@@ -12,6 +12,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
 from kmirror.mirror.naming import Assignment
+from kmirror.mirror.reopened import OwnMarkers
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.uuid import Uuid
@@ -37,16 +38,6 @@ class StateEntered:
     last_mirrored_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class OwnMarker:
-    """What the cut of a stop took of a transaction that began below it (D29)."""
-
-    commit: bool
-    """The outcome that the cut marker said; False where the cut also took records of the transaction."""
-    producer_epoch: int
-    coordinator_epoch: int
-
-
 @dataclass(slots=True)
 class MirrorPartition:
     tp: TopicPartition
@@ -70,8 +61,8 @@ class MirrorPartition:
     """The cut that PREPARING has decided on; None before that (D11)."""
     cut_at: int | None = None
     """Where this leader cut its log in the present state; None before the cut."""
-    own_markers: dict[int, OwnMarker] = field(default_factory=dict)
-    """Producer id to what the cut of this stop took of its transaction; good while the log ends at `cut_at`."""
+    own_markers: OwnMarkers = field(default_factory=dict)
+    """How transactions ended that cuts of this session reopened (D29, D42)."""
     bump_to: int = -1
     """The leader epoch that this stop has asked for (D36)."""
 
@@ -89,7 +80,7 @@ class MirrorPartition:
     def heir(self) -> MirrorPartition:
         """Return the partition as a new leader sees it: nothing is known but what the source said of itself.
 
-        Of a stop it keeps what no log can tell: the markers that the cut took, and which epoch was asked for.
+        It keeps what no log can tell: the markers that cuts took, and which epoch a stop has asked for.
         """
         return MirrorPartition(
             self.tp, self.topic_id, self.assignment, reason=self.reason, source_epoch=self.source_epoch,
@@ -111,7 +102,9 @@ class MirrorPartition:
         self.state = state
         self.cut_epoch = self.cut_at = None
         if state is not MirrorState.STOPPING:
-            self.own_markers, self.bump_to = {}, -1
+            self.bump_to = -1
+        if state in (MirrorState.PREPARING, MirrorState.STOPPED):
+            self.own_markers = {}
         if state is not MirrorState.FAILED:  # There the reason is what people need.
             self.reason = ""
         self.retry_at = 0

@@ -60,6 +60,10 @@ class Preparing:
         inquiry = self._inquiry(now, mp)
         if inquiry is None:
             return
+        if not _is_empty(self._broker.replicas.led(mp.tp)):
+            # That it serves no DescribeMirrors is proof only if it says so now: it may be another release by now,
+            # and who cannot be reached has proved nothing (D32).
+            inquiry.source.forget_versions(inquiry.endpoint)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             if not self._resumes(inquiry):
@@ -209,11 +213,9 @@ class Preparing:
             self._component.write_state(now, mp, MirrorState.PREPARING, settled, uncut=owing)
             return
         if epoch < 0 and end > 0:
-            self._component.note_cut(mp, log.log_start_offset, end, "no LME")
-            self._broker.replicas.restart_at(now, partition, 0)
+            self._component.restart(now, mp, partition, 0, "no LME")
         else:
-            self._component.note_cut(mp, offset, end, f"LME {epoch}")
-            self._broker.replicas.cut(now, partition, offset)
+            self._component.cut(now, mp, partition, offset, f"LME {epoch}")
         mp.cut_at = log.log_end_offset
         partition.log_was_cut(now)  # Also if nothing went: who fetched before has confirmed nothing (D35).
         self._broker.replicas.touch(mp.tp)

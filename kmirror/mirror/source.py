@@ -153,6 +153,10 @@ class SourceCluster:
     def knows_versions(self, endpoint: Endpoint) -> bool:
         return endpoint in self._versions
 
+    def forget_versions(self, endpoint: Endpoint) -> None:
+        """Have the next request to a broker ask for its versions again."""
+        self._versions.pop(endpoint, None)
+
     def send(
         self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply,
         *, client_id: str | None = None, version_min: int = 0,

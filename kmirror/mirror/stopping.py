@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.truncation import last_epoch
 from kmirror.kernel.clock import Instant, to_ms
-from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.cutting import SESSION, epoch_after_stop
-from kmirror.mirror.partition import MirrorPartition, OwnMarker
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.reopened import decided_offset, ending_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType, end_txn_marker, mirror_pid_reset
@@ -67,14 +68,10 @@ class Stopping:
         return True
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Cut once, to the last stable offset, and remember what the cut took of transactions below it (D29)."""
+        """Cut once, to the last stable offset (D29); what this session's cuts reopened counts as it ended (D42)."""
         log = partition.log
-        offset, end = log.last_stable_offset, log.log_end_offset
-        taken = own_markers(log, offset)
-        self._component.note_cut(mp, offset, end, "LSO")
-        self._broker.replicas.cut(now, partition, offset)
+        self._component.cut(now, mp, partition, decided_offset(log, mp.own_markers), "LSO")
         mp.cut_at = log.log_end_offset
-        mp.own_markers = {pid: taken[pid] for pid in log.producers.ongoing.values() if pid in taken}
 
     def _settle(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the last epoch of the cut log, before anything of our own is in it."""
@@ -105,19 +102,19 @@ class Stopping:
     def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """End what the cut left open, each with a marker, then forget the source's producers, in one go (D29)."""
         try:
-            for producer_id in list(partition.log.producers.ongoing.values()):
-                self._broker.replicas.append(
-                    now, partition, self._marker(now, mp, partition, producer_id), origin=AppendOrigin.COORDINATOR
-                )
+            for first_offset in list(partition.log.producers.ongoing):
+                marker = self._marker(now, mp, partition, first_offset)
+                self._broker.replicas.append(now, partition, marker, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
             self._component.retry_later(now, mp, f"marker of a transaction that the cut reopened: {error}")
             return
         self._reset_producers(now, mp, partition)
 
-    def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, producer_id: int) -> bytes:
+    def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, first_offset: int) -> bytes:
         """Return the marker of an open transaction: its own outcome where that is known and whole, else ABORT."""
-        entry = partition.log.producers.entries[producer_id]
-        own = mp.own_markers.get(producer_id)
+        producers = partition.log.producers
+        producer_id = producers.ongoing[first_offset]
+        entry, own = producers.entries[producer_id], ending_of(partition.log, first_offset, mp.own_markers)
         commit = own is not None and own.commit
         self._component.note(
             mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
@@ -154,27 +151,6 @@ class Stopping:
 
         timeout_ms = self._broker.configs.integer("request.timeout.ms")
         self._broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
-
-
-def own_markers(log: PartitionLog, offset: int) -> dict[int, OwnMarker]:
-    """Return, by producer id, the first marker at or above `offset`: of the transactions open there, their own.
-
-    A transaction that also has records at or above `offset` before its marker would be half there: it is aborted.
-    """
-    found: dict[int, OwnMarker] = {}
-    with_records: dict[int, None] = {}
-    for batch in log.any_batches(offset):
-        if batch.last_offset < offset or not batch.is_transactional or batch.producer_id in found:
-            continue
-        record = batch.control() if batch.is_control else None
-        if record is None:
-            with_records[batch.producer_id] = None
-        elif record.type in (ControlType.COMMIT, ControlType.ABORT):
-            whole = batch.producer_id not in with_records
-            found[batch.producer_id] = OwnMarker(
-                whole and record.type is ControlType.COMMIT, batch.producer_epoch, record.coordinator_epoch or 0
-            )
-    return found
 
 
 def last_batch(partition: Partition) -> AnyBatch | None:

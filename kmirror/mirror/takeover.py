@@ -119,11 +119,9 @@ class Takeover:
         if partition is None or epoch is None:
             return
         mp.held = True
-        log = partition.log
-        offset, end = cut_offset(log, epoch), log.log_end_offset
-        self._component.note_cut(mp, offset, end, f"a cut to epoch {epoch} that this replica missed")
+        why = f"a cut to epoch {epoch} that this replica missed"
         if epoch < 0:
-            self._broker.replicas.restart_at(now, partition, 0)
+            self._component.restart(now, mp, partition, 0, why)
         else:
-            self._broker.replicas.cut(now, partition, offset)
+            self._component.cut(now, mp, partition, cut_offset(partition.log, epoch), why)
         partition.log_was_cut(now)

@@ -1,0 +1,87 @@
+"""Transactions that a cut reopens: their records stay, the marker that ended them goes (D29, D42).
+
+Whoever cuts a mirrored log looks at what it is about to take, and remembers how the transactions ended that reach
+below the cut. The source's next records usually end them anew. If the session is stopped before they do, what is
+remembered says how: such a transaction is decided, so it neither holds back the last stable offset nor hangs.
+What is remembered dies with the leadership; a successor aborts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.log.partition_log import PartitionLog
+from kmirror.records.control import ControlType
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMarker:
+    """How a transaction ended whose marker was cut."""
+
+    producer_id: int
+    commit: bool
+    """What its marker said; False where the cut also took records of it, for half of a transaction is none."""
+    producer_epoch: int
+    coordinator_epoch: int
+    log_end_offset: int
+    """Where the cut ended the log: a record of the transaction at or above it came later, and tells otherwise."""
+
+
+OwnMarkers = dict[int, OwnMarker]
+"""First offset of the transaction to how it ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What a cut is about to take of transactions."""
+
+    ended: dict[int, OwnMarker]
+    """Producer id to its first marker in the tail: it ends the transaction that is open where the tail begins."""
+    with_records: dict[int, None]
+    """Producers with records in the tail before such a marker."""
+
+    def reopened(self, log: PartitionLog, known: OwnMarkers) -> OwnMarkers:
+        """Return what is known of the transactions that are open in `log`, now that it is cut."""
+        found: OwnMarkers = {}
+        for first_offset, producer_id in log.producers.ongoing.items():
+            before = known.get(first_offset)
+            if producer_id in self.ended:
+                found[first_offset] = self.ended[producer_id]
+            elif before is not None and before.producer_id == producer_id and producer_id not in self.with_records:
+                found[first_offset] = before
+        return found
+
+
+def tail_of(log: PartitionLog, offset: int) -> Tail:
+    """Return what a cut of `log` at `offset` takes."""
+    tail = Tail({}, {})
+    if offset >= log.log_end_offset:
+        return tail
+    for batch in log.any_batches(max(offset, log.log_start_offset)):
+        if batch.last_offset < offset or not batch.is_transactional or batch.producer_id in tail.ended:
+            continue
+        record = batch.control() if batch.is_control else None
+        if record is None:
+            tail.with_records[batch.producer_id] = None
+        elif record.type in (ControlType.COMMIT, ControlType.ABORT):
+            whole = batch.producer_id not in tail.with_records
+            tail.ended[batch.producer_id] = OwnMarker(
+                batch.producer_id, whole and record.type is ControlType.COMMIT, batch.producer_epoch,
+                record.coordinator_epoch or 0, offset,
+            )
+    return tail
+
+
+def ending_of(log: PartitionLog, first_offset: int, known: OwnMarkers) -> OwnMarker | None:
+    """Return how the open transaction that begins at `first_offset` ended before the cut, None if that is not known."""
+    producer_id, own = log.producers.ongoing[first_offset], known.get(first_offset)
+    batches = log.producers.entries[producer_id].batches
+    if own is None or own.producer_id != producer_id or not batches or batches[-1].last_offset >= own.log_end_offset:
+        return None
+    return own
+
+
+def decided_offset(log: PartitionLog, known: OwnMarkers) -> int:
+    """Return the last stable offset, were the open transactions whose end is known decided (D42)."""
+    undecided = [first for first in log.producers.ongoing if ending_of(log, first, known) is None]
+    return min([log.high_watermark, *undecided[:1]])
