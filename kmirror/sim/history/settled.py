@@ -42,6 +42,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
     - if the source has no such topic, or one of another id (D16).
+    While it does, its local transactions wait too: it is read-only, and takes no markers.
     A topic that was removed owes STOPPED whatever the source does.
     """
     wishes: dict[tuple[str, str], list[Order]] = {}
@@ -123,9 +124,11 @@ class Rest:
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
             found += self._not_replicated(name, cluster)
+        waiting = {(row.cluster, row.topic) for row in rows if row.excuse}
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
-                found += self._hanging(name, tp)
+                if (name, tp.topic) not in waiting:
+                    found += self._hanging(name, tp)
         for row in rows:
             if not row.excuse:
                 found += self._not_as_ordered(row)
@@ -149,6 +152,9 @@ class Rest:
         return found or [(name, TopicPartition("", -1), "a broker is fenced")]
 
     def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
+        """Is a transaction open although every client has ended? An unclean election may lose markers, as in Kafka."""
+        if any(e.unclean and (e.cluster, e.tp) == (name, tp) for e in self._scene.account.elections):
+            return []
         leader = self._scene.leader(name, tp)
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
             return []
