@@ -34,8 +34,8 @@ class Column(NamedTuple):
 def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant = -1) -> list[str]:
     """Return the lines of the diagram, 80 columns at most.
 
-    Without an offset (-1) it is the first one at which two leaders differ. `at` is when the anomaly was seen: looks
-    before it are shown beside the end; -1 for the end itself.
+    Without an offset (-1) it is the first one at which two leaders differ, else where what is decided ends. `at` is
+    when the anomaly was seen: looks before it are shown beside the end; -1 for the end itself.
     """
     logs = [(cluster, seen) for (cluster, other), seen in account.final.items() if other == tp]
     if not logs:
@@ -62,14 +62,14 @@ def side_by_side(account: Account, tp: TopicPartition, offset: int, at: Instant 
 
 
 def first_difference(logs: Sequence[LogSeen]) -> int:
-    """Return the first offset at which these logs have other rows; where they have none, the least log end."""
+    """Return the first offset at which these logs have other rows; where they have none, the least LSO."""
     end = max(seen.log_end_offset for seen in logs)
     tables = [{row.offset: (row.epoch, row.value) for row in seen.rows} for seen in logs]
     start = max(seen.log_start_offset for seen in logs)
     for offset in range(start, end):
         if any(table.get(offset) != tables[0].get(offset) for table in tables):
             return offset
-    return min(seen.log_end_offset for seen in logs)
+    return min(seen.last_stable_offset for seen in logs)
 
 
 def _before(account: Account, cluster: str, final: LogSeen, offsets: range, at: Instant) -> LogSeen | None:

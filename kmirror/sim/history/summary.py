@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
 from typing import Any
 
 from kmirror.kernel.ids import TopicPartition
@@ -52,7 +52,7 @@ def as_row(outcome: Outcome) -> dict[str, Any]:
         "digest": outcome.digest,
         "events": outcome.events,
         "virtual_seconds": outcome.virtual_seconds,
-        "plan": None if outcome.exit is Exit.CLEAN else asdict(outcome.plan),
+        "plan": None if outcome.exit is Exit.CLEAN else json.loads(outcome.plan.to_json()),
     }  # fmt: skip
 
 

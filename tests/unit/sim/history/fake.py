@@ -128,3 +128,10 @@ def account() -> Account:
         },
         replicas=[("b", TP, 3, "offset 17: epoch 3 here, 4 there")],
     )
+
+
+def raise_odd(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Outcome:
+    """Raise for odd seeds, as a runner with a fault of its own would."""
+    if seed % 2:
+        raise ValueError("planted")
+    return run_history(plan, seed=seed, profile=profile)

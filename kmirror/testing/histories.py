@@ -1,0 +1,45 @@
+"""A test that a whole history is clean, for pytest or any other runner.
+
+    from kmirror.testing.histories import assert_history_clean
+
+    @pytest.mark.parametrize("seed", range(20))
+    def test_nothing_is_lost(seed):
+        assert_history_clean(seed=seed, profile="transactions")
+
+    def test_the_history_that_once_lost_a_record():
+        assert_history_clean(plan=Path("tests/plans/overlapping.json"))
+
+What fails is told as `kmirror sim` tells it: the anomaly, the story, the logs side by side, how to run it again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.run import run_history
+from kmirror.sim.history.shrink import shrink
+from kmirror.sim.history.story import tell
+from kmirror.sim.history.verdict import Exit, Outcome
+
+
+def assert_history_clean(
+    *, seed: int = 0, profile: str = "full", plan: Plan | Path | None = None, shrink_runs: int = 0
+) -> Outcome:
+    """Run the history of a seed, or of a plan or a file with one, and return its outcome if it is clean.
+
+    Otherwise AssertionError with the whole story, of the smallest history that `shrink_runs` further runs find (0: of
+    the history itself, for a test that fails should fail soon). `outcome.digest` names the run, `outcome.accepted` has
+    the losses that the KIP accepts.
+    """
+    again = f"kmirror sim --seed {seed} --profile {profile}"
+    if isinstance(plan, Path):
+        again, plan = f"kmirror sim --plan {plan}", Plan.from_json(plan.read_text("utf-8"))
+    elif plan is not None:
+        again = "run_history(plan); plan.to_json() is what `kmirror sim --plan` takes"
+    outcome = run_history(plan) if plan is not None else run_history(seed=seed, profile=profile)
+    if outcome.exit is Exit.CLEAN:
+        return outcome
+    if shrink_runs:
+        outcome = shrink(outcome, run_history, runs_max=shrink_runs)
+    raise AssertionError(f"{outcome.exit.name.lower()} in a history\n\n{tell(outcome, again)}")
