@@ -84,9 +84,12 @@ def _before(account: Account, cluster: str, final: LogSeen, offsets: range, at: 
 
 
 def _contradict(before: Sequence[str], now: Sequence[str]) -> bool:
-    """Say whether a row that was there is another one now, or gone; a log that only grew contradicts nothing."""
+    """Say whether a row that was there is another one now, hidden or gone.
+
+    A log that only grew contradicts nothing, and neither does a row that has become visible.
+    """
     said = (BELOW, NONE, TAIL, END)
-    return any(old != new and old not in said for old, new in zip(before, now, strict=True))
+    return any(old not in (*said, new, f"{new} {HIDDEN}") for old, new in zip(before, now, strict=True))
 
 
 def _column(title: str, seen: LogSeen, offsets: range) -> Column:

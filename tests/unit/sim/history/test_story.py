@@ -147,6 +147,15 @@ def test_a_log_that_only_grew_is_shown_once() -> None:
     assert "b at the end" in side_by_side(seen, TP, 0)[1] and "b at 1.000 s" not in side_by_side(seen, TP, 0)[1]
 
 
+def test_a_row_that_became_visible_is_no_contradiction_and_one_that_was_hidden_is() -> None:
+    seen = account()
+    shown = log("b", ["p1:0"], 4, SECOND)
+    hidden = replace(shown, rows=(replace(shown.rows[0], visible=False),))
+    for before, now, is_told in ((hidden, shown, False), (shown, hidden, True)):
+        seen.logs, seen.final["b", TP] = [before], now
+        assert ("b at 1.000 s" in side_by_side(seen, TP, 0)[1]) is is_told
+
+
 def test_a_look_after_the_anomaly_is_no_look_before_it() -> None:
     assert "b at 2.400 s" not in side_by_side(account(), TP, 17, SECOND)[1]
 
