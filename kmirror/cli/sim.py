@@ -13,7 +13,7 @@ import shlex
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,6 @@ from kmirror.cli.output import complain
 from kmirror.cli.sim_pool import rows as rows_of
 from kmirror.cli.sim_tally import Tally
 from kmirror.errors import UsageError
-from kmirror.sim.history.actions import ACTIONS
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.plan_check import problem
 from kmirror.sim.history.profiles import PROFILES
@@ -38,7 +37,6 @@ from kmirror.sim.history.shrink import RUNS_MAX, Shrinker
 from kmirror.sim.history.story import tell
 from kmirror.sim.history.summary import as_row
 from kmirror.sim.history.verdict import Exit, Outcome
-from kmirror.sim.history.workloads import KINDS
 
 PROFILE = "full"
 RESULTS = "sim.results"
@@ -77,11 +75,6 @@ def runner() -> Callable[..., Outcome]:
 def profiles() -> dict[str, str]:
     """Return the profiles by name, each with its line of explanation."""
     return {name: row.doc for name, row in PROFILES.items()}
-
-
-def known_names() -> tuple[Collection[str], Collection[str]]:
-    """Return the names of actions and of kinds of clients."""
-    return ACTIONS, KINDS
 
 
 @click.command("sim")
@@ -182,8 +175,7 @@ def read_plan(file: Path) -> Plan:
         raise UsageError(f"{file}: is not a plan: it has no {error.args[0]!r}") from None
     except (ValueError, TypeError, AttributeError) as error:
         raise UsageError(f"{file}: is not a plan: {' '.join(str(error).split())}") from None
-    actions, kinds = known_names()
-    wrong = problem(plan, actions=actions, kinds=kinds)
+    wrong = problem(plan)
     if wrong is not None:
         raise UsageError(f"{file}: {wrong}")
     return plan

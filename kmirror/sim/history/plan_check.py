@@ -1,14 +1,17 @@
-"""Can this plan be run? A file may say anything; here it is asked before a cluster is built."""
+"""Can this plan be run? A file may say anything; here it is asked before a cluster is built.
+
+Types and sizes are looked at here, the names of actions, clusters, nodes and kinds by `actions.problem_with`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
-from itertools import chain
 from typing import Any
 
-from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.sim.history.actions import problem_with
+from kmirror.sim.history.plan import Plan
 from kmirror.sim.network import NetworkOptions
 
 NETWORK = tuple(field.name for field in fields(NetworkOptions))
@@ -40,16 +43,14 @@ TYPES: Mapping[str, tuple[Callable[[object], bool], str]] = {
 }  # fmt: skip
 
 
-def problem(plan: Plan, *, actions: Collection[str], kinds: Collection[str]) -> str | None:
-    """Return in one line what keeps this plan from being run, or None.
-
-    `actions` are the names that steps may have, `kinds` those of clients.
-    """
+def problem(plan: Plan) -> str | None:
+    """Return in one line what keeps this plan from being run, or None."""
     rows: list[tuple[str, Any]] = [("the plan", plan)]
     for what, group in (("clusters", plan.clusters), ("clients", plan.clients), ("steps", plan.steps)):
         rows += [(f"{what}[{number}]", row) for number, row in enumerate(group)]
+    # Types first: what asks for names and sizes relies on them.
     wrong = next((text for text in (_types(where, row) for where, row in rows) if text), None)
-    return wrong or next((text for text in _names(plan, actions, kinds) if text), None)
+    return wrong or _sizes(plan) or problem_with(plan)
 
 
 def _types(where: str, row: Any) -> str:
@@ -63,45 +64,18 @@ def _types(where: str, row: Any) -> str:
     return ""
 
 
-def _names(plan: Plan, actions: Collection[str], kinds: Collection[str]) -> chain[str]:
-    clusters = [row.name for row in plan.clusters]
-    return chain(
-        ["" if clusters else "the plan has no cluster"],
-        ["" if len(clusters) == len(set(clusters)) else "two clusters have the same name"],
-        (_cluster(row) for row in plan.clusters),
-        (_unknown("the network's field", name, NETWORK) for name in plan.network),
-        (_topic(topic, told, clusters) for topic, told in plan.topics.items()),
-        (_client(row, clusters, kinds) for row in plan.clients),
-        (_step(number, row, actions) for number, row in enumerate(plan.steps)),
-    )
-
-
-def _cluster(row: ClusterPlan) -> str:
-    if not 1 <= row.replication_factor <= row.brokers:
-        return f"cluster {row.name}: {row.brokers} brokers cannot have replication factor {row.replication_factor}"
-    return ""
-
-
-def _topic(topic: str, told: str, clusters: Collection[str]) -> str:
-    count, _, cluster = told.partition("@")
-    if not count.isdecimal() or int(count) == 0:
-        return f"topic {topic}: partitions and cluster are written as 2@a, not {told!r}"
-    return _unknown(f"topic {topic}: the cluster", cluster, clusters)
-
-
-def _client(row: ClientPlan, clusters: Collection[str], kinds: Collection[str]) -> str:
-    known = _unknown(f"client {row.name}: the cluster", row.cluster, clusters)
-    return known or _unknown(f"client {row.name}: the kind", row.kind, kinds)
-
-
-def _step(number: int, row: Step, actions: Collection[str]) -> str:
-    return _unknown(f"steps[{number}]: the action", row.action, actions)
-
-
-def _unknown(what: str, name: str, known: Collection[str]) -> str:
-    """Say that a name is not known, with one that is near; nothing if it is."""
-    if name in known:
-        return ""
-    near = get_close_matches(name, list(known), 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-    return f"{what} {name!r} is not known: {hint}"
+def _sizes(plan: Plan) -> str | None:
+    names = [row.name for row in plan.clusters]
+    if not names:
+        return "the plan has no cluster"
+    if len(names) > len(set(names)):
+        return "two clusters have the same name"
+    for row in plan.clusters:
+        if not 1 <= row.replication_factor <= row.brokers:
+            return f"cluster {row.name}: {row.brokers} brokers cannot have replication factor {row.replication_factor}"
+    for name in plan.network:
+        if name not in NETWORK:
+            near = get_close_matches(name, NETWORK, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(NETWORK)}"
+            return f"the network has no field {name!r}: {hint}"
+    return None

@@ -35,12 +35,12 @@ TRACE = 'Traceback (most recent call last):\n  File "broker.py", line 7, in hand
 def draw(seed: int, profile: str) -> Plan:
     """Return a plan of twenty steps; the two that matter lie between others that come in pairs."""
     noise = [
-        Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at})
+        Step(300 * at + 100, action, {"one": "a", "other": "b", "for_ms": at, "ms": 5, "ppm": 5})
         for at in range(9)
         for action in ("slow_link", "lossy_link")
     ]
     steps = [*noise, Step(1_000, "kill_broker", {"cluster": "b", "broker": 2})]
-    steps.append(Step(2_400, "remove", {"mirror": "m", "cluster": "b", "topics": "orders,payments"}))
+    steps.append(Step(2_400, "remove", {"mirror": "m", "source": "a", "destination": "b", "topics": "orders,payments"}))
     return Plan(
         seed=seed, profile=profile,
         clusters=(ClusterPlan("a", 3, 3), ClusterPlan("b", 3, 3, {"min.insync.replicas": "2"}), ClusterPlan("c", 1, 1)),
