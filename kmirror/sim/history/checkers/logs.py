@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.sim.history.account import LogRow, Marks
 from kmirror.sim.history.checkers.facts import LATE, Facts, Look, Place, is_control
 from kmirror.sim.history.checkers.losses import fate, losses
@@ -15,6 +15,8 @@ from kmirror.sim.history.checkers.sessions import NEVER, Stay
 from kmirror.sim.history.checkers.words import Finding, clock, grouped
 from kmirror.sim.history.verdict import Anomaly
 
+SETTLING: Duration = 10 * SECOND
+"""So long a new leader may need until it knows again what was decided."""
 RESET = "<MIRROR_PID_RESET"
 
 # -- divergence -----------------------------------------------------------------------------------
@@ -27,10 +29,13 @@ def divergence(facts: Facts) -> Iterator[Finding]:
     waiting = {(cluster, tp) for cluster, tp, _ in facts.account.unsettled}
     for place in facts.looks:
         for stay in facts.stays(place):
+            if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
+                continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16), or halts.
             if stay.ended == NEVER and place not in waiting and (stay.source, stay.tp) not in waiting:
                 yield from _at_the_end(facts, place, stay)
             elif stay.ended != NEVER:
                 yield from _at_the_stop(facts, place, stay)
+            yield from _ahead(facts, place, stay)
 
 
 def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
@@ -47,6 +52,29 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     expected = {offset: row for offset, row in theirs.by_offset.items() if offset >= start}
     found = {offset: row for offset, row in ours.by_offset.items() if offset >= start}
     yield from _compare(place, stay, ours, expected, found, min(until, ours.log.high_watermark))
+
+
+def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
+    """While it follows, a mirror has nothing that its source has not decided yet (D12).
+
+    Not said soon after an election at the source: there a new leader decides anew what its high watermark hides.
+    """
+    source = (stay.source, stay.tp)
+    for ours in facts.looks[place]:
+        theirs = facts.look_before(source, ours.at)
+        if not stay.mirroring < ours.at < stay.removed or theirs is None or theirs.at != ours.at:
+            continue
+        stable = theirs.log.last_stable_offset
+        open_one = theirs.by_offset.get(stable)
+        if open_one is None or ours.by_offset.get(stable) != open_one:
+            continue
+        elections = facts.elections.get(source, [])
+        if not facts.disturbed(stay.source, ours.at - SETTLING, ours.at) and not any(
+            ours.at - SETTLING <= election.at <= ours.at for election in elections
+        ):
+            text = f"mirror {stay.mirror}: {stay.source} has decided up to {stable} only, {place[0]} has what is there"
+            yield Anomaly("divergence", *place, stable, text, ours.at)
+            return
 
 
 def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:

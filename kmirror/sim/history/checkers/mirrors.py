@@ -94,8 +94,18 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
         for stay in facts.stays(place):
             key = (place[0], stay.source, stay.tp.topic)
             ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])
-            if stay.mirroring == NEVER or key in told or not ours or not theirs or ours[0] == theirs[0]:
+            if key in told or not ours or not theirs or ours[0] == theirs[0]:
                 continue
+            if stay.mirroring == NEVER and _had_it_before(facts, place):
+                continue  # A local topic of the same name: the mirror gives up (D16).
             told[key] = None
-            text = f"topic {stay.tp.topic} was mirrored from {stay.source}: there its id is {theirs[0]}, here {ours[0]}"
-            yield Anomaly("topic-id-mismatch", place[0], None, -1, text)
+            text = f"mirror {stay.mirror} has topic {stay.tp.topic} from {stay.source}: there its id is {theirs[0]}, "
+            yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}here {ours[0]}")
+
+
+def _had_it_before(facts: Facts, place: Place) -> bool:
+    """Did the cluster have the topic without any mirror?"""
+    topic = place[1].topic
+    return facts.plan.topics.get(topic, "").endswith(f"@{place[0]}") or any(
+        order.destination == place[0] and topic in order.topics for order in facts.orders("create_topic")
+    )

@@ -83,11 +83,21 @@ def stays_of(
     found = []
     for number, order in enumerate(adds):
         until = adds[number + 1].sent_at if number + 1 < len(adds) else NEVER
-        rows = [row for row in seen if row.mirror == order.mirror and row.at >= order.sent_at]
-        if order.error in TAKEN or any(row.state in IN_A_STAY and row.at < until for row in rows):
+        rows = _since(order, [row for row in seen if row.mirror == order.mirror])
+        if order.error in TAKEN or any(row.state in CUTTING and row.at < until for row in rows):
             stay = _stay(order, tp, rows, mine)
             found += [replace(stay, source=source) for source in _sources(stay, pointed)]
     return found
+
+
+def _since(order: Order, rows: list[StateSeen]) -> list[StateSeen]:
+    """Return what was seen once the order may have been carried out.
+
+    Between the first try and the answer the stay before it may still have come to its end.
+    """
+    stopped = [row.at for row in rows if row.state == "STOPPED" and order.sent_at <= row.at <= order.answered_at]
+    since = max(stopped, default=order.sent_at)
+    return [row for row in rows if row.at >= since]
 
 
 def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
@@ -99,8 +109,10 @@ def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
 
 
 def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order]) -> Stay:
-    inside = next((number for number, row in enumerate(rows) if row.state in IN_A_STAY), len(rows))
-    last = next((row for row in rows[inside:] if row.state == "STOPPED"), None)
+    inside = next((number for number, row in enumerate(rows) if row.state in CUTTING), len(rows))
+    stops = [row for row in rows[inside:] if row.state == "STOPPED"]
+    # Without an answer nobody knows whether a first stop ended this stay or the one before it.
+    last = stops[0 if order.error == "NONE" else -1] if stops else None
     ended = NEVER if last is None else last.at
     removed = next(
         (o.sent_at for o in orders if o.action == "remove" and o.mirror == order.mirror and o.sent_at >= order.sent_at

@@ -137,6 +137,8 @@ def pid_collision(facts: Facts) -> Iterator[Finding]:
         row = None if look is None else look.by_offset.get(ack.offset)
         if look is None or row is None or row.value == ack.value:
             continue
+        if row.offset >= look.log.last_stable_offset and any(s.overlaps(look.at, ack.at) for s in facts.stays(place)):
+            continue  # A stop cuts what is above the last stable offset.
         if why_gone(facts, place, Record(row.value, row.offset, row.epoch), look.at, ack.at) is None:
             text = (
                 f"{ack.value!r} of producer {write.producer_id} was acknowledged as what stood there before: "

@@ -53,6 +53,14 @@ def test_a_mirror_that_still_waits_is_not_compared() -> None:
     assert hand.found() == ["stuck-state"]
 
 
+def test_a_mirror_may_not_have_what_its_source_has_not_decided() -> None:
+    t0 = row(1, "t0", pid=7, visible=False)
+    hand = Hand().stay("a", "b", began=5, mirroring=6).look("a", [X0, t0], at=10, stable=1)
+    assert hand.look("b", [X0], at=10).found() == []
+    assert hand.look("b", [X0, t0], at=10, stable=1).found() == ["divergence"]
+    assert hand.elected(2, 3, at=8).found() == []
+
+
 def stopped(*content: object, epoch: int = 0) -> Hand:
     hand = Hand().stay("a", "b", began=5, mirroring=6, removed=20, stopped=22, epoch=epoch).final("a", [X0, X1])
     return hand.look("b", content, at=22).final("b", content)  # type: ignore[arg-type]

@@ -128,6 +128,13 @@ def test_an_order_without_an_answer_may_have_been_carried_out() -> None:
     assert hand.found() == []
 
 
+def test_a_stop_that_comes_between_an_order_and_its_answer_ends_the_stay_before() -> None:
+    hand = two_written().stay("b", "a", began=10, mirroring=11, removed=19, stopped=20.05)
+    hand.look("a", [X0, X1], at=20.05).order("add", "b", "a", at=20)
+    hand.state("a", "PREPARING", at=20.3).state("a", "MIRRORING", at=30)
+    assert hand.final("a", [X0]).final("b", [X0]).found() == []
+
+
 # -- mirrored-lost --------------------------------------------------------------------------------
 
 

@@ -99,10 +99,16 @@ def test_a_mirrored_topic_has_one_id(ids: list[tuple[str, str, str]], expected: 
     assert hand.found() == expected
 
 
-def test_topics_that_were_never_mirrored_may_have_ids_of_their_own() -> None:
-    hand = Hand().stay("a", "b", began=5)
+def test_a_local_topic_of_the_same_name_may_have_an_id_of_its_own() -> None:
+    hand = Hand().order("create_topic", "", "b", at=1).stay("a", "b", began=5)
     hand.account.topic_ids.extend([("a", "orders", "1"), ("b", "orders", "2")])
     assert hand.found() == []
+
+
+def test_a_topic_that_a_mirror_created_may_not() -> None:
+    hand = Hand().stay("a", "b", began=5)
+    hand.account.topic_ids.extend([("a", "orders", "1"), ("b", "orders", "2")])
+    assert hand.found() == ["topic-id-mismatch"]
 
 
 # -- the table ------------------------------------------------------------------------------------
