@@ -1,0 +1,126 @@
+"""`kmirror explore`: is there any order of events, within small bounds, that breaks mirroring?"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+
+from kmirror.sim.explorer.model import Model
+from kmirror.sim.explorer.rules import NAMED, WITHOUT, rules_named
+from kmirror.sim.explorer.scopes import SCOPES, Scope, scope_named
+from kmirror.sim.explorer.search import Ending, Outcome, explore
+from kmirror.sim.explorer.stories import Told, draw, tell
+
+EXIT_CODES = {Ending.EXHAUSTED: 0, Ending.FOUND: 4, Ending.BOUND: 5}
+STATES_MAX = 20_000_000
+"""What is searched by default; a state costs some 200 bytes."""
+
+
+@click.command("explore")
+@click.option("--scope", "scope_name", type=click.Choice([scope.name for scope in SCOPES]), default="elections",
+              show_default=True, metavar="NAME", help="How large the world is; --list tells which there are.")
+@click.option("--rules", "rules_name", type=click.Choice(list(NAMED)), default="decided", show_default=True,
+              metavar="NAME", help="Which rules hold; --list tells which there are.")
+@click.option("--without", multiple=True, type=click.Choice(list(WITHOUT)), metavar="DECISION",
+              help="Take a decision away, such as D36; repeatable.")
+@click.option("--option", is_flag=True, help="Set mirror.support.unclean.leader.election: wait for all replicas.")
+@click.option("--list", "is_list", is_flag=True, help="Print the scopes, the rules and what can be taken away.")
+@click.option("--max-states", type=click.IntRange(min=1), default=STATES_MAX, show_default=True, metavar="N",
+              help="Give up after about so many states.")
+@click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after so many seconds.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    scope_name: str, rules_name: str, without: tuple[str, ...], option: bool, is_list: bool, max_states: int,
+    max_seconds: float | None, output: str,
+) -> int:
+    """Search every history of a scope, breadth-first, for one that loses a record or lets replicas differ.
+
+    The exit code is 0 if the scope is exhausted and nothing was found, 4 with a counter-example, which is printed as
+    the shortest story, and 5 if a bound was reached before the end.
+    """  # fmt: skip
+    if is_list:
+        _list(output)
+        return 0
+    scope = scope_named(scope_name)
+    model = Model(scope, rules_named(rules_name, without, option=option))
+    began = time.monotonic()
+
+    def may_go_on(states: int) -> bool:
+        return states < max_states and (max_seconds is None or time.monotonic() - began < max_seconds)
+
+    outcome = explore(model, may_go_on)
+    seconds = time.monotonic() - began
+    story = tell(model, outcome.path) if outcome.path else []
+    if output == "json":
+        asked = {"scope": scope_name, "rules": rules_name, "without": list(without), "option": option}
+        click.echo(json.dumps({**asked, **_as_json(outcome, seconds, story)}))
+    else:
+        _print(scope, outcome, seconds, story)
+    return EXIT_CODES[outcome.ending]
+
+
+def _list(output: str) -> None:
+    if output == "json":
+        rules = {name: about for name, (_, about) in NAMED.items()}
+        click.echo(json.dumps({"scopes": [s._asdict() for s in SCOPES], "rules": rules, "without": list(WITHOUT)}))
+        return
+    click.echo("scopes (a pair is cluster A, cluster B)")
+    for scope in SCOPES:
+        click.echo(f"  {scope.name:20} {scope.about}\n  {'':20} {_bounds(scope)}")
+    click.echo("rules")
+    for name, (_, about) in NAMED.items():
+        click.echo(f"  {name:20} {about}")
+    click.echo(f"without\n  {' '.join(WITHOUT)}")
+
+
+def _bounds(scope: Scope) -> str:
+    rows = (
+        ("replicas", scope.replicas), ("records", scope.appends), ("sessions", scope.sessions),
+        ("clean elections", scope.clean), ("unclean elections", scope.unclean),
+    )  # fmt: skip
+    text = ", ".join(f"{name} {a}+{b}" for name, (a, b) in rows)
+    text += " (unclean only from stop to failback)" if scope.unclean_while_stopped else ""
+    text += ", B is new" if scope.b_is_new else ""
+    return text + (", fetches of one record" if scope.one_by_one else "")
+
+
+def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[Told]) -> None:
+    for told in story:
+        click.echo("\n".join(draw(told)))
+    if story:
+        click.echo(f"\n{outcome.anomaly}\n")
+    told_end = {
+        Ending.EXHAUSTED: "exhausted: every history within these bounds was looked at, none breaks an invariant",
+        Ending.FOUND: f"counter-example: {len(story)} steps, none is shorter",
+        Ending.BOUND: f"no answer: a bound was reached at depth {outcome.depth}, and nothing was found so far",
+    }
+    click.echo(told_end[outcome.ending])
+    click.echo(f"scope {scope.name}: {_bounds(scope)}")
+    click.echo(
+        f"{outcome.states} states, {outcome.transitions} steps between them, depth {outcome.depth}, {seconds:.1f} s, "
+        f"{_per_second(outcome, seconds)} states a second"
+    )
+
+
+def _per_second(outcome: Outcome, seconds: float) -> int:
+    return round(outcome.states / seconds) if seconds > 0 else outcome.states
+
+
+def _as_json(outcome: Outcome, seconds: float, story: list[Told]) -> dict[str, Any]:
+    return {
+        "ending": outcome.ending.value, "states": outcome.states, "transitions": outcome.transitions,
+        "depth": outcome.depth, "seconds": round(seconds, 3), "states_per_second": _per_second(outcome, seconds),
+        "anomaly": outcome.anomaly,
+        "story": [
+            {
+                "number": told.number, "text": told.text,
+                "clusters": [
+                    {**picture._asdict(), "rows": [row._asdict() for row in picture.rows]} for picture in told.pictures
+                ],
+            }
+            for told in story
+        ],
+    }  # fmt: skip

@@ -1,0 +1,156 @@
+"""What do the logs of a search hold? Entries without bytes, under the engine's own epoch cache and truncation.
+
+An entry is one number: leader epoch, where it was first written, and whether it is a producer reset. Where it was
+written is the cluster and how many sessions that cluster had begun. Within one session a leader epoch has one leader,
+which writes each offset once, so two entries at one offset are the same record exactly if they are the same number.
+
+Logs are interned: a log is its index in `Logs`, and what is done to it is looked up after the first time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import TYPE_CHECKING, cast
+
+from kmirror.cluster.truncation import cut_for_divergence, divergence, last_epoch
+from kmirror.log.epochs import LeaderEpochCache
+
+if TYPE_CHECKING:
+    from kmirror.log.partition_log import PartitionLog
+
+EPOCH_SHIFT = 6
+EMPTY = 0
+"""The log without entries and without epochs."""
+
+
+def entry(epoch: int, cluster: int, session: int, *, is_reset: bool = False) -> int:
+    """Return the number of a record that `cluster` writes in `epoch` after it has begun `session` sessions."""
+    assert cluster < 2 and session < 16, "they share six bits with the mark of a reset"
+    return epoch << EPOCH_SHIFT | session << 2 | cluster << 1 | is_reset
+
+
+def epoch_of(number: int) -> int:
+    return number >> EPOCH_SHIFT
+
+
+def cluster_of(number: int) -> int:
+    return number >> 1 & 1
+
+
+def is_reset(number: int) -> bool:
+    return bool(number & 1)
+
+
+class ModelLog:
+    """What the engine's functions ask of a log, without retention: it begins at offset 0."""
+
+    __slots__ = ("entries", "epochs")
+    log_start_offset = 0
+
+    def __init__(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> None:
+        self.entries = entries
+        self.epochs = LeaderEpochCache(starts)
+
+    @property
+    def log_end_offset(self) -> int:
+        return len(self.entries)
+
+    @property
+    def latest_epoch(self) -> int:
+        return self.epochs.latest_epoch()
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        return self.epochs.end_offset_for(epoch, len(self.entries))
+
+
+def last_epoch_of(log: ModelLog) -> int:
+    """Return the epoch that a fetch from the log end names."""
+    return last_epoch(cast("PartitionLog", log))
+
+
+class Answer(IntEnum):
+    """How a fetch was answered."""
+
+    SERVED = 0
+    DIVERGED = 1
+    OUT_OF_RANGE = 2
+
+
+class Logs:
+    """All logs that a search has met."""
+
+    def __init__(self) -> None:
+        self.logs: list[ModelLog] = []
+        self.ends: list[int] = []
+        """Log end offset of each log."""
+        self._index: dict[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], int] = {}
+        self._cuts: dict[tuple[int, int], int] = {}
+        self._fetches: dict[tuple[int, int, bool, int, bool], tuple[Answer, int]] = {}
+        self._intern(ModelLog((), ()))
+
+    def _intern(self, log: ModelLog) -> int:
+        key = (log.entries, tuple((start.epoch, start.start_offset) for start in log.epochs.entries))
+        found = self._index.get(key)
+        if found is None:
+            found = self._index[key] = len(self.logs)
+            self.logs.append(log)
+            self.ends.append(len(log.entries))
+        return found
+
+    def append(self, log: int, numbers: Iterable[int]) -> int:
+        """Return the log with the entries behind its end."""
+        before = self.logs[log]
+        after = ModelLog(before.entries, before.epochs.entries)
+        for number in numbers:
+            after.epochs.assign(epoch_of(number), len(after.entries))
+            after.entries += (number,)
+        return self._intern(after)
+
+    def enter(self, log: int, epoch: int) -> int:
+        """Return the log after a leader has begun `epoch` at its end."""
+        before = self.logs[log]
+        after = ModelLog(before.entries, before.epochs.entries)
+        after.epochs.assign(epoch, len(after.entries))
+        return self._intern(after)
+
+    def cut(self, log: int, offset: int) -> int:
+        """Return the log cut at `offset`; at its end or above only epochs without entries go."""
+        found = self._cuts.get((log, offset))
+        if found is None:
+            before = self.logs[log]
+            end = min(offset, len(before.entries))
+            after = ModelLog(before.entries[:end], before.epochs.entries)
+            after.epochs.truncate_from_end(end)
+            found = self._cuts[log, offset] = self._intern(after)
+        return found
+
+    def cut_as_told(self, log: int, epoch: int, end_offset: int) -> int:
+        """Return the log of a follower that was told that `epoch` ends at `end_offset`."""
+        return self.cut(log, cut_for_divergence(self.logs[log], epoch, end_offset).offset)
+
+    def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
+        """Return how `leader` answers a fetch from the end of `log`, and what `log` is after it.
+
+        It is the whole exchange: divergence and range as the engine has them, then entries below `bound`, or `one`.
+        """
+        key = (log, leader, foreign, bound, one)
+        found = self._fetches.get(key)
+        if found is None:
+            found = self._fetches[key] = self._fetch(log, leader, foreign, bound, one)
+        return found
+
+    def _fetch(self, log: int, leader: int, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
+        mine, theirs = self.logs[log], self.logs[leader]
+        end, named = mine.log_end_offset, last_epoch_of(mine)
+        if named >= 0:
+            # The engine's type is its log class; what it asks of it, a model log has.
+            told = divergence(cast("PartitionLog", theirs), named, end, foreign=foreign)
+            if told is not None and told.epoch >= 0:
+                return Answer.DIVERGED, self.cut_as_told(log, told.epoch, told.end_offset)
+            if told is not None:
+                return Answer.OUT_OF_RANGE, self.cut(log, min(end, theirs.log_end_offset))
+        if end > theirs.log_end_offset:
+            return Answer.OUT_OF_RANGE, self.cut(log, theirs.log_end_offset)
+        last = min(bound, end + 1) if one else bound
+        return Answer.SERVED, self.append(log, theirs.entries[end:last]) if last > end else log

@@ -1,0 +1,167 @@
+"""Which rules does a search take for granted? The decided ones, the KIP's text alone, or some put wrong on purpose.
+
+`Rules` is a row of switches. The functions below decide what the engine decides in the course of a flow, as pure
+functions of what is known there; where the engine has one already (kmirror/mirror/cutting.py), it is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from kmirror.errors import UsageError
+from kmirror.mirror.cutting import FROM_SCRATCH, epoch_after_stop, order_for
+from kmirror.mirror.state_records import NEVER_MIRRORED
+from kmirror.mirror.states import MirrorState
+from kmirror.sim.explorer.logs import ModelLog
+
+
+class Listing(Enum):
+    """What D30 keeps for a replica that missed a cut."""
+
+    NOTHING = "nothing"
+    EPOCH = "the cut epoch"
+    OFFSET = "the cut offset"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """One set of rules; the defaults are what is decided."""
+
+    listing: Listing = Listing.EPOCH
+    """D30."""
+    only_mirroring: bool = False
+    """Wrong on purpose: D30's list is in force in MIRRORING only."""
+    replaced: bool = False
+    """Wrong on purpose: the next session's list takes the place of the last one's."""
+    listed_if_removing: bool = False
+    """Wrong on purpose: the list is written only if the leader's own cut removes anything."""
+    stop_strikes_leader: bool = True
+    """A stop out of PREPARING takes the leader, which has cut its log, off the list before it appends the reset."""
+    fetches_confirm: bool = True
+    """D35; else a log end at or below the leader's is enough."""
+    always_bumps: bool = True
+    """D36; else only where the leader epoch is not above the last mirrored one."""
+    stop_waits: bool = True
+    """D37: a stop cuts only when every ISR member has fetched from this leader."""
+    prepared_stop_settles: bool = False
+    """Not D37: a stop out of PREPARING settles an epoch of its own."""
+    untouched_stays: bool = True
+    """D33: a stop cuts nothing of a log that the session has neither cut nor fed."""
+    only_copy_waits: bool = True
+    """D25: no cut from scratch for a source that has stopped and never mirrored anything."""
+    own_epoch: bool = True
+    """D31: added again in the same direction, our own last mirrored epoch serves where the source has none."""
+    greatest_epoch: bool = False
+    """The greater of the source's and our own last mirrored epoch, not the source's first."""
+    follows_epochs: bool = True
+    """D14: the local leader epoch reaches the source's before anything is appended."""
+    removes_anywhere: bool = True
+    """D6: a topic can be removed out of PREPARING; the KIP wants it MIRRORING."""
+    all_replicas: bool = False
+    """`mirror.support.unclean.leader.election`: PREPARING waits for every assigned replica."""
+
+
+DECIDED = Rules()
+KIP = Rules(
+    listing=Listing.NOTHING, fetches_confirm=False, always_bumps=False, stop_waits=False, prepared_stop_settles=True,
+    untouched_stays=False, only_copy_waits=False, own_epoch=False, follows_epochs=False,
+    removes_anywhere=False,
+)  # fmt: skip
+
+NAMED: Mapping[str, tuple[Rules, str]] = {
+    "decided": (DECIDED, "what is decided: D14, D25, D30, D31, D33, D35 to D37"),
+    "kip": (KIP, "the KIP's text alone"),
+    "kip-fed": (
+        replace(KIP, only_copy_waits=True),
+        "the KIP's text, but nobody fails back to a mirror that never mirrored anything",
+    ),
+    "greatest": (
+        replace(DECIDED, greatest_epoch=True),
+        "the decided rules, but a cut goes to the greater of the source's and our own last mirrored epoch",
+    ),
+    "offset": (replace(DECIDED, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
+    "replaced": (replace(DECIDED, replaced=True), "wrong on purpose: each session's list replaces the last one"),
+    "mirroring-only": (
+        replace(DECIDED, only_mirroring=True), "wrong on purpose: D30's list is in force in MIRRORING only"
+    ),
+    "list-if-removing": (
+        replace(DECIDED, listed_if_removing=True),
+        "wrong on purpose: D30's list is written only if the leader's own cut removes anything",
+    ),
+    "leader-stays-listed": (
+        replace(DECIDED, stop_strikes_leader=False),
+        "wrong on purpose: a stop out of PREPARING leaves its leader on D30's list",
+    ),
+}  # fmt: skip
+
+WITHOUT: Mapping[str, Mapping[str, object]] = {
+    "D14": {"follows_epochs": False},
+    "D25": {"only_copy_waits": False},
+    "D30": {"listing": Listing.NOTHING},
+    "D31": {"own_epoch": False},
+    "D33": {"untouched_stays": False},
+    "D35": {"fetches_confirm": False},
+    "D36": {"always_bumps": False},
+    "D37": {"stop_waits": False, "prepared_stop_settles": True},
+    "D37-settle": {"prepared_stop_settles": True},
+    "D37-wait": {"stop_waits": False},
+}
+
+
+def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
+    """Return a named set of rules less some decisions; UsageError for a name that nobody knows."""
+    if name not in NAMED:
+        raise UsageError(f"no rules are called {name!r}; there are {', '.join(NAMED)}")
+    rules = NAMED[name][0]
+    for decision in without:
+        if decision not in WITHOUT:
+            raise UsageError(f"{decision!r} cannot be taken away; {', '.join(WITHOUT)} can")
+        rules = replace(rules, **WITHOUT[decision])  # type: ignore[arg-type]  # rows of the dataclass's own fields
+    return replace(rules, all_replicas=True) if option else rules
+
+
+def cut_epoch_for(
+    rules: Rules, source_state: MirrorState, source_epoch: int, own_epoch: int, *, is_empty: bool
+) -> int | None:
+    """Return the epoch that PREPARING cuts to, None if it has to wait (D11, D25, D31).
+
+    `source_epoch` and `own_epoch` are the last mirrored epochs that the source and we have settled, below 0 for none.
+    """
+    if source_state not in (MirrorState.UNKNOWN, MirrorState.STOPPED):
+        return None
+    if source_state is MirrorState.STOPPED and source_epoch >= 0:
+        return max(source_epoch, own_epoch) if rules.greatest_epoch else source_epoch
+    if source_state is MirrorState.STOPPED and rules.only_copy_waits and not is_empty:
+        return None
+    if rules.own_epoch and own_epoch >= 0:
+        return own_epoch
+    return FROM_SCRATCH
+
+
+def order(leader: ModelLog, cut_epoch: int) -> tuple[int, int]:
+    """Return the divergence (epoch, end offset) that has a listed follower cut to `cut_epoch` (D30).
+
+    It is where the leader's own log ends that epoch, or the greatest one below it; of a log that knows none, nothing.
+    """
+    scratch = order_for(cut_epoch)
+    if scratch is not None:
+        return scratch
+    latest = leader.latest_epoch
+    if latest < 0:
+        return 0, 0
+    return (latest, leader.log_end_offset) if cut_epoch > latest else leader.end_offset_for_epoch(cut_epoch)
+
+
+def settled_epoch(last_epoch: int) -> int:
+    """Return what a stop persists for a log whose last epoch this is (D10)."""
+    return NEVER_MIRRORED if last_epoch < 0 else last_epoch
+
+
+def epoch_of_stop(rules: Rules, leader_epoch: int, last_mirrored_epoch: int, latest_epoch: int) -> int:
+    """Return the leader epoch in which the producer reset is written (D15, D36)."""
+    if rules.always_bumps:
+        return epoch_after_stop(leader_epoch, last_mirrored_epoch)
+    highest = max(last_mirrored_epoch, latest_epoch)
+    return leader_epoch if leader_epoch > highest else highest + 1
