@@ -117,7 +117,7 @@ class Model:
         found = [state - a + after for after in mine.plain]
         found += [state + (after - b << SHIFT) for after in theirs.plain]
         if mine.orders or theirs.orders:
-            if mine.orders and not (self.scope.b_is_new and self.clusters[b].state is MirrorState.UNKNOWN):
+            if mine.orders and self._may_be_added(a, b):
                 base = self._keep(kept, a, b) << 2 * SHIFT | b << SHIFT
                 found += [base | after for after in mine.orders]
             if theirs.orders:
@@ -156,6 +156,12 @@ class Model:
         if not self.scope.unclean_while_stopped:
             return True
         return self.clusters[index].state in OWN_EPOCHS and self.clusters[other].state is MirrorState.STOPPED
+
+    def _may_be_added(self, a: int, b: int) -> bool:
+        """May A be given the order that is next? Add is one of them in the states in which it is writable."""
+        other = self.clusters[b]
+        has_mirrored = other.state is MirrorState.STOPPED and other.lme >= 0
+        return has_mirrored or not self.scope.b_is_new or self.clusters[a].is_foreign
 
     # -- between clusters ---------------------------------------------------------------------
 

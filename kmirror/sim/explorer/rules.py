@@ -73,10 +73,6 @@ KIP = Rules(
 NAMED: Mapping[str, tuple[Rules, str]] = {
     "decided": (DECIDED, "what is decided: D14, D25, D30, D31, D33, D35 to D37"),
     "kip": (KIP, "the KIP's text alone"),
-    "kip-fed": (
-        replace(KIP, only_copy_waits=True),
-        "the KIP's text, but nobody fails back to a mirror that never mirrored anything",
-    ),
     "greatest": (
         replace(DECIDED, greatest_epoch=True),
         "the decided rules, but a cut goes to the greater of the source's and our own last mirrored epoch",

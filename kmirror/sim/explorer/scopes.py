@@ -29,7 +29,7 @@ class Scope(NamedTuple):
     unclean_while_stopped: bool = False
     """Unclean elections only while the other cluster is STOPPED and the one in question is idle: stop to failback."""
     b_is_new: bool = False
-    """B has no local records before its first stop, and A is not added before that: the usual order of things."""
+    """B has no local records before its first stop, and A is added only while B is STOPPED with something mirrored."""
     one_by_one: bool = False
     """A fetch brings one record, so that every partial copy is met; else all there is."""
     copies: bool = True
