@@ -204,8 +204,8 @@ class Model:
     def _keep(self, kept: int, index: int, other: int) -> int:
         """Return the index of what must not vanish once `index` was given an order in this state.
 
-        That is what both have. If `index` shall mirror a cluster that has stopped and never mirrored anything, it is
-        also what it has by itself: nobody else can have it (D25).
+        That is what both have. If `index` shall mirror a cluster that has stopped, and neither ever mirrored the other,
+        it is also what it has by itself: nobody else can have it (D25).
         """
         if not self.scope.copies:
             return kept
@@ -214,7 +214,9 @@ class Model:
         if common is None:
             mine = self._committed(index)
             peer = self.clusters[other]
-            is_alone = peer.state is MirrorState.STOPPED and peer.lme < 0 and not self.clusters[index].is_foreign
+            cluster = self.clusters[index]
+            has_mirrored = cluster.lme >= 0 or peer.lme >= 0
+            is_alone = peer.state is MirrorState.STOPPED and not has_mirrored and not cluster.is_foreign
             common = self._common[key] = mine if is_alone else mine & self._committed(other)
         if common <= self._kept[kept]:
             return kept

@@ -54,7 +54,7 @@ class Rules:
     own_epoch: bool = True
     """D31: added again in the same direction, our own last mirrored epoch serves where the source has none."""
     greatest_epoch: bool = False
-    """The greater of the source's and our own last mirrored epoch, not the source's first."""
+    """Where we have a last mirrored epoch of our own, the greater of it and the source's; not the source's first."""
     follows_epochs: bool = True
     """D14: the local leader epoch reaches the source's before anything is appended."""
     removes_anywhere: bool = True
@@ -75,7 +75,7 @@ NAMED: Mapping[str, tuple[Rules, str]] = {
     "kip": (KIP, "the KIP's text alone"),
     "greatest": (
         replace(DECIDED, greatest_epoch=True),
-        "the decided rules, but a cut goes to the greater of the source's and our own last mirrored epoch",
+        "the decided rules, but PREPARING cuts to the greater of the source's and our own last mirrored epoch",
     ),
     "offset": (replace(DECIDED, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
     "replaced": (replace(DECIDED, replaced=True), "wrong on purpose: each session's list replaces the last one"),
@@ -127,8 +127,11 @@ def cut_epoch_for(
     """
     if source_state not in (MirrorState.UNKNOWN, MirrorState.STOPPED):
         return None
-    if source_state is MirrorState.STOPPED and source_epoch >= 0:
-        return max(source_epoch, own_epoch) if rules.greatest_epoch else source_epoch
+    theirs = source_epoch if source_state is MirrorState.STOPPED else FROM_SCRATCH
+    if rules.greatest_epoch and rules.own_epoch and own_epoch >= 0:
+        return max(theirs, own_epoch)
+    if theirs >= 0:
+        return theirs
     if source_state is MirrorState.STOPPED and rules.only_copy_waits and not is_empty:
         return None
     if rules.own_epoch and own_epoch >= 0:
