@@ -70,24 +70,25 @@ KIP = Rules(
     removes_anywhere=False,
 )  # fmt: skip
 
+GREATEST = replace(DECIDED, greatest_epoch=True)
+
 NAMED: Mapping[str, tuple[Rules, str]] = {
     "decided": (DECIDED, "what is decided: D14, D25, D30, D31, D33, D35 to D37"),
     "kip": (KIP, "the KIP's text alone"),
     "greatest": (
-        replace(DECIDED, greatest_epoch=True),
-        "the decided rules, but PREPARING cuts to the greater of the source's and our own last mirrored epoch",
+        GREATEST, "the decided rules, but PREPARING cuts to the greater of the source's and our own last mirrored epoch"
     ),
-    "offset": (replace(DECIDED, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
-    "replaced": (replace(DECIDED, replaced=True), "wrong on purpose: each session's list replaces the last one"),
+    "offset": (replace(GREATEST, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
+    "replaced": (replace(GREATEST, replaced=True), "wrong on purpose: each session's list replaces the last one"),
     "mirroring-only": (
-        replace(DECIDED, only_mirroring=True), "wrong on purpose: D30's list is in force in MIRRORING only"
+        replace(GREATEST, only_mirroring=True), "wrong on purpose: D30's list is in force in MIRRORING only"
     ),
     "list-if-removing": (
-        replace(DECIDED, listed_if_removing=True),
+        replace(GREATEST, listed_if_removing=True),
         "wrong on purpose: D30's list is written only if the leader's own cut removes anything",
     ),
     "leader-stays-listed": (
-        replace(DECIDED, stop_strikes_leader=False),
+        replace(GREATEST, stop_strikes_leader=False),
         "wrong on purpose: a stop out of PREPARING leaves its leader on D30's list",
     ),
 }  # fmt: skip
