@@ -1,27 +1,29 @@
 """What can one cluster do by itself? Appends, fetches of followers, elections, and the steps of a mirrored partition.
 
 One partition, seen from its leader. The leader is replica 0; followers are sorted, so clusters that differ in the names
-of their replicas are one. What a step costs to persist is not modelled: a step is what lies between two writes to
-`__mirror_state`, so a leader may be gone between any two of them.
+of their replicas are one. A step is what lies between two writes to `__mirror_state`, so a leader may be gone between
+any two of them; a write and what it says are one step.
 
 The high watermark is that of the leader. A new leader's is 0 until every ISR member has fetched from it: as low as one
-can be that a follower was last told. Otherwise it is the least log end in the ISR at once, without the extra fetch.
+can be that a follower was last told. Otherwise it is the least log end in the ISR at once, without the extra fetch. A
+stop cuts to it: there are no transactions here, and what lies above it stands for what lies above the LSO.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kmirror.mirror.cutting import after_cut, cut_offset, is_cut
+from kmirror.cluster.truncation import is_cut
+from kmirror.mirror.cutting import SESSION, Uncut, after_cut, cut_offset, merged
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState, Wish, following
 from kmirror.sim.explorer.logs import EMPTY, Answer, Logs, entry, epoch_of, is_reset, last_epoch_of
-from kmirror.sim.explorer.rules import Listing, Rules, epoch_of_stop, order, settled_epoch
+from kmirror.sim.explorer.rules import Listing, Rules, Written, epoch_of_stop, settled_epoch
 from kmirror.sim.explorer.scopes import Scope
 
 OWES_NOTHING = 1 << 10
-"""In place of a cut epoch: the replica is not on D30's list."""
+"""In place of a cut epoch: the replica, or the session, is not on D30's list."""
 
 IDLE = 0
 DECIDED = 1
@@ -37,11 +39,11 @@ class Replica(NamedTuple):
     log: int
     in_isr: bool
     heard: bool
-    """In the ISR, and its log end is known: it fetched since the election, and since the leader's log was cut."""
-    confirmed: bool
-    """It fetched without divergence since the leader's cut (D35)."""
+    """The leader knows its log end: it fetched since the election, and since the leader cut its own log."""
+    paid: bool
+    """On the list, but a fetch has shown that it is cut: known to this leader, not persisted yet."""
     owes: int
-    """Its row in D30's list."""
+    """Its row in D30's list, as persisted."""
 
 
 class Cluster(NamedTuple):
@@ -53,8 +55,8 @@ class Cluster(NamedTuple):
     """The highest high watermark since the log was last cut by right; no leader may have less (ghost)."""
     state: MirrorState
     lme: int
-    touched: bool
-    """The row of SESSION: the session has cut or fed the log."""
+    session: int
+    """The row of SESSION: the least epoch that this session cut to; OWES_NOTHING until it touches the log."""
     phase: int
     cut_epoch: int
     appends: int
@@ -75,6 +77,18 @@ class Cluster(NamedTuple):
     def is_foreign(self) -> bool:
         return self.state not in OWN_EPOCHS
 
+    @property
+    def uncut(self) -> Uncut:
+        """D30's list, by place."""
+        rows = ((SESSION, self.session), *((place, replica.owes) for place, replica in enumerate(self.replicas)))
+        return {row: owes for row, owes in rows if owes != OWES_NOTHING}
+
+    @property
+    def has_news(self) -> bool:
+        """Is there a row to be struck off? Members of the ISR wait for the end of PREPARING."""
+        prepares = self.state is MirrorState.PREPARING
+        return any(replica.paid and not (prepares and replica.in_isr) for replica in self.replicas)
+
 
 class Move(NamedTuple):
     """One step of one cluster: what, by which replica (its place before), what comes out."""
@@ -86,12 +100,13 @@ class Move(NamedTuple):
     """For each replica after the step, its place before it."""
 
 
-Step = Callable[[Cluster], Iterator[Move]]
-
-
 def canonical(cluster: Cluster, places: Iterable[int]) -> tuple[Cluster, tuple[int, ...]]:
-    """Return the cluster with its followers in order, and the places in the same order."""
-    leader, *followers = zip(cluster.replicas, places, strict=True)
+    """Return the cluster with its followers in order and without what does not matter, and the places in that order."""
+    counts_all = cluster.state is MirrorState.PREPARING and cluster.phase == CUT
+    leader, *followers = (
+        (replica if replica.in_isr or counts_all else replica._replace(heard=False), place)
+        for replica, place in zip(cluster.replicas, places, strict=True)
+    )
     ranked = [leader, *sorted(followers)]
     return cluster._replace(replicas=tuple(row[0] for row in ranked)), tuple(row[1] for row in ranked)
 
@@ -109,7 +124,7 @@ class Steps:
         scope = self.scope
         log = self.logs.enter(EMPTY, 0)
         return Cluster(
-            epoch=0, hw=0, committed=0, state=MirrorState.UNKNOWN, lme=NOT_SETTLED, touched=False, phase=IDLE,
+            epoch=0, hw=0, committed=0, state=MirrorState.UNKNOWN, lme=NOT_SETTLED, session=OWES_NOTHING, phase=IDLE,
             cut_epoch=0, appends=scope.appends[side], clean=scope.clean[side], unclean=scope.unclean[side],
             sessions=scope.sessions[side],
             replicas=(Replica(log, True, True, False, OWES_NOTHING),) * scope.replicas[side],
@@ -122,15 +137,15 @@ class Steps:
         yield from self._leaves(cluster)
         yield from self._elections(cluster)
         yield from self._orders(cluster)
-        if cluster.state is MirrorState.PREPARING:
+        if cluster.has_news and cluster.phase != DECIDED:
+            yield self.move("strike", 0, self._written(cluster))
+        elif cluster.state is MirrorState.PREPARING:
             yield from self._prepares(cluster)
         elif cluster.state is MirrorState.STOPPING:
             yield from self._stops(cluster, side)
 
     def move(self, kind: str, who: int, after: Cluster, places: Iterable[int] | None = None) -> Move:
-        after, order_after = canonical(
-            self._raised(after), range(len(after.replicas)) if places is None else places
-        )
+        after, order_after = canonical(self._raised(after), range(len(after.replicas)) if places is None else places)
         return Move(kind, who, after, order_after)
 
     def _raised(self, cluster: Cluster) -> Cluster:
@@ -140,6 +155,48 @@ class Steps:
         ends = self.logs.ends
         hw = max(cluster.hw, min(ends[replica.log] for replica in cluster.replicas if replica.in_isr))
         return cluster._replace(hw=hw, committed=max(hw, cluster.committed))
+
+    # -- the list of D30 ----------------------------------------------------------------------
+
+    def _is_in_force(self, cluster: Cluster) -> bool:
+        return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
+
+    def _must_cut(self, cluster: Cluster, replica: Replica) -> bool:
+        """Is a follower told to cut, instead of being served?"""
+        return replica.owes != OWES_NOTHING and not replica.paid and self._is_in_force(cluster)
+
+    def has_confirmed(self, cluster: Cluster, replica: Replica) -> bool:
+        """Was a fetch of a follower answered without divergence since the leader's cut? (D35)"""
+        return replica.heard and not self._must_cut(cluster, replica)
+
+    def _written(self, cluster: Cluster) -> Cluster:
+        """Return the cluster after any write of its state: the leader and those that have paid are off the list."""
+        strikes_leader = self.rules.stop_strikes_leader or cluster.state is MirrorState.MIRRORING
+        replicas = tuple(
+            replica._replace(owes=OWES_NOTHING, paid=False)
+            if replica.paid or (place == 0 and strikes_leader) else replica
+            for place, replica in enumerate(cluster.replicas)
+        )  # fmt: skip
+        return cluster._replace(replicas=replicas)
+
+    def _listed(self, cluster: Cluster, uncut: Uncut) -> Cluster:
+        """Return the cluster with the list persisted; who stands there with a new row has to show that it has cut."""
+        replicas = []
+        for place, replica in enumerate(cluster.replicas):
+            owes = uncut.get(place, OWES_NOTHING)
+            replicas.append(replica._replace(owes=owes, paid=replica.paid and owes == replica.owes))
+        return cluster._replace(replicas=tuple(replicas))
+
+    def _owed(self, log: int, cut_epoch: int) -> int:
+        """Return what stands on the list for a cut that leaves the leader with `log`."""
+        return self.logs.ends[log] if self.rules.listing is Listing.OFFSET else cut_epoch
+
+    def reigns_on(self, cluster: Cluster, epoch: int) -> Cluster:
+        """Return the cluster in another leader epoch of the same leader, which reads the list anew."""
+        if epoch == cluster.epoch:
+            return cluster
+        replicas = tuple(replica._replace(paid=False) for replica in cluster.replicas)
+        return cluster._replace(epoch=epoch, replicas=replicas)
 
     # -- replication --------------------------------------------------------------------------
 
@@ -157,34 +214,26 @@ class Steps:
         if cluster.phase == DECIDED:
             return  # The leader cuts its own log before it serves anybody.
         for who in range(1, len(cluster.replicas)):
-            kind, after = self._follow(cluster, who)
-            if after != cluster:
-                yield self.move(kind, who, after)
+            kind, replica = self._follow(cluster, cluster.replicas[who])
+            if replica != cluster.replicas[who]:
+                yield self.move(kind, who, _with(cluster, who, replica))
 
-    def _follow(self, cluster: Cluster, who: int) -> tuple[str, Cluster]:
-        """Return what a fetch of follower `who` comes to."""
-        replica = cluster.replicas[who]
-        if self._is_in_force(cluster) and replica.owes != OWES_NOTHING:
-            if not self._has_paid(replica):
-                return "ordered", _with(cluster, who, replica._replace(log=self._as_ordered(cluster, replica)))
-            # Struck off, persistently, before it is served anything (D30).
-            replica = replica._replace(owes=OWES_NOTHING)
+    def _follow(self, cluster: Cluster, replica: Replica) -> tuple[str, Replica]:
+        """Return what a fetch of a follower makes of it."""
+        if self._must_cut(cluster, replica) and not self._is_cut(replica):
+            return "ordered", replica._replace(log=self._as_ordered(cluster, replica))
         leader = cluster.leader.log
         answer, log = self.logs.fetch(
             replica.log, leader, foreign=cluster.is_foreign, bound=self.logs.ends[leader], one=self.scope.one_by_one
         )
         if answer is not Answer.SERVED:
-            return "diverged", _with(cluster, who, replica._replace(log=log))
-        confirmed = cluster.state is MirrorState.PREPARING and cluster.phase == CUT
-        end = self.logs.ends[log]
-        joins = end >= (cluster.hw if cluster.has_heard_all else self.logs.ends[leader])
-        in_isr = replica.in_isr or joins
-        return "fetch", _with(cluster, who, Replica(log, in_isr, in_isr, confirmed, replica.owes))
+            return "diverged", replica._replace(log=log)
+        is_listed = replica.owes != OWES_NOTHING and self._is_in_force(cluster)
+        reached = self.logs.ends[log] >= (cluster.hw if cluster.has_heard_all else self.logs.ends[leader])
+        in_isr = replica.in_isr or (reached and not is_listed)
+        return "fetch", Replica(log, in_isr, True, is_listed, replica.owes)
 
-    def _is_in_force(self, cluster: Cluster) -> bool:
-        return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
-
-    def _has_paid(self, replica: Replica) -> bool:
+    def _is_cut(self, replica: Replica) -> bool:
         if self.rules.listing is Listing.OFFSET:
             return self.logs.ends[replica.log] <= replica.owes
         return is_cut(replica.owes, last_epoch_of(self.logs.logs[replica.log]))
@@ -192,13 +241,13 @@ class Steps:
     def _as_ordered(self, cluster: Cluster, replica: Replica) -> int:
         if self.rules.listing is Listing.OFFSET:
             return self.logs.cut(replica.log, replica.owes)
-        return self.logs.cut_as_told(replica.log, *order(self.logs.logs[cluster.leader.log], replica.owes))
+        return self.logs.cut_as_ordered(replica.log, cluster.leader.log, replica.owes)
 
     def _leaves(self, cluster: Cluster) -> Iterator[Move]:
         for who in range(1, len(cluster.replicas)):
             replica = cluster.replicas[who]
             if replica.in_isr:
-                yield self.move("leaves", who, _with(cluster, who, replica._replace(in_isr=False, heard=False)))
+                yield self.move("leaves", who, _with(cluster, who, replica._replace(in_isr=False)))
 
     # -- elections ----------------------------------------------------------------------------
 
@@ -208,47 +257,44 @@ class Steps:
                 after = self._elected(cluster._replace(clean=cluster.clean - 1), who)
                 yield self.move("elected", who, after, _first(who, len(cluster.replicas)))
             elif not replica.in_isr and cluster.unclean:
-                alone = tuple(r._replace(in_isr=False, heard=False) for r in cluster.replicas)
+                alone = tuple(r._replace(in_isr=False) for r in cluster.replicas)
                 after = cluster._replace(unclean=cluster.unclean - 1, committed=0, replicas=alone)
                 yield self.move("unclean", who, self._elected(after, who), _first(who, len(cluster.replicas)))
 
     def _elected(self, cluster: Cluster, who: int) -> Cluster:
         """Return the cluster led by `who`, who knows nothing but what is persisted.
 
-        Who has missed a cut makes up for it before anything else, and is struck off (D30).
+        Who has missed a cut makes up for it before it serves anybody, and is struck off (D30).
         """
         chosen = cluster.replicas[who]
-        log, committed, epoch = chosen.log, cluster.committed, cluster.epoch + 1
-        if chosen.owes != OWES_NOTHING and self._is_in_force(cluster):
-            log = self._cut_to(log, chosen.owes)
-            committed = min(committed, self.logs.ends[log])
+        log, committed, epoch, owes = chosen.log, cluster.committed, cluster.epoch + 1, chosen.owes
+        if owes != OWES_NOTHING and self._is_in_force(cluster):
+            log = self._made_up(log, owes)
+            committed, owes = min(committed, self.logs.ends[log]), OWES_NOTHING
         if not cluster.is_foreign:
             log = self.logs.enter(log, epoch)
-        owes = OWES_NOTHING if self._is_in_force(cluster) else chosen.owes
-        leader = Replica(log, True, True, False, owes)
         others = [r for place, r in enumerate(cluster.replicas) if place != who]
-        followers = (r._replace(heard=False, confirmed=False) for r in others)
+        followers = (r._replace(heard=False, paid=False) for r in others)
         return cluster._replace(
-            epoch=epoch, hw=0, committed=committed, phase=IDLE, cut_epoch=0, replicas=(leader, *followers)
-        )
+            epoch=epoch, hw=0, committed=committed, phase=IDLE, cut_epoch=0,
+            replicas=(Replica(log, True, True, False, owes), *followers),
+        )  # fmt: skip
 
-    def _cut_to(self, log: int, owed: int) -> int:
-        """Return the log after its owner has cut it to what it owes, an epoch or (wrongly) an offset."""
+    def _made_up(self, log: int, owes: int) -> int:
         if self.rules.listing is Listing.OFFSET:
-            return self.logs.cut(log, owed)
-        return self._cut_at_epoch(log, owed)
+            return self.logs.cut(log, owes)
+        return self._cut_at_epoch(log, owes)
 
     def _cut_at_epoch(self, log: int, cut_epoch: int) -> int:
-        found = self.logs.logs[log]
         # As in the engine, a cut from scratch takes epochs without records too.
-        return EMPTY if cut_epoch < 0 else self.logs.cut(log, cut_offset(found, cut_epoch))
+        return EMPTY if cut_epoch < 0 else self.logs.cut(log, cut_offset(self.logs.logs[log], cut_epoch))
 
     # -- orders -------------------------------------------------------------------------------
 
     def _orders(self, cluster: Cluster) -> Iterator[Move]:
         if cluster.state in OWN_EPOCHS and cluster.sessions:
-            state = following(Wish.MIRROR, cluster.state)
-            yield self.move("add", 0, cluster._replace(state=state, sessions=cluster.sessions - 1))
+            after = self._written(cluster)._replace(sessions=cluster.sessions - 1)
+            yield self.move("add", 0, after._replace(state=following(Wish.MIRROR, cluster.state)))
         out_of_preparing = cluster.state is MirrorState.PREPARING and self.rules.removes_anywhere
         if cluster.state is MirrorState.MIRRORING or (out_of_preparing and cluster.phase != DECIDED):
             yield self.move("remove", 0, self._removed(cluster))
@@ -258,56 +304,56 @@ class Steps:
         if cluster.state is MirrorState.PREPARING:  # Nothing was mirrored in this session: no new epoch (D37).
             settles = self.rules.prepared_stop_settles
             lme = NOT_SETTLED if settles else NEVER_MIRRORED if lme == NOT_SETTLED else lme
-        replicas = self._confirmed(cluster) if self.rules.stop_strikes_leader else cluster.replicas
-        return cluster._replace(
-            state=following(Wish.REMOVE, cluster.state), lme=lme, phase=IDLE, cut_epoch=0,
-            replicas=tuple(replica._replace(confirmed=False) for replica in replicas),
-        )  # fmt: skip
-
-    def _confirmed(self, cluster: Cluster) -> tuple[Replica, ...]:
-        """Return the replicas, those that have followed the leader's cut, and the leader, no longer on the list."""
-        if cluster.phase != CUT:
-            return cluster.replicas
-        return tuple(
-            replica._replace(confirmed=False, owes=OWES_NOTHING if place == 0 or replica.confirmed else replica.owes)
-            for place, replica in enumerate(cluster.replicas)
-        )
+        state = following(Wish.REMOVE, cluster.state)
+        return self._written(cluster)._replace(state=state, lme=lme, phase=IDLE, cut_epoch=0)
 
     # -- PREPARING ----------------------------------------------------------------------------
 
     def decided(self, cluster: Cluster, cut_epoch: int) -> Cluster:
-        """Return the cluster once the cut epoch is known: whoever has to cut is on the list, persistently (D30)."""
+        """Return the cluster once the cut epoch is known: whoever has to cut is on the list, persistently (D30).
+
+        Where the leader has nothing to cut, nothing is written, unless the rules say so.
+        """
         log = cluster.leader.log
         cut = self._cut_at_epoch(log, cut_epoch)
-        after = cluster._replace(phase=DECIDED, cut_epoch=cut_epoch, touched=True)
-        if self.rules.listing is Listing.NOTHING or (self.rules.listed_if_removing and cut == log):
+        at_once = self.logs.ends[cut] == self.logs.ends[log] and self.rules.written is not Written.AT_EVERY_CUT
+        after = cluster._replace(phase=DECIDED, cut_epoch=cut_epoch)
+        if at_once:
+            return self._cut(after)
+        after = after._replace(session=min(cluster.session, cut_epoch))
+        if self.rules.listing is Listing.NOTHING:
             return after
-        owed = self.logs.ends[cut] if self.rules.listing is Listing.OFFSET else cut_epoch
-        places = range(len(cluster.replicas))
-        uncut = {place: r.owes for place, r in enumerate(cluster.replicas) if r.owes != OWES_NOTHING}
-        listed = after_cut({} if self.rules.replaced else uncut, places, owed)
-        return after._replace(
-            replicas=tuple(r._replace(owes=listed[place]) for place, r in enumerate(cluster.replicas))
-        )
+        known: Uncut = {} if self.rules.replaced else cluster.uncut
+        return self._listed(after, after_cut(known, range(len(cluster.replicas)), self._owed(cut, cut_epoch)))
+
+    def _cut(self, cluster: Cluster) -> Cluster:
+        """Return the cluster after the leader's cut; whoever fetched before that has confirmed nothing (D35)."""
+        log = self._cut_at_epoch(cluster.leader.log, cluster.cut_epoch)
+        return _unheard(self.shortened(cluster, log))._replace(phase=CUT)
 
     def _prepares(self, cluster: Cluster) -> Iterator[Move]:
         if cluster.phase == DECIDED:
-            log = self._cut_at_epoch(cluster.leader.log, cluster.cut_epoch)
-            after = self.shortened(cluster, log)._replace(phase=CUT)
-            replicas = tuple(replica._replace(confirmed=False) for replica in after.replicas)
-            yield self.move("cut", 0, after._replace(replicas=replicas))
+            yield self.move("cut", 0, self._cut(cluster))
         elif cluster.phase == CUT and self._is_all_cut(cluster):
-            after = cluster._replace(state=MirrorState.MIRRORING, lme=NOT_SETTLED, replicas=self._confirmed(cluster))
-            yield self.move("mirroring", 0, after._replace(phase=IDLE, cut_epoch=0))
+            state = MirrorState.MIRRORING
+            after = self._written(self._late_listed(cluster)._replace(state=state))
+            yield self.move("mirroring", 0, after._replace(lme=NOT_SETTLED, phase=IDLE, cut_epoch=0))
+
+    def _late_listed(self, cluster: Cluster) -> Cluster:
+        """Return the cluster with those on the list that have not confirmed, also if the leader had nothing to cut."""
+        after = cluster._replace(session=min(cluster.session, cluster.cut_epoch))
+        if self.rules.listing is Listing.NOTHING or self.rules.written is Written.IF_REMOVING:
+            return after
+        owed = self._owed(cluster.leader.log, cluster.cut_epoch)
+        late = [at for at, row in enumerate(cluster.replicas) if at and not self.has_confirmed(cluster, row)]
+        known: Uncut = {} if self.rules.replaced else cluster.uncut
+        return self._listed(after, merged(known, dict.fromkeys(late, owed)))
 
     def shortened(self, cluster: Cluster, log: int) -> Cluster:
         """Return the cluster after its leader cut its log to `log`; if that removed records, no follower is known."""
         end = self.logs.ends[log]
         after = _with_leader(cluster, log)._replace(hw=min(cluster.hw, end), committed=min(cluster.committed, end))
-        if end == self.logs.ends[cluster.leader.log]:
-            return after
-        leader, *followers = after.replicas
-        return after._replace(replicas=(leader, *(r._replace(heard=False, confirmed=False) for r in followers)))
+        return after if end == self.logs.ends[cluster.leader.log] else _unheard(after)
 
     def _is_all_cut(self, cluster: Cluster) -> bool:
         end = self.logs.ends[cluster.leader.log]
@@ -316,7 +362,7 @@ class Steps:
                 if self.rules.all_replicas:
                     return False
             elif self.rules.fetches_confirm:
-                if not replica.confirmed:
+                if not self.has_confirmed(cluster, replica):
                     return False
             elif self.logs.ends[replica.log] > end:
                 return False
@@ -325,21 +371,27 @@ class Steps:
     # -- STOPPING -----------------------------------------------------------------------------
 
     def _stops(self, cluster: Cluster, side: int) -> Iterator[Move]:
-        is_untouched = self.rules.untouched_stays and not cluster.touched
+        is_untouched = self.rules.untouched_stays and cluster.session == OWES_NOTHING
         if is_untouched and cluster.lme != NOT_SETTLED:
             yield self.move("stopped", 0, self._stopped(cluster))
-        elif cluster.phase == IDLE and not is_untouched:
+        elif cluster.lme == NOT_SETTLED and cluster.phase == IDLE and not is_untouched:
             if cluster.has_heard_all or not self.rules.stop_waits:
                 yield self.move("stop-cut", 0, self._stop_cut(cluster))
-        elif not cluster.has_heard_all:
+        elif self._is_behind(cluster):
             return
         elif cluster.lme == NOT_SETTLED:
             lme = settled_epoch(last_epoch_of(self.logs.logs[cluster.leader.log]))
-            yield self.move("settle", 0, cluster._replace(lme=lme))
-        elif not self._is_reset(cluster):
-            yield self.move("reset", 0, self._reset(cluster, side))
-        elif cluster.hw >= self.logs.ends[cluster.leader.log]:
+            yield self.move("settle", 0, self._written(cluster)._replace(lme=lme))
+        elif self._is_reset(cluster):
             yield self.move("stopped", 0, self._stopped(cluster))
+        else:
+            yield self.move("reset", 0, self._reset(cluster, side))
+
+    def _is_behind(self, cluster: Cluster) -> bool:
+        """Is there a member of the ISR that does not have exactly what the leader has, as far as that knows? (D37)"""
+        if cluster.hw < self.logs.ends[cluster.leader.log]:
+            return True
+        return any(row.in_isr and not self.has_confirmed(cluster, row) for row in cluster.replicas[1:])
 
     def _stop_cut(self, cluster: Cluster) -> Cluster:
         """Return the cluster cut to its high watermark; what was committed above it stays on record (ghost)."""
@@ -347,19 +399,22 @@ class Steps:
         return after._replace(phase=CUT, committed=cluster.committed)
 
     def _is_reset(self, cluster: Cluster) -> bool:
-        """Does the log end in our own producer reset?"""
+        """Does the log end in our own producer reset, in an epoch above all that the session cut to or fed?"""
         entries = self.logs.logs[cluster.leader.log].entries
-        return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > cluster.lme
+        before = cluster.lme if cluster.session == OWES_NOTHING else max(cluster.lme, cluster.session)
+        return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > before
 
     def _reset(self, cluster: Cluster, side: int) -> Cluster:
         log = self.logs.logs[cluster.leader.log]
         epoch = epoch_of_stop(self.rules, cluster.epoch, cluster.lme, log.latest_epoch)
         number = entry(epoch, side, self.session_of(cluster, side), is_reset=True)
-        return _with_leader(cluster, self.logs.append(cluster.leader.log, (number,)))._replace(epoch=epoch)
+        after = self.reigns_on(cluster, epoch)
+        return _with_leader(after, self.logs.append(cluster.leader.log, (number,)))
 
     def _stopped(self, cluster: Cluster) -> Cluster:
         log = self.logs.enter(cluster.leader.log, cluster.epoch)
-        return _with_leader(cluster, log)._replace(state=MirrorState.STOPPED, touched=False, phase=IDLE)
+        after = _with_leader(self._written(cluster), log)
+        return after._replace(state=MirrorState.STOPPED, session=OWES_NOTHING, phase=IDLE)
 
 
 def _with(cluster: Cluster, who: int, replica: Replica) -> Cluster:
@@ -369,6 +424,12 @@ def _with(cluster: Cluster, who: int, replica: Replica) -> Cluster:
 
 def _with_leader(cluster: Cluster, log: int) -> Cluster:
     return _with(cluster, 0, cluster.leader._replace(log=log))
+
+
+def _unheard(cluster: Cluster) -> Cluster:
+    """Return the cluster with a leader that knows of no follower where its log ends."""
+    leader, *followers = cluster.replicas
+    return cluster._replace(replicas=(leader, *(replica._replace(heard=False) for replica in followers)))
 
 
 def _first(who: int, count: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, cast
 
-from kmirror.cluster.truncation import cut_for_divergence, divergence, last_epoch
+from kmirror.cluster.truncation import cut_for_divergence, divergence, last_epoch, order_to_cut
 from kmirror.log.epochs import LeaderEpochCache
 
 if TYPE_CHECKING:
@@ -128,6 +128,11 @@ class Logs:
     def cut_as_told(self, log: int, epoch: int, end_offset: int) -> int:
         """Return the log of a follower that was told that `epoch` ends at `end_offset`."""
         return self.cut(log, cut_for_divergence(self.logs[log], epoch, end_offset).offset)
+
+    def cut_as_ordered(self, log: int, leader: int, cut_epoch: int) -> int:
+        """Return the log of a follower that `leader` has cut to `cut_epoch` (D30)."""
+        told = order_to_cut(cast("PartitionLog", self.logs[leader]), cut_epoch)
+        return self.cut_as_told(log, told.epoch, told.end_offset)
 
     def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
         """Return how `leader` answers a fetch from the end of `log`, and what `log` is after it.

@@ -179,7 +179,7 @@ class Model:
 
     def _work_out(self, cluster: Cluster, source: Cluster) -> Move | None:
         if cluster.state is MirrorState.PREPARING:
-            if cluster.phase != IDLE:
+            if cluster.phase != IDLE or cluster.has_news:
                 return None
             is_empty = self.logs.ends[cluster.leader.log] == 0
             cut_epoch = cut_epoch_for(self.rules, source.state, source.lme, cluster.lme, is_empty=is_empty)
@@ -187,11 +187,9 @@ class Model:
         answer, log = self._mirror_fetch(cluster, source)
         epoch = max(cluster.epoch, source.epoch) if self.rules.follows_epochs else cluster.epoch
         if answer is Answer.SERVED:
-            after = cluster._replace(
-                epoch=epoch, replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:])
-            )
-            return self.steps.move("mirror", 0, after)
-        return self.steps.move("mirror-cut", 0, self.steps.shortened(cluster, log)._replace(epoch=epoch))
+            after = cluster._replace(replicas=(cluster.leader._replace(log=log), *cluster.replicas[1:]))
+            return self.steps.move("mirror", 0, self.steps.reigns_on(after, epoch))
+        return self.steps.move("mirror-cut", 0, self.steps.reigns_on(self.steps.shortened(cluster, log), epoch))
 
     def _mirror_fetch(self, cluster: Cluster, source: Cluster) -> tuple[Answer, int]:
         return self.logs.fetch(

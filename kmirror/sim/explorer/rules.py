@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kmirror.errors import UsageError
-from kmirror.mirror.cutting import FROM_SCRATCH, epoch_after_stop, order_for
+from kmirror.mirror.cutting import FROM_SCRATCH, epoch_after_stop
 from kmirror.mirror.state_records import NEVER_MIRRORED
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.explorer.logs import ModelLog
 
 
 class Listing(Enum):
@@ -23,6 +22,14 @@ class Listing(Enum):
     NOTHING = "nothing"
     EPOCH = "the cut epoch"
     OFFSET = "the cut offset"
+
+
+class Written(Enum):
+    """When D30's list is written: always before a cut that removes anything from the leader's log, and ..."""
+
+    AT_EVERY_CUT = "for all replicas, also if the leader has nothing to cut"
+    WITH_MIRRORING = "with MIRRORING, for those that have not confirmed"
+    IF_REMOVING = "at no other time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +42,9 @@ class Rules:
     """Wrong on purpose: D30's list is in force in MIRRORING only."""
     replaced: bool = False
     """Wrong on purpose: the next session's list takes the place of the last one's."""
-    listed_if_removing: bool = False
-    """Wrong on purpose: the list is written only if the leader's own cut removes anything."""
+    written: Written = Written.WITH_MIRRORING
     stop_strikes_leader: bool = True
-    """A stop out of PREPARING takes the leader, which has cut its log, off the list before it appends the reset."""
+    """Whatever state is written after its cut takes the leader off the list, so also a stop out of PREPARING."""
     fetches_confirm: bool = True
     """D35; else a log end at or below the leader's is enough."""
     always_bumps: bool = True
@@ -53,8 +59,10 @@ class Rules:
     """D25: no cut from scratch for a source that has stopped and never mirrored anything."""
     own_epoch: bool = True
     """D31: added again in the same direction, our own last mirrored epoch serves where the source has none."""
-    greatest_epoch: bool = False
-    """Where we have a last mirrored epoch of our own, the greater of it and the source's; not the source's first."""
+    greatest_epoch: bool = True
+    """D39: the greater of the source's and our own last mirrored epoch, not the source's first."""
+    own_epoch_suffices: bool = False
+    """Whoever has a last mirrored epoch of its own need not wait for an only copy (D25)."""
     follows_epochs: bool = True
     """D14: the local leader epoch reaches the source's before anything is appended."""
     removes_anywhere: bool = True
@@ -66,29 +74,32 @@ class Rules:
 DECIDED = Rules()
 KIP = Rules(
     listing=Listing.NOTHING, fetches_confirm=False, always_bumps=False, stop_waits=False, prepared_stop_settles=True,
-    untouched_stays=False, only_copy_waits=False, own_epoch=False, follows_epochs=False,
+    untouched_stays=False, only_copy_waits=False, own_epoch=False, greatest_epoch=False, follows_epochs=False,
     removes_anywhere=False,
 )  # fmt: skip
 
-GREATEST = replace(DECIDED, greatest_epoch=True)
-
 NAMED: Mapping[str, tuple[Rules, str]] = {
-    "decided": (DECIDED, "what is decided: D14, D25, D30, D31, D33, D35 to D37"),
+    "decided": (DECIDED, "what is decided: D14, D25, D30, D31, D33, D35 to D37, D39"),
     "kip": (KIP, "the KIP's text alone"),
-    "greatest": (
-        GREATEST, "the decided rules, but PREPARING cuts to the greater of the source's and our own last mirrored epoch"
+    "own-suffices": (
+        replace(DECIDED, own_epoch_suffices=True),
+        "the decided rules, but a last mirrored epoch of our own spares D25's wait",
     ),
-    "offset": (replace(GREATEST, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
-    "replaced": (replace(GREATEST, replaced=True), "wrong on purpose: each session's list replaces the last one"),
+    "list-at-every-cut": (
+        replace(DECIDED, written=Written.AT_EVERY_CUT),
+        "the decided rules, but D30's list is written at every cut, also if the leader has nothing to cut",
+    ),
+    "offset": (replace(DECIDED, listing=Listing.OFFSET), "wrong on purpose: D30 keeps an offset, not an epoch"),
+    "replaced": (replace(DECIDED, replaced=True), "wrong on purpose: each session's list replaces the last one"),
     "mirroring-only": (
-        replace(GREATEST, only_mirroring=True), "wrong on purpose: D30's list is in force in MIRRORING only"
+        replace(DECIDED, only_mirroring=True), "wrong on purpose: D30's list is in force in MIRRORING only"
     ),
     "list-if-removing": (
-        replace(GREATEST, listed_if_removing=True),
+        replace(DECIDED, written=Written.IF_REMOVING),
         "wrong on purpose: D30's list is written only if the leader's own cut removes anything",
     ),
     "leader-stays-listed": (
-        replace(GREATEST, stop_strikes_leader=False),
+        replace(DECIDED, stop_strikes_leader=False),
         "wrong on purpose: a stop out of PREPARING leaves its leader on D30's list",
     ),
 }  # fmt: skip
@@ -102,6 +113,7 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
     "D35": {"fetches_confirm": False},
     "D36": {"always_bumps": False},
     "D37": {"stop_waits": False, "prepared_stop_settles": True},
+    "D39": {"greatest_epoch": False},
     "D37-settle": {"prepared_stop_settles": True},
     "D37-wait": {"stop_waits": False},
 }
@@ -122,36 +134,19 @@ def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = Fals
 def cut_epoch_for(
     rules: Rules, source_state: MirrorState, source_epoch: int, own_epoch: int, *, is_empty: bool
 ) -> int | None:
-    """Return the epoch that PREPARING cuts to, None if it has to wait (D11, D25, D31).
+    """Return the epoch that PREPARING cuts to, None if it has to wait (D11, D25, D31, D39).
 
     `source_epoch` and `own_epoch` are the last mirrored epochs that the source and we have settled, below 0 for none.
     """
     if source_state not in (MirrorState.UNKNOWN, MirrorState.STOPPED):
         return None
-    theirs = source_epoch if source_state is MirrorState.STOPPED else FROM_SCRATCH
-    if rules.greatest_epoch and rules.own_epoch and own_epoch >= 0:
-        return max(theirs, own_epoch)
-    if theirs >= 0:
-        return theirs
-    if source_state is MirrorState.STOPPED and rules.only_copy_waits and not is_empty:
+    has_stopped = source_state is MirrorState.STOPPED
+    theirs = max(source_epoch, FROM_SCRATCH) if has_stopped else FROM_SCRATCH
+    own = max(own_epoch, FROM_SCRATCH) if rules.own_epoch else FROM_SCRATCH
+    spared = is_empty or (rules.own_epoch_suffices and own >= 0)
+    if has_stopped and theirs < 0 and rules.only_copy_waits and not spared:
         return None
-    if rules.own_epoch and own_epoch >= 0:
-        return own_epoch
-    return FROM_SCRATCH
-
-
-def order(leader: ModelLog, cut_epoch: int) -> tuple[int, int]:
-    """Return the divergence (epoch, end offset) that has a listed follower cut to `cut_epoch` (D30).
-
-    It is where the leader's own log ends that epoch, or the greatest one below it; of a log that knows none, nothing.
-    """
-    scratch = order_for(cut_epoch)
-    if scratch is not None:
-        return scratch
-    latest = leader.latest_epoch
-    if latest < 0:
-        return 0, 0
-    return (latest, leader.log_end_offset) if cut_epoch > latest else leader.end_offset_for_epoch(cut_epoch)
+    return theirs if theirs >= 0 and not rules.greatest_epoch else max(theirs, own)
 
 
 def settled_epoch(last_epoch: int) -> int:

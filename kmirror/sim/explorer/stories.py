@@ -12,10 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
-from kmirror.sim.explorer.cluster import OWES_NOTHING, Cluster
+from kmirror.sim.explorer.cluster import CUT, OWES_NOTHING, Cluster
 from kmirror.sim.explorer.logs import cluster_of, epoch_of, is_reset
 from kmirror.sim.explorer.model import Model, Next, State
-from kmirror.sim.explorer.rules import Listing
 
 SIDES = "AB"
 NO_EPOCH = {NOT_SETTLED: "-", NEVER_MIRRORED: "never mirrored"}
@@ -119,20 +118,22 @@ class _Scene(NamedTuple):
 
     @property
     def fetched(self) -> str:
-        count = self.end - self.end_before
-        return "nothing new" if count == 0 else "1 record" if count == 1 else f"{count} records"
+        return self._records(self.end - self.end_before) if self.end > self.end_before else "nothing new"
+
+    def _records(self, count: int) -> str:
+        return "1 record" if count == 1 else f"{count} records"
 
     @property
     def cut(self) -> str:
-        return f"cuts its log at {self.end}" if self.end < self.end_before else "has nothing to cut"
+        gone = self.end_before - self.end
+        return f"cuts {self._records(gone)}" if gone > 0 else "has nothing to cut"
 
 
 def _fetch(scene: _Scene) -> str:
     text = f"{scene.who} fetches {scene.fetched} from {scene.leader}"
     joined = sum(row.in_isr for row in scene.after.replicas) > sum(row.in_isr for row in scene.before.replicas)
-    listed_before = sum(row.owes != OWES_NOTHING for row in scene.before.replicas)
-    listed = sum(row.owes != OWES_NOTHING for row in scene.after.replicas)
-    text += ", is struck off the list" if listed < listed_before else ""
+    paid = sum(row.paid for row in scene.after.replicas) > sum(row.paid for row in scene.before.replicas)
+    text += ": its fetch shows that it is cut" if paid else ""
     return text + (", joins the ISR" if joined else "")
 
 
@@ -151,8 +152,10 @@ def _makes_up(scene: _Scene) -> str:
 
 def _ask(scene: _Scene) -> str:
     what = "from scratch" if scene.after.cut_epoch < 0 else f"to epoch {scene.after.cut_epoch}"
-    listed = scene.model.rules.listing is not Listing.NOTHING and scene.after.replicas[0].owes != OWES_NOTHING
-    return f"{scene.leader} asks {scene.source}: cut {what}" + ("; all replicas are listed" if listed else "")
+    text = f"{scene.leader} asks {scene.source}: cut {what}"
+    if scene.after.phase == CUT:
+        return f"{text}; its log has nothing to cut"
+    return text + ("; all replicas are listed" if scene.after.leader.owes != OWES_NOTHING else "")
 
 
 SENTENCES: dict[str, Callable[[_Scene], str]] = {
@@ -160,6 +163,7 @@ SENTENCES: dict[str, Callable[[_Scene], str]] = {
     "fetch": _fetch,
     "diverged": lambda s: f"{s.who} fetches from {s.leader}, is told of a divergence and {s.cut}",
     "ordered": lambda s: f"{s.who} has missed a cut: {s.leader} has it make up for it, it {s.cut}",
+    "strike": lambda s: f"{s.leader} strikes off the list who has shown that it is cut",
     "leaves": lambda s: f"{s.who} leaves the ISR",
     "elected": _elected,
     "unclean": _unclean,
@@ -170,7 +174,7 @@ SENTENCES: dict[str, Callable[[_Scene], str]] = {
     "mirroring": lambda s: f"{s.cluster} has every replica cut that must be",
     "mirror": lambda s: f"{s.leader} fetches {s.fetched} from {s.source}",
     "mirror-cut": lambda s: f"{s.leader} fetches from {s.source}, is told of a divergence and {s.cut}",
-    "stop-cut": lambda s: f"{s.leader} stops: it {s.cut}, the high watermark",
+    "stop-cut": lambda s: f"{s.leader} stops fetching and {s.cut} above the high watermark",
     "settle": lambda s: f"{s.leader} settles the last mirrored epoch: {NO_EPOCH.get(s.after.lme, s.after.lme)}",
     "reset": lambda s: f"{s.leader} writes the producer reset in epoch {s.after.epoch}",
     "stopped": lambda s: f"{s.cluster} is STOPPED, writable",

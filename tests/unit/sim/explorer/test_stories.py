@@ -11,7 +11,7 @@ from kmirror.sim.explorer.scopes import Scope, scope_named
 from kmirror.sim.explorer.search import explore
 from kmirror.sim.explorer.stories import SENTENCES, Told, draw, tell
 
-LAGGING = scope_named("destination-three")
+WITH_CUTS = scope_named("four-sessions")
 
 
 def kip_story() -> list[Told]:
@@ -54,7 +54,7 @@ def test_a_drawing_has_a_line_for_each_replica_and_a_column_for_each_offset() ->
 
 def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[State]]]:
     """A way to each kind of step, depth-first."""
-    model = Model(scope, rules_named("greatest"))
+    model = Model(scope, rules_named("decided"))
     parents: dict[State, State] = {model.first(): -1}
     waiting, kinds = [model.first()], {}
     while waiting and len(parents) < states_max:
@@ -75,8 +75,9 @@ def test_every_kind_of_step_has_a_sentence() -> None:
     """Each is told once, names and cells included."""
     cut_by_source = Scope("source", "the source loses records", (2, 1), (1, 0), (0, 1), unclean=(1, 0))
     missed = scope_named("missed-two-unclean")
+    scopes = ((cut_by_source, 20_000), (missed, 8_000), (scope_named("destination-three"), 8_000), (WITH_CUTS, 8_000))
     told = {}
-    for model, kind, path in [*paths(cut_by_source, 20_000), *paths(missed, 8_000), *paths(LAGGING, 8_000)]:
+    for model, kind, path in (row for scope, states_max in scopes for row in paths(scope, states_max)):
         last = tell(model, path)[-1]
         assert last.text and "\n" not in last.text
         told[kind] = last.text
