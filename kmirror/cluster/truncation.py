@@ -105,6 +105,14 @@ def last_epoch(log: PartitionLog) -> int:
     return latest if latest >= 0 or end <= log.log_start_offset else max(_epoch_below(log, end), EPOCH_OF_LEGACY)
 
 
+def epoch_below(log: PartitionLog, offset: int) -> int:
+    """Return the leader epoch of what lies below `offset`, -1 if nothing does."""
+    if offset <= log.log_start_offset:
+        return -1
+    epoch = log.epochs.epoch_for_offset(offset - 1)
+    return epoch if epoch >= 0 else max(_epoch_below(log, offset), EPOCH_OF_LEGACY)
+
+
 def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int, int]:
     """Return where this leader's log ends what a fetch from `fetch_offset` has seen of `epoch`; -1 and -1 if unknown.
 

@@ -31,7 +31,7 @@ from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.owing import has_news, put_in_force, still_owing
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.mirror.preparing import Preparing
-from kmirror.mirror.reopened import tail_of
+from kmirror.mirror.reopened import StopPlan, tail_of
 from kmirror.mirror.routes import BROKER_HANDLERS
 from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_client import StateClient
@@ -317,17 +317,19 @@ class MirrorComponent(BrokerComponent):
         self.write_state(now, mp, target, epoch)
 
     def write_state(
-        self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int, *, uncut: Uncut | None = None
+        self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int, *, uncut: Uncut | None = None,
+        stop: StopPlan | None = None,
     ) -> None:
         """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
 
-        With it goes the list of D30: `uncut`, or whoever still owes a cut.
+        With it go the list of D30 (`uncut`, or whoever still owes a cut) and, in STOPPING, the plan of the stop.
         """
         partition = self.broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
         owing = still_owing(mp, partition, state) if uncut is None else uncut
-        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing)
+        plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing, plan)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if self.partitions.get(mp.tp) is not mp:
@@ -343,6 +345,7 @@ class MirrorComponent(BrokerComponent):
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
             put_in_force(mp, partition, owing)
+            mp.stop = plan
             if mp.state is not state:
                 mp.enter(state)
                 self.note_state(mp, state)

@@ -15,6 +15,7 @@ from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, O
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.reopened import StopPlan
 from kmirror.mirror.state_records import (
     NOT_SETTLED,
     NOTHING,
@@ -45,6 +46,7 @@ class StateWrite:
     last_mirrored_epoch: int
     leader_epoch: int
     uncut: Uncut = field(default_factory=lambda: NOBODY)
+    stop: StopPlan | None = None
 
 
 def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
@@ -60,8 +62,9 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
         epoch = write.last_mirrored_epoch
     leader_epoch = max(write.leader_epoch, known.leader_epoch)
     records: list[KeyValue] = []
-    if (known.state, known.leader_epoch, known.uncut) != (write.state, leader_epoch, write.uncut):
-        records.append(state_record(write.key, write.topic, write.state, leader_epoch, write.uncut))
+    persisted = (known.state, known.leader_epoch, known.uncut, known.stop)
+    if persisted != (write.state, leader_epoch, write.uncut, write.stop):
+        records.append(state_record(write.key, write.topic, write.state, leader_epoch, write.uncut, write.stop))
     if epoch != known.last_mirrored_epoch:
         records.append(epoch_record(write.key, write.topic, epoch))
     return records, ErrorCode.NONE

@@ -12,7 +12,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
 from kmirror.mirror.naming import Assignment
-from kmirror.mirror.reopened import OwnMarkers
+from kmirror.mirror.reopened import OwnMarkers, StopPlan
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.uuid import Uuid
@@ -63,8 +63,10 @@ class MirrorPartition:
     """Where this leader cut its log in the present state; None before the cut."""
     own_markers: OwnMarkers = field(default_factory=dict)
     """How transactions ended that cuts of this session reopened (D29, D42)."""
+    stop: StopPlan | None = None
+    """What the stop under way has decided, as persisted (D43)."""
     bump_to: int = -1
-    """The leader epoch that this stop has asked for (D36)."""
+    """The leader epoch that a stop without a plan, out of PREPARING, has asked for (D36)."""
 
     # MIRRORING
     source_epoch: int = -1

@@ -3,7 +3,7 @@
 Whoever cuts a mirrored log looks at what it is about to take, and remembers how the transactions ended that reach
 below the cut. The source's next records usually end them anew. If the session is stopped before they do, what is
 remembered says how: such a transaction is decided, so it neither holds back the last stable offset nor hangs.
-What is remembered dies with the leadership; a successor aborts.
+What is remembered dies with the leadership; what a stop decides by it is persisted first (D43).
 """
 
 from __future__ import annotations
@@ -21,10 +21,20 @@ class OwnMarker:
     producer_id: int
     commit: bool
     """What its marker said; False where the cut also took records of it, for half of a transaction is none."""
-    producer_epoch: int
-    coordinator_epoch: int
     log_end_offset: int
     """Where the cut ended the log: a record of the transaction at or above it came later, and tells otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopPlan:
+    """What a stop has decided, persisted before it cuts: whoever finishes it does the same (D43)."""
+
+    offset: int
+    """Where the cut ends what was mirrored."""
+    epoch: int
+    """Least leader epoch of what the stop itself writes; an earlier one at `offset` is still to be cut."""
+    commits: tuple[int, ...]
+    """Producers whose open transaction the cut reopens, whole and committed; every other one is aborted."""
 
 
 OwnMarkers = dict[int, OwnMarker]
@@ -66,8 +76,7 @@ def tail_of(log: PartitionLog, offset: int) -> Tail:
         elif record.type in (ControlType.COMMIT, ControlType.ABORT):
             whole = batch.producer_id not in tail.with_records
             tail.ended[batch.producer_id] = OwnMarker(
-                batch.producer_id, whole and record.type is ControlType.COMMIT, batch.producer_epoch,
-                record.coordinator_epoch or 0, offset,
+                batch.producer_id, whole and record.type is ControlType.COMMIT, offset
             )
     return tail
 
@@ -85,3 +94,11 @@ def decided_offset(log: PartitionLog, known: OwnMarkers) -> int:
     """Return the last stable offset, were the open transactions whose end is known decided (D42)."""
     undecided = [first for first in log.producers.ongoing if ending_of(log, first, known) is None]
     return min([log.high_watermark, *undecided[:1]])
+
+
+def plan_of(log: PartitionLog, known: OwnMarkers, epoch: int) -> StopPlan:
+    """Return the one cut of a stop, and which of the transactions that are open below it were committed (D29)."""
+    offset = decided_offset(log, known)
+    ends = [own for first in log.producers.ongoing if (own := ending_of(log, first, known)) is not None]
+    ends += tail_of(log, offset).ended.values()
+    return StopPlan(offset, epoch, tuple(sorted(own.producer_id for own in ends if own.commit)))

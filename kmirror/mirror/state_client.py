@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
-from kmirror.mirror.state_records import PartitionState, StateKey, uncut_from
+from kmirror.mirror.state_records import PartitionState, StateKey, plan_from, put_plan, uncut_from
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
 from kmirror.protocol.gen import write_mirror_states_request as write_request
@@ -62,7 +62,8 @@ class StateClient:
                 on_read(later, None)
                 return
             state, uncut = MirrorState(row.state), uncut_from(row.uncut_replicas)
-            on_read(later, PartitionState(topic, state, row.leader_epoch, row.last_mirror_epoch, uncut))
+            found = PartitionState(topic, state, row.leader_epoch, row.last_mirror_epoch, uncut, plan_from(row))
+            on_read(later, found)
 
         if not self._broker.ask_broker(now, image.leader, CHANNEL, request, on_reply):
             on_read(now, None)
@@ -87,6 +88,7 @@ class StateClient:
                 for replica, epoch in write.uncut.items()
             ],
         )
+        put_plan(row, write.stop)
         request = write_request.WriteMirrorStatesRequest(
             mirror_name=write.key.mirror,
             topics=[

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue, partition_for
 from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.reopened import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
@@ -47,6 +48,30 @@ class PartitionState:
     last_mirrored_epoch: int = NOT_SETTLED
     uncut: Uncut = field(default_factory=lambda: NOBODY)
     """Who has not confirmed a cut yet, and whether this session touched the log (D30)."""
+    stop: StopPlan | None = None
+    """What the stop under way has decided (D43)."""
+
+
+class StopFields(Protocol):
+    """What the three messages that carry a state call a stop's plan."""
+
+    stop_offset: int
+    stop_epoch: int
+    committed_producers: list[int]
+
+
+def plan_from(message: StopFields) -> StopPlan | None:
+    """Return the plan that a message holds, or None."""
+    if message.stop_offset < 0:
+        return None
+    return StopPlan(message.stop_offset, message.stop_epoch, tuple(message.committed_producers))
+
+
+def put_plan(message: StopFields, plan: StopPlan | None) -> None:
+    """Write a plan into a message, if there is one."""
+    if plan is not None:
+        message.stop_offset, message.stop_epoch = plan.offset, plan.epoch
+        message.committed_producers = list(plan.commits)
 
 
 class UncutRow(Protocol):
@@ -75,13 +100,15 @@ def mirror_partition(mirror: str, count: int) -> int:
 
 
 def state_record(
-    key: StateKey, topic: str, state: MirrorState, leader_epoch: int, uncut: Uncut = NOBODY
+    key: StateKey, topic: str, state: MirrorState, leader_epoch: int, uncut: Uncut = NOBODY,
+    stop: StopPlan | None = None,
 ) -> KeyValue:
-    """Return the record that persists a state, and with it the replicas that are not cut yet."""
+    """Return the record that persists a state, with the replicas that are not cut yet and the plan of a stop."""
     value = MirrorPartitionStateValue(
         topic_name=topic, partition=key.partition, state=state, leader_epoch=leader_epoch,
         uncut_replicas=[UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in uncut.items()],
     )
+    put_plan(value, stop)
     name = MirrorPartitionStateKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
     return encode_key(name), encode_value(value, VALUE_VERSION)
 
@@ -107,8 +134,8 @@ class MirrorShard:
         before = self.partitions.get(at, NOTHING)
         found = decode_value(MIRROR_STATE_TOPIC, name, value)
         data = None if found is None else found[0]
-        topic, state, leader_epoch, epoch, uncut = (
-            before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch, before.uncut,
+        topic, state, leader_epoch, epoch, uncut, stop = (
+            before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch, before.uncut, before.stop,
         )
         if isinstance(name, LastMirrorEpochsKey):
             epoch = NOT_SETTLED
@@ -117,10 +144,10 @@ class MirrorShard:
                 epoch = data.topics[0].partitions[0].last_mirror_epoch
         elif isinstance(data, MirrorPartitionStateValue):
             topic, state, leader_epoch = data.topic_name, MirrorState(data.state), data.leader_epoch
-            uncut = uncut_from(data.uncut_replicas)
+            uncut, stop = uncut_from(data.uncut_replicas), plan_from(data)
         else:
-            state, leader_epoch, uncut = MirrorState.UNKNOWN, -1, NOBODY
-        after = PartitionState(topic, state, leader_epoch, epoch, uncut)
+            state, leader_epoch, uncut, stop = MirrorState.UNKNOWN, -1, NOBODY, None
+        after = PartitionState(topic, state, leader_epoch, epoch, uncut, stop)
         if after.state is MirrorState.UNKNOWN and after.last_mirrored_epoch == NOT_SETTLED and not after.uncut:
             self.partitions.pop(at, None)
         else:

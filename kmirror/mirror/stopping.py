@@ -1,25 +1,26 @@
-"""STOPPING, in order: cut, settle the epoch, bump, end transactions, reset producers, STOPPED (D10, D15, D29).
+"""STOPPING, in order: decide, cut, bump, end transactions, reset producers, STOPPED (D10, D15, D29, D43).
 
 A session that touched nothing has nothing to undo and goes to STOPPED at once (D33). One that cut the log in
 PREPARING and never mirrored keeps the epoch that the last stop settled, and only ends what its cut left open (D37).
 
-Each step is persisted or can be told from what is, so a new leader goes on where the last one fell: once the epoch
-is settled the cut is over on the whole ISR; a reset already at the log's end is not written again.
+What is decided (where to cut, the last mirrored epoch, which transactions the cut reopens were committed, in which
+epoch the stop writes) is persisted before anything is cut. So a new leader goes on where the last one fell, and does
+the same; a reset already at the log's end is not written again.
 
-The cut waits until every member of the ISR has told this leader where it is. A new leader's high watermark may still
-be behind what is committed, and a cut to the last stable offset below it would lose what nobody need lose (D37).
+The decision waits until every member of the ISR has told this leader where it is. A new leader's high watermark may
+still be behind what is committed, and a cut to the last stable offset below it would lose what nobody need lose (D37).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.truncation import last_epoch
+from kmirror.cluster.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.cutting import SESSION, epoch_after_stop
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import decided_offset, ending_of
+from kmirror.mirror.reopened import ending_of, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType, end_txn_marker, mirror_pid_reset
@@ -43,15 +44,14 @@ class Stopping:
         if not mp.is_touched:  # Nothing was cut and nothing came: whatever is in the log is ours and stays (D33).
             self._component.transition(now, mp, MirrorState.STOPPED)
             return
-        if mp.last_mirrored_epoch == NOT_SETTLED and mp.cut_at is None:
-            if self._is_behind(mp, partition):
-                return
-            self._cut(now, mp, partition)
+        if mp.last_mirrored_epoch == NOT_SETTLED:
+            if not self._is_behind(mp, partition):
+                self._decide(now, mp, partition)
+            return
+        self._cut(now, mp, partition)
         if self._is_behind(mp, partition):
             return
-        if mp.last_mirrored_epoch == NOT_SETTLED:
-            self._settle(now, mp, partition)
-        elif self._is_reset(mp, partition):
+        if self._is_reset(mp, partition):
             self._component.transition(now, mp, MirrorState.STOPPED)
         elif self._is_bumped(now, mp, partition):
             self._end_transactions(now, mp, partition)
@@ -67,27 +67,33 @@ class Stopping:
             return False
         return True
 
-    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Cut once, to the last stable offset (D29); what this session's cuts reopened counts as it ended (D42)."""
+    def _decide(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """Persist the one cut, to the last stable offset, and the last epoch below it, before anything is done."""
         log = partition.log
-        self._component.cut(now, mp, partition, decided_offset(log, mp.own_markers), "LSO")
-        mp.cut_at = log.log_end_offset
-
-    def _settle(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Persist the last epoch of the cut log, before anything of our own is in it."""
-        latest = last_epoch(partition.log)
+        # What this session's own cuts reopened counts as it ended (D42).
+        plan = plan_of(log, mp.own_markers, partition.leader_epoch + 1)
+        latest = epoch_below(log, plan.offset)
         epoch = NEVER_MIRRORED if latest < 0 else latest
-        self._component.write_state(now, mp, MirrorState.STOPPING, epoch)
+        self._component.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan)
+
+    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """Cut what was mirrored above the decided offset; what the stop itself wrote there stays."""
+        log, plan = partition.log, mp.stop
+        if plan is None or log.log_end_offset <= plan.offset:
+            return
+        if log.epochs.epoch_for_offset(plan.offset) < plan.epoch:
+            self._component.cut(now, mp, partition, plan.offset, "LSO")
 
     def _is_bumped(self, now: Instant, mp: MirrorPartition, partition: Partition) -> bool:
         """Does this leader reign in an epoch that was begun for this stop? If not, ask for one (D36)."""
         if mp.bump_to < 0:
             mp.bump_to = epoch_after_stop(partition.leader_epoch, mp.last_mirrored_epoch)
-        if partition.leader_epoch >= mp.bump_to:
+        wanted = mp.bump_to if mp.stop is None else mp.stop.epoch
+        if partition.leader_epoch >= wanted:
             return True
-        mp.reason = f"waiting for leader epoch {mp.bump_to}, above the last mirrored one"
+        mp.reason = f"waiting for leader epoch {wanted}, above the last mirrored one"
         if not mp.bumping:
-            self._component.bump(now, mp, mp.bump_to)
+            self._component.bump(now, mp, wanted)
         return False
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
@@ -111,18 +117,21 @@ class Stopping:
         self._reset_producers(now, mp, partition)
 
     def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, first_offset: int) -> bytes:
-        """Return the marker of an open transaction: its own outcome where that is known and whole, else ABORT."""
-        producers = partition.log.producers
+        """Return the marker of an open transaction: COMMIT where that was decided and nothing of it is missing."""
+        producers, plan = partition.log.producers, mp.stop
         producer_id = producers.ongoing[first_offset]
-        entry, own = producers.entries[producer_id], ending_of(partition.log, first_offset, mp.own_markers)
-        commit = own is not None and own.commit
+        entry = producers.entries[producer_id]
+        if plan is None:
+            own = ending_of(partition.log, first_offset, mp.own_markers)
+            commit = own is not None and own.commit
+        else:  # A log that ends below the cut has lost records, by an unclean election.
+            commit = producer_id in plan.commits and partition.log.log_end_offset >= plan.offset
         self._component.note(
             mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
         )
         return end_txn_marker(
             base_offset=0, leader_epoch=partition.leader_epoch, timestamp_ms=to_ms(now), producer_id=producer_id,
-            producer_epoch=entry.producer_epoch if own is None else own.producer_epoch, commit=commit,
-            coordinator_epoch=max(entry.coordinator_epoch, 0 if own is None else own.coordinator_epoch),
+            producer_epoch=entry.producer_epoch, commit=commit, coordinator_epoch=max(entry.coordinator_epoch, 0),
         )
 
     def _reset_producers(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:

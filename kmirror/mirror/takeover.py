@@ -96,7 +96,7 @@ class Takeover:
             else:
                 then(later)
 
-        write = StateWrite(key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut)
+        write = StateWrite(key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut, state.stop)
         self._component.states.write(now, write, on_written)
 
     def _give_up(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
@@ -106,7 +106,7 @@ class Takeover:
     def _enter(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.busy = False
         mp.enter(own.state)
-        mp.last_mirrored_epoch = own.last_mirrored_epoch
+        mp.last_mirrored_epoch, mp.stop = own.last_mirrored_epoch, own.stop
         self._component.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         put_in_force(mp, self._broker.replicas.led(mp.tp), own.uncut)
         self._cut_ourselves(now, mp)

@@ -90,19 +90,25 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
     assert read_committed(p.b) == [], "half a transaction is none"
 
 
-@pytest.mark.decision("D29")
-def test_whoever_takes_over_after_the_cut_aborts_what_it_reopened() -> None:
-    """What the cut marker said died with the leader that cut."""
+@pytest.mark.decision("D43")
+@pytest.mark.parametrize("cut", [False, True], ids=["decided", "cut on the whole ISR"])
+def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None:
+    """What the cut marker said is persisted before the leader cuts, or it would die with the leader."""
     p = pair(logs=WrittenLogs({TOPIC: OVERLAPPING}))
     p.begin()
     p.simulation.cut(p.a, p.b)
     p.there.remove_topics([TOPIC])
-    run_until(p, lambda: persisted(p.b).last_mirrored_epoch >= 0, "the settled epoch")
+
+    def reached() -> bool:
+        ends = {replica.log.log_end_offset for replica in p.b.replicas(TP).values()}
+        return ends == {3} if cut else persisted(p.b).stop is not None
+
+    run_until(p, reached, "the step")
     victim = elect(p.b)
     stopped(p.there)
     p.b.restart(victim)
     settle(p.b)
-    assert read_committed(p.b) == [(0, "one a")]
+    assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
     assert log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset
 
 

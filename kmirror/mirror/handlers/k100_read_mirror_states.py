@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.state_records import StateKey
+from kmirror.mirror.state_records import StateKey, put_plan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
 from kmirror.protocol.gen.read_mirror_states_response import (
@@ -48,4 +48,5 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
                 row.uncut_replicas = [
                     UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()
                 ]
+                put_plan(row, found.stop)
     inbound.reply(response)

@@ -69,6 +69,9 @@ class PartitionData(Struct):
 
     leader_epoch = Tagged[int]("leader_epoch", -1)
     uncut_replicas = Tagged[list[UncutReplica]]("uncut_replicas", list)
+    stop_offset = Tagged[int]("stop_offset", -1)
+    stop_epoch = Tagged[int]("stop_epoch", -1)
+    committed_producers = Tagged[list[int]]("committed_producers", list)
 
     FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
@@ -86,6 +89,19 @@ class PartitionData(Struct):
             default=[],
             struct=UncutReplica,
         ),
+        Field("StopOffset", "stop_offset", "int64", (0, 0), tagged=(0, 0), tag=2, default=-1),
+        Field("StopEpoch", "stop_epoch", "int32", (0, 0), tagged=(0, 0), tag=3, default=-1),
+        Field(
+            "CommittedProducers",
+            "committed_producers",
+            "int64",
+            (0, 0),
+            is_array=True,
+            tagged=(0, 0),
+            tag=4,
+            default=[],
+            entity="producerId",
+        ),
     )
 
     def __init__(
@@ -100,6 +116,12 @@ class PartitionData(Struct):
         leader_epoch: int = -1,  # int32, tag 0
         # Replicas that have not confirmed a cut of the log; -1 stands for the session itself.
         uncut_replicas: list[UncutReplica] = UNSET,  # []UncutReplica, tag 1
+        # Where the stop under way ends what was mirrored, -1 until it is decided.
+        stop_offset: int = -1,  # int64, tag 2
+        # Least leader epoch of what the stop itself writes, -1 until it is decided.
+        stop_epoch: int = -1,  # int32, tag 3
+        # Producers whose open transaction the stop commits; it aborts all others.
+        committed_producers: list[int] = UNSET,  # []int64, tag 4, producerId
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -110,6 +132,12 @@ class PartitionData(Struct):
             self.leader_epoch = leader_epoch
         if uncut_replicas is not UNSET:
             self.uncut_replicas = uncut_replicas
+        if stop_offset != -1:
+            self.stop_offset = stop_offset
+        if stop_epoch != -1:
+            self.stop_epoch = stop_epoch
+        if committed_producers is not UNSET:
+            self.committed_producers = committed_producers
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -130,7 +158,16 @@ class PartitionData(Struct):
             for uncut_replica in self.uncut_replicas:
                 uncut_replica._write(body_1.append, version)
             tags.append((1, b"".join(body_1)))
-        wire.put_tags(put, tags, self.unknown_tags, 2)
+        if self.stop_offset != -1:
+            tags.append((2, wire.pack_int64(self.stop_offset)))
+        if self.stop_epoch != -1:
+            tags.append((3, wire.pack_int32(self.stop_epoch)))
+        if self.committed_producers:
+            body_4: list[wire.Chunk] = []
+            body_4.append(wire.compact_count(self.committed_producers))
+            body_4.append(wire.numbers(self.committed_producers, "q"))
+            tags.append((4, b"".join(body_4)))
+        wire.put_tags(put, tags, self.unknown_tags, 5)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionData, int]:
@@ -151,6 +188,15 @@ class PartitionData(Struct):
             elif tag == 1:
                 n, pos = wire.read_compact_count(buf, pos, 9)
                 self.uncut_replicas, pos = wire.read_structs(UncutReplica._read, buf, pos, n, version)
+            elif tag == 2:
+                (self.stop_offset,) = wire.unpack_int64(buf, pos)
+                pos += 8
+            elif tag == 3:
+                (self.stop_epoch,) = wire.unpack_int32(buf, pos)
+                pos += 4
+            elif tag == 4:
+                n, pos = wire.read_compact_count(buf, pos, 8)
+                self.committed_producers, pos = wire.read_numbers(buf, pos, n, "q", 8)
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
         return pos
