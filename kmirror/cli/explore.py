@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -31,10 +32,12 @@ STATES_MAX = 20_000_000
 @click.option("--max-states", type=click.IntRange(min=1), default=STATES_MAX, show_default=True, metavar="N",
               help="Give up after about so many states.")
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after so many seconds.")
+@click.option("--spark", "on_spark", is_flag=True, help="Spread the search over Spark, for scopes beyond one machine.")
+@click.option("--master", metavar="URL", help="With --spark: a Spark master; local[*] by default.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     scope_name: str, rules_name: str, without: tuple[str, ...], option: bool, is_list: bool, max_states: int,
-    max_seconds: float | None, output: str,
+    max_seconds: float | None, on_spark: bool, master: str | None, output: str,
 ) -> int:
     """Search every history of a scope, breadth-first, for one that loses a record or lets replicas differ.
 
@@ -44,6 +47,8 @@ def command(
     if is_list:
         _list(output)
         return 0
+    if master is not None and not on_spark:
+        raise click.UsageError("--master is of --spark")
     scope = scope_named(scope_name)
     model = Model(scope, rules_named(rules_name, without, option=option))
     began = time.monotonic()
@@ -51,7 +56,7 @@ def command(
     def may_go_on(states: int) -> bool:
         return states < max_states and (max_seconds is None or time.monotonic() - began < max_seconds)
 
-    outcome = explore(model, may_go_on)
+    outcome = _on_spark(model, may_go_on, master) if on_spark else explore(model, may_go_on)
     seconds = time.monotonic() - began
     story = tell(model, outcome.path) if outcome.path else []
     if output == "json":
@@ -60,6 +65,17 @@ def command(
     else:
         _print(scope, outcome, seconds, story)
     return EXIT_CODES[outcome.ending]
+
+
+def _on_spark(model: Model, may_go_on: Callable[[int], bool], master: str | None) -> Outcome:
+    from kmirror.spark.frontier import explore_on_spark
+    from kmirror.spark.sessions import session
+
+    spark = session("kmirror explore", master=master, quick_start=True)
+    try:
+        return explore_on_spark(spark, model, may_go_on)
+    finally:
+        spark.stop()
 
 
 def _list(output: str) -> None:

@@ -98,6 +98,10 @@ class Logs:
             self.ends.append(len(log.entries))
         return found
 
+    def of(self, entries: tuple[int, ...], starts: Iterable[tuple[int, int]]) -> int:
+        """Return the log that holds `entries` and in which epochs begin at `starts`."""
+        return self._intern(ModelLog(entries, starts))
+
     def append(self, log: int, numbers: Iterable[int]) -> int:
         """Return the log with the entries behind its end."""
         before = self.logs[log]

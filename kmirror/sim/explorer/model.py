@@ -76,6 +76,14 @@ class Model:
     def pair(self, state: State) -> tuple[Cluster, Cluster]:
         return self.clusters[state & MASK], self.clusters[state >> SHIFT & MASK]
 
+    def kept(self, state: State) -> Kept:
+        """Return the records that must not vanish from here on."""
+        return self._kept[state >> 2 * SHIFT]
+
+    def state(self, a: Cluster, b: Cluster, kept: Kept) -> State:
+        """Return the state that consists of these."""
+        return self._kept_at(kept) << 2 * SHIFT | self._intern(1, b) << SHIFT | self._intern(0, a)
+
     # -- clusters by index --------------------------------------------------------------------
 
     def _intern(self, side: int, cluster: Cluster) -> int:
@@ -218,11 +226,13 @@ class Model:
             common = self._common[key] = mine if is_alone else mine & self._committed(other)
         if common <= self._kept[kept]:
             return kept
-        both = self._kept[kept] | common
-        found = self._kept_index.get(both)
+        return self._kept_at(self._kept[kept] | common)
+
+    def _kept_at(self, kept: Kept) -> int:
+        found = self._kept_index.get(kept)
         if found is None:
-            found = self._kept_index[both] = len(self._kept)
-            self._kept.append(both)
+            found = self._kept_index[kept] = len(self._kept)
+            self._kept.append(kept)
         return found
 
     def _committed(self, index: int) -> Kept:
@@ -244,7 +254,7 @@ class Model:
         log = self.logs.logs[cluster.leader.log].entries
         for replica in cluster.replicas[1:]:
             if replica.in_isr and self.logs.logs[replica.log].entries[: cluster.hw] != log[: cluster.hw]:
-                return "divergence: two members of the ISR hold different records below the high watermark"
+                return "divergence: two members of the ISR do not hold the same records below the high watermark"
         if len(log) < cluster.committed:
             return "acked-lost: the leader lacks a record that its cluster had committed"
         return ""

@@ -43,7 +43,11 @@ def test_a_bound_ends_with_5_and_claims_nothing(bound: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--scope", "none"), ("--rules", "none"), ("--without", "D1"), ("--max-states", "0"), ("more",)]
+    "words",
+    [
+        ("--scope", "none"), ("--rules", "none"), ("--without", "D1"), ("--max-states", "0"), ("more",),
+        ("--master", "local[1]"),
+    ],
 )
 def test_what_nobody_knows_ends_with_2(words: tuple[str, ...]) -> None:
     assert CliRunner().invoke(command, list(words)).exit_code == 2

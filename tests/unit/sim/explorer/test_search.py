@@ -60,6 +60,7 @@ NEEDED = [
     ("D25", "tiny", "last-copy-lost", 7),
     ("D30", "missed-two", "divergence", 9),
     ("D31", "missed-two", "last-copy-lost", 21),
+    ("D35", "destination-three", "divergence", 11),
     ("D36", "destination-three", "divergence", 16),
     ("D37-settle", "tiny", "divergence", 9),
     ("D37-wait", "missed-two", "acked-lost", 11),

@@ -1,0 +1,104 @@
+"""How does a search go on where one machine's memory ends? Level by level, each a DataFrame dealt out by state.
+
+Executors work out the next level from packed states, each with tables of its own; Spark brings equal states together
+and takes away those that an earlier level had. Only DataFrames are used, as in sweeps. For small scopes one process is
+faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from kmirror.sim.explorer.model import Model, State
+from kmirror.sim.explorer.packing import pack, unpack
+from kmirror.sim.explorer.rules import Rules
+from kmirror.sim.explorer.scopes import Scope
+from kmirror.sim.explorer.search import Ending, Outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LEVEL = "state binary, parent binary, anomaly string, ways bigint"
+REACHED = "state binary, parent binary, anomaly string"
+
+
+def explore_on_spark(
+    spark: SparkSession, model: Model, may_go_on: Callable[[int], bool] = lambda states: True
+) -> Outcome:
+    """Search all states of the model, as `explore` does; `may_go_on` is asked after each level.
+
+    The path is one of the shortest, though not always the one that `explore` tells.
+    """
+    first = pack(model, model.first())
+    levels = [spark.createDataFrame([(first, b"", model.verdict(model.first()), 0)], LEVEL)]
+    seen, states, transitions = levels[0], 1, 0
+    while True:
+        bad = levels[-1].where("anomaly <> ''").orderBy("state").first()
+        if bad is not None:
+            path = _path(model, levels, bytes(bad["state"]))
+            return Outcome(Ending.FOUND, states, transitions, len(levels) - 1, bad["anomaly"], path)
+        if not may_go_on(states):
+            return Outcome(Ending.BOUND, states, transitions, len(levels) - 1)
+        reached = _reached(levels[-1], model.scope, model.rules).localCheckpoint()
+        level = reached.join(seen.select("state"), "state", "left_anti").localCheckpoint()
+        count = level.count()
+        transitions += _ways(reached)
+        if not count:
+            return Outcome(Ending.EXHAUSTED, states, transitions, len(levels) - 1)
+        states += count
+        levels.append(level)
+        seen = seen.union(level)
+
+
+def _reached(level: DataFrame, scope: Scope, rules: Rules) -> DataFrame:
+    """Return the states one step behind a level, each once, with the least of those that it is reached from."""
+    from pyspark.sql import functions as f
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return expand(scope, rules, batches)
+
+    rows = level.select("state").mapInArrow(work, REACHED)  # type: ignore[arg-type]  # pyspark's own alias
+    return rows.groupBy("state").agg(
+        f.min("parent").alias("parent"), f.first("anomaly").alias("anomaly"), f.count("*").alias("ways")
+    )
+
+
+def expand(scope: Scope, rules: Rules, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches of `REACHED` for batches of packed states."""
+    model = _model(scope, rules)
+    for batch in batches:
+        rows: list[tuple[bytes, bytes, str]] = []
+        for data in batch.column(0).to_pylist():
+            state = unpack(model, data)
+            rows += [(pack(model, after), data, model.verdict(after)) for after in model.successors(state)]
+        columns = zip(*rows, strict=True) if rows else ((), (), ())
+        kinds = (pa.binary(), pa.binary(), pa.string())
+        arrays = [pa.array(list(column), kind) for column, kind in zip(columns, kinds, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, names=["state", "parent", "anomaly"])
+
+
+@lru_cache(maxsize=1)
+def _model(scope: Scope, rules: Rules) -> Model:
+    return Model(scope, rules)  # A worker keeps its tables from level to level.
+
+
+def _ways(reached: DataFrame) -> int:
+    row = reached.agg({"ways": "sum"}).first()
+    assert row is not None, "an aggregate has a row"
+    return int(row[0] or 0)
+
+
+def _path(model: Model, levels: list[DataFrame], last: bytes) -> tuple[State, ...]:
+    from pyspark.sql import functions as f
+
+    path, state = [unpack(model, last)], last
+    for level in reversed(levels[1:]):
+        row = level.where(f.col("state") == f.lit(state)).first()
+        assert row is not None, "each state but the first was reached from one"
+        state = bytes(row["parent"])
+        path.append(unpack(model, state))
+    return tuple(reversed(path))

@@ -1,0 +1,36 @@
+"""Does a search that is spread over Spark come to what one process comes to?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kmirror.sim.explorer.model import Model
+from kmirror.sim.explorer.rules import rules_named
+from kmirror.sim.explorer.scopes import scope_named
+from kmirror.sim.explorer.search import Ending, explore
+from kmirror.sim.explorer.stories import tell
+from kmirror.spark.frontier import explore_on_spark
+
+
+def test_an_exhausted_scope_has_as_many_states_steps_and_levels(spark: Any) -> None:
+    scope = scope_named("tiny")._replace(appends=(0, 0))
+    alone = explore(Model(scope, rules_named("decided")))
+    spread = explore_on_spark(spark, Model(scope, rules_named("decided")))
+    assert spread == alone
+    assert alone.ending is Ending.EXHAUSTED
+
+
+def test_a_counter_example_is_found_by_as_few_steps(spark: Any) -> None:
+    rules = rules_named("decided", ("D25",))
+    alone = explore(Model(scope_named("tiny"), rules))
+    model = Model(scope_named("tiny"), rules)
+    spread = explore_on_spark(spark, model)
+    assert (spread.ending, spread.anomaly) == (Ending.FOUND, alone.anomaly)
+    assert len(spread.path) == len(alone.path)
+    assert len(tell(model, spread.path)) == len(alone.path) - 1
+
+
+def test_a_bound_is_no_answer(spark: Any) -> None:
+    outcome = explore_on_spark(spark, Model(scope_named("tiny"), rules_named("decided")), lambda states: states < 5)
+    assert outcome.ending is Ending.BOUND
+    assert outcome.states >= 5
