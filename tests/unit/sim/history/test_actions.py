@@ -1,0 +1,59 @@
+"""Faults on lines that overlap: one that ends leaves the other one in force."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.history.actions import Hands, Skipped
+from kmirror.sim.history.observe import Observer
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.scene import Scene
+from kmirror.sim.simulation import Simulation
+
+
+def hands() -> Hands:
+    """Return hands over clusters a and b, one broker each, which run."""
+    scene = Scene(Plan(1, "test", (), {}, (), (), 0, 0), Simulation(1))
+    for name in "ab":
+        scene.clusters[name] = Cluster(scene.simulation, name, brokers=1)
+        scene.clusters[name].start()
+    return Hands(scene, Observer(scene))
+
+
+def cut(made: Hands, one: str, other: str) -> bool:
+    return made.scene.simulation.world.network.is_cut(one, other)
+
+
+def test_a_cut_that_ends_leaves_another_one_of_the_same_ends() -> None:
+    made = hands()
+    world = made.scene.simulation.world
+    made.cut("a|b", 1_000)
+    made.cut("a>b", 200)
+    with pytest.raises(Skipped, match="a>b is cut"):
+        made.cut("a>b", 100)
+    world.run_for(300 * MILLISECOND)
+    assert cut(made, "a-1", "b-1") and cut(made, "b-1", "a-1")
+    world.run_for(800 * MILLISECOND)
+    assert not cut(made, "a-1", "b-1") and not cut(made, "b-1", "a-1")
+    assert [(s.who, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
+
+
+def test_a_broker_and_its_controller_are_cut_and_the_sites_are_not() -> None:
+    made = hands()
+    made.cut("a-1|a-100", 0)
+    assert cut(made, "a-1", "a-controller") and not cut(made, "a-1", "b-1")
+    made.end_faults()
+    assert not cut(made, "a-1", "a-controller")
+
+
+def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:
+    made = hands()
+    made.kill("a", 1, 60_000)
+    made.kill("b", 100, 0)
+    made.end_faults()
+    assert all(made.scene.clusters[name].runs(node) for name in "ab" for node in (1, 100))
+    with pytest.raises(Skipped, match="faults have ended"):
+        made.kill("a", 1, 100)
+    assert made.scene.open_spans == {}
