@@ -106,7 +106,9 @@ class Observer:
                 known[tp] = partition
                 if before is None or not tell or before.leader_epoch == partition.leader_epoch:
                     continue
-                unclean = partition.leader != NO_LEADER and partition.leader not in before.isr
+                # An election that nobody saw, because all died right after it, shows in an ISR without a former member.
+                unclean = not any(member in before.isr for member in partition.isr)
+                unclean |= partition.leader != NO_LEADER and partition.leader not in before.isr
                 scene.account.elections.append(
                     Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
                 )

@@ -18,6 +18,8 @@ from kmirror.sim.history.scene import Scene
 
 DONE = "NONE"
 NO_ANSWER = ""
+BOTH_WAYS = "each of two clusters mirrors the topic from the other"
+ONLY_COPY = "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Owed:
     """Any of these will do; two if the last order was not answered, so that nobody knows."""
     excuse: str
     """Why the topic may wait for ever all the same; empty if it may not."""
+    until_mirroring: bool = False
+    """The excuse is one for PREPARING: a topic that is MIRRORING all the same must catch up."""
 
 
 def owed(plan: Plan, account: Account) -> list[Owed]:
@@ -61,7 +65,8 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
         if "MIRRORING" in states:
             pointed = pointed_to(plan, account, cluster, row.mirror)
             source = pointed[-1] if pointed else NOBODY
-            row = Owed(cluster, topic, row.mirror, source, states, _excuse(account, wishes, row, pointed))
+            excuse = _excuse(account, wishes, row, pointed)
+            row = Owed(cluster, topic, row.mirror, source, states, excuse, excuse in (BOTH_WAYS, ONLY_COPY))
         found.append(row)
     return found
 
@@ -92,9 +97,9 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     back = [order for order in wishes.get((source, row.topic), ()) if order.mirror == row.mirror]
     ours = [order for order in back if order.source == row.cluster]
     if ours and any(order.action == "add" for order in _still_possible(back)):
-        return "each of two clusters mirrors the topic from the other"
+        return BOTH_WAYS
     if ours and _never_mirrored(account, source, row):
-        return "the source's mirror of that name stopped without having mirrored anything: ours is the only copy"
+        return ONLY_COPY
     return ""
 
 
@@ -130,7 +135,7 @@ class Rest:
                 if (name, tp.topic) not in waiting:
                     found += self._hanging(name, tp)
         for row in rows:
-            if not row.excuse:
+            if not row.excuse or row.until_mirroring:
                 found += self._not_as_ordered(row)
         return found
 
@@ -169,12 +174,14 @@ class Rest:
         if topic is None:
             if "STOPPED" in row.states:
                 return []
-            return [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
+            return [] if row.excuse else [(row.cluster, TopicPartition(row.topic, 0), "the topic was not created")]
         found = []
         for index in topic.partitions:
             tp = TopicPartition(row.topic, index)
             mp = self._observer.mirror_partition(row.cluster, tp)
             state = "unknown" if mp is None or mp.state is None else mp.state.name
+            if state == "PREPARING" and row.excuse:
+                continue
             if state not in row.states:
                 reason = "" if mp is None or not mp.reason else f": {mp.reason}"
                 found.append((row.cluster, tp, f"{state} where {' or '.join(row.states)} was ordered{reason}"))
