@@ -117,6 +117,15 @@ def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
     return not latest or any(state == "STOPPED" and epoch < 0 for state, epoch in latest.values())
 
 
+def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
+    """Return (cluster, topic) of what waits rightly, and of every mirror behind it: its source stands still."""
+    waiting = dict.fromkeys((row.cluster, row.topic) for row in rows if row.excuse)
+    for _ in rows:  # A chain is no longer than there are rows.
+        behind = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
+        waiting.update(dict.fromkeys(behind))
+    return waiting
+
+
 class Rest:
     """Looks whether a scene has come to rest; what is still missing is (cluster, partition, why)."""
 
@@ -129,7 +138,7 @@ class Rest:
         found: list[tuple[str, TopicPartition, str]] = []
         for name, cluster in self._scene.clusters.items():
             found += self._not_replicated(name, cluster)
-        waiting = {(row.cluster, row.topic) for row in rows if row.excuse}
+        waiting = waiting_topics(rows)
         for name in self._scene.clusters:
             for tp in self._scene.partitions(name):
                 if (name, tp.topic) not in waiting:

@@ -8,7 +8,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Account, Order, StateSeen
 from kmirror.sim.history.orders import NOBODY
 from kmirror.sim.history.plan import ClusterPlan, Plan, Step, Value
-from kmirror.sim.history.settled import Owed, owed
+from kmirror.sim.history.settled import Owed, owed, waiting_topics
 
 CLUSTERS = tuple(ClusterPlan(name, 1, 1) for name in "abc")
 TP = TopicPartition("t", 0)
@@ -105,3 +105,12 @@ def test_the_only_copy_is_an_excuse_unless_the_mirror_over_there_had_something()
 def test_a_chain_is_no_excuse() -> None:
     told = mirrored().order("create_mirror", "b", "c").order("add", "b", "c")
     assert [row.excuse for row in told.owed().values()] == ["", ""]
+
+
+def test_a_mirror_behind_one_that_waits_waits_for_open_transactions_too() -> None:
+    """The topic that waits takes no markers, so no mirror of it gets past the transactions that are open there."""
+    waits = Owed("a", "t", "m", "b", ("MIRRORING",), "each mirrors the other")
+    behind = Owed("b", "t", "m", "a", ("MIRRORING",), "")
+    chain = Owed("c", "t", "n", "b", ("MIRRORING",), "")
+    other = Owed("c", "u", "n", "b", ("MIRRORING",), "")
+    assert sorted(waiting_topics([chain, waits, other, behind])) == [("a", "t"), ("b", "t"), ("c", "t")]
