@@ -1,0 +1,380 @@
+"""Faults planted into the engine on purpose, so that somebody judges the judge.
+
+    with planted("producer_reset_not_written"):
+        outcome = run_history(seed=3, profile="smoke")
+
+Each row of FAULTS is one mistake that could be made in kmirror.mirror, kmirror.cluster or kmirror.log. A fault patches
+what is there by name; where the engine changes, the patch fails loudly, for it asks for the name first.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kmirror.cluster import fetcher
+from kmirror.cluster.handlers import k27_write_txn_markers as markers
+from kmirror.cluster.partition import Partition
+from kmirror.cluster.replicas import ReplicaManager
+from kmirror.cluster.truncation import Cut, last_epoch
+from kmirror.kernel.clock import to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import AppendOrigin, PartitionLog
+from kmirror.mirror import coordinator, fetchers, preparing, sync
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.cutting import SESSION
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.state_client import StateClient
+from kmirror.mirror.state_records import NOT_SETTLED
+from kmirror.mirror.states import MirrorState
+from kmirror.mirror.stopping import Stopping
+from kmirror.protocol.uuid import Uuid
+from kmirror.records.batch import Batch, iter_batches
+from kmirror.records.control import mirror_pid_reset
+from kmirror.records.crc32c import crc32c
+from kmirror.spec.error_codes import ErrorCode
+
+Patch = Callable[[object, str, Any], Any]
+"""(owner, name, what stands there instead) -> what stood there"""
+EPOCH_AT = 12
+CRC_AT = 17
+CRC_FROM = 21
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    name: str
+    doc: str
+    plant: Callable[[Patch], None]
+
+
+FAULTS: dict[str, Fault] = {}
+
+
+def fault(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    FAULTS[plant.__name__] = Fault(plant.__name__, (plant.__doc__ or "").strip(), plant)
+    return plant
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    """Plant a fault; the engine is itself again at the end."""
+    undo: list[tuple[object, str, Any]] = []
+
+    def patch(owner: object, attribute: str, instead: Any) -> Any:
+        before = vars(owner)[attribute]
+        undo.append((owner, attribute, before))
+        setattr(owner, attribute, instead)
+        return before
+
+    try:
+        FAULTS[name].plant(patch)
+        yield
+    finally:
+        for owner, attribute, before in reversed(undo):
+            setattr(owner, attribute, before)
+
+
+# -- cuts -----------------------------------------------------------------------------------------
+
+
+@fault
+def cut_off_by_one(patch: Patch) -> None:
+    """A leader of a mirrored partition cuts one record too many."""
+
+    def cut(self: Any, now: Any, partition: Any, offset: int) -> None:
+        original(self, now, partition, max(offset - 1, partition.log.log_start_offset))
+
+    original = patch(ReplicaManager, "cut", cut)
+
+
+@fault
+def epoch_off_by_one(patch: Patch) -> None:
+    """PREPARING keeps the first epoch that the source does not have."""
+    original = patch(
+        preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch)
+    )
+
+
+@fault
+def stop_does_not_cut(patch: Patch) -> None:
+    """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
+
+    def cut(self: Any, now: Any, mp: Any, partition: Any) -> None:
+        mp.cut_at = partition.log.log_end_offset
+
+    patch(Stopping, "_cut", cut)
+    patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
+
+
+@fault
+def reopened_transactions_left_open(patch: Patch) -> None:
+    """A stop writes no marker for a transaction that its cut reopened (D29)."""
+    patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
+
+
+@fault
+def stop_cuts_what_it_never_touched(patch: Patch) -> None:
+    """A stop out of PREPARING cuts a log that no session has touched (D33)."""
+
+    def is_reset(self: Any, mp: Any, partition: Any) -> bool:
+        mp.uncut = {SESSION: -1, **mp.uncut}
+        return bool(original(self, mp, partition))
+
+    patch(MirrorPartition, "is_touched", property(lambda self: True))
+    original = patch(Stopping, "_is_reset", is_reset)
+
+
+@fault
+def silence_believed(patch: Patch) -> None:
+    """A log is cut from scratch because a broker that may not lead any more is silent about us (D32)."""
+
+    def believe(self: Any, now: Any, inquiry: Any) -> None:
+        self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
+
+    patch(Preparing, "_prove_silence", believe)
+
+
+@fault
+def preparing_does_not_wait(patch: Patch) -> None:
+    """MIRRORING begins before the followers are cut."""
+    patch(Preparing, "_all_cut", lambda self, mp, partition: True)
+    patch(Partition, "has_confirmed", lambda self, replica: True)
+
+
+@fault
+def owed_cuts_forgotten(patch: Patch) -> None:
+    """A new leader forgets who owes a cut (D30)."""
+
+    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
+        def on_found(later: Any, found: Any) -> None:
+            if found is not None:
+                found = replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
+            on_read(later, found)
+
+        original(self, now, key, topic, on_found)
+
+    original = patch(StateClient, "read", read)
+
+
+# -- epochs ---------------------------------------------------------------------------------------
+
+
+@fault
+def reset_before_the_epoch_is_settled(patch: Patch) -> None:
+    """A stop writes the producer reset first, and settles its epoch as the last mirrored one."""
+
+    def settle(self: Any, now: Any, mp: Any, partition: Any) -> None:
+        batch = mirror_pid_reset(
+            base_offset=0, leader_epoch=partition.leader_epoch, timestamp_ms=to_ms(now), source_cluster_id=""
+        )
+        self._broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+        original(self, now, mp, partition)
+
+    original = patch(Stopping, "_settle", settle)
+
+
+@fault
+def last_mirrored_epoch_recomputed(patch: Patch) -> None:
+    """A new leader of a stopped partition takes the last epoch of its log for the last mirrored one."""
+
+    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
+        def on_found(later: Any, found: Any) -> None:
+            led = self._broker.replicas.led(TopicPartition(topic, key.partition))
+            if found is not None and led is not None and found.state is MirrorState.STOPPED:
+                found = replace(found, last_mirrored_epoch=last_epoch(led.log))
+            on_read(later, found)
+
+        original(self, now, key, topic, on_found)
+
+    original = patch(StateClient, "read", read)
+
+
+@fault
+def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
+    """The coordinator does not write the last mirrored epoch down."""
+    original = patch(
+        coordinator, "decide", lambda known, write: original(known, replace(write, last_mirrored_epoch=NOT_SETTLED))
+    )
+
+
+@fault
+def bump_skipped(patch: Patch) -> None:
+    """A stopped partition is written to in the epoch that it was mirrored in (D36)."""
+    patch(Stopping, "_is_bumped", lambda self, now, mp, partition: True)
+    patch(Stopping, "_is_reset", lambda self, mp, partition: mp.bump_to == 0)
+
+    def reset(self: Any, now: Any, mp: Any, partition: Any) -> None:
+        mp.bump_to = 0
+        original(self, now, mp, partition)
+
+    original = patch(Stopping, "_reset_producers", reset)
+
+
+# -- replication ----------------------------------------------------------------------------------
+
+
+@fault
+def high_watermark_raised_early(patch: Patch) -> None:
+    """The high watermark rises before any follower has the records."""
+
+    def advance(self: Any) -> bool:
+        before = self.log.high_watermark
+        return bool(self.log.update_high_watermark(self.log.log_end_offset) > before)
+
+    patch(Partition, "advance_high_watermark", advance)
+
+
+@fault
+def divergence_ignored(patch: Patch) -> None:
+    """A follower that is told to cut keeps what it has."""
+    patch(fetcher, "cut_for_divergence", lambda log, epoch, end: Cut(log.log_end_offset, final=True))
+
+
+@fault
+def isr_joined_too_early(patch: Patch) -> None:
+    """A replica joins the ISR with its first fetch."""
+    patch(
+        Partition, "may_join", lambda self, replica: replica not in self.image.isr and self.pending_isr is None
+    )
+
+
+# -- what is mirrored -----------------------------------------------------------------------------
+
+
+def _every(number: int) -> Callable[[], bool]:
+    """Return a function that is true once in `number` calls."""
+    calls = 0
+
+    def due() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls % number == 0
+
+    return due
+
+
+@fault
+def batch_skipped(patch: Patch) -> None:
+    """Now and then a fetched batch is not appended."""
+    due = _every(3)
+
+    def append(self: Any, data: Any, **options: Any) -> Any:
+        batches = [bytes(batch.view) for batch in iter_batches(bytes(data))]
+        if len(batches) > 1 and due():
+            data = b"".join(batches[1:])
+        return original(self, data, **options)
+
+    original = patch(PartitionLog, "append_as_mirror", append)
+
+
+def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
+    found = []
+    for batch in iter_batches(bytes(data)):
+        found.append(change(batch) or bytes(batch.view))
+    return b"".join(found)
+
+
+@fault
+def byte_flipped(patch: Patch) -> None:
+    """Now and then a byte of a value is another one, and the checksum says that it is right."""
+    due = _every(5)
+
+    def change(batch: Batch) -> bytes | None:
+        if batch.is_control or not due():
+            return None
+        raw = bytearray(batch.view)
+        raw[-2] ^= 1  # The last byte counts headers; before it ends the value.
+        struct.pack_into(">I", raw, CRC_AT, crc32c(bytes(raw[CRC_FROM:])))
+        return bytes(raw)
+
+    def append(self: Any, data: Any, **options: Any) -> Any:
+        return original(self, _changed(data, change), **options)
+
+    original = patch(PartitionLog, "append_as_mirror", append)
+
+
+@fault
+def wrong_epoch_copied(patch: Patch) -> None:
+    """The first batch of a new epoch is copied with the epoch before it."""
+
+    def append(self: Any, data: Any, **options: Any) -> Any:
+        def change(batch: Batch) -> bytes | None:
+            if not self.latest_epoch < batch.partition_leader_epoch or batch.partition_leader_epoch < 1:
+                return None
+            raw = bytearray(batch.view)
+            struct.pack_into(">i", raw, EPOCH_AT, batch.partition_leader_epoch - 1)
+            return bytes(raw)
+
+        return original(self, _changed(data, change), **options)
+
+    original = patch(PartitionLog, "append_as_mirror", append)
+
+
+@fault
+def source_read_uncommitted(patch: Patch) -> None:
+    """The source is read up to its high watermark."""
+    patch(fetchers, "READ_COMMITTED", 0)
+
+
+# -- producers and clients ------------------------------------------------------------------------
+
+
+@fault
+def marker_forgotten(patch: Patch) -> None:
+    """Now and then a transaction marker is confirmed and not written."""
+    due = _every(6)
+
+    def write(broker: Any, now: Any, tp: Any, marker: Any, on_acked: Any) -> None:
+        if due():
+            on_acked(now, ErrorCode.NONE)
+        else:
+            original(broker, now, tp, marker, on_acked)
+
+    original = patch(markers, "_write", write)
+
+
+@fault
+def producer_reset_not_written(patch: Patch) -> None:
+    """A stop leaves the source's producers known."""
+
+    def finish(self: Any, now: Any, mp: Any, partition: Any) -> None:
+        self._component.transition(now, mp, MirrorState.STOPPED)
+
+    patch(Stopping, "_reset_producers", finish)
+
+
+@fault
+def read_only_not_enforced(patch: Patch) -> None:
+    """A mirrored topic takes writes."""
+    patch(MirrorComponent, "produce_error", lambda self, tp: None)
+
+
+# -- states and metadata --------------------------------------------------------------------------
+
+
+@fault
+def stop_never_finishes(patch: Patch) -> None:
+    """STOPPED is never written."""
+
+    def transition(self: Any, now: Any, mp: Any, target: Any) -> None:
+        if target is not MirrorState.STOPPED:
+            original(self, now, mp, target)
+
+    original = patch(MirrorComponent, "transition", transition)
+
+
+@fault
+def another_topic_id(patch: Patch) -> None:
+    """A topic is created at the destination with an id of its own."""
+
+    def info(*, topic_id: Uuid) -> Any:
+        raw = bytearray(topic_id)
+        raw[0] ^= 1
+        return original(topic_id=Uuid(bytes(raw)))
+
+    original = patch(sync, "MirrorInfo", info)
