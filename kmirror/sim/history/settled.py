@@ -167,7 +167,7 @@ class Rest:
 
     def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         """Is a transaction open although every client has ended? An unclean election may lose markers, as in Kafka."""
-        if any(e.unclean and (e.cluster, e.tp) == (name, tp) for e in self._scene.account.elections):
+        if self._unclean_anywhere(tp):
             return []
         leader = self._scene.leader(name, tp)
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
@@ -198,6 +198,10 @@ class Rest:
                 found += self._behind(row, tp)
         return found
 
+    def _unclean_anywhere(self, tp: TopicPartition) -> bool:
+        """Was there an unclean election of the partition, here or where it is mirrored from?"""
+        return any(election.unclean and election.tp == tp for election in self._scene.account.elections)
+
     def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
         if source is None or destination is None:
@@ -205,6 +209,8 @@ class Rest:
         want, have = source.log.last_stable_offset, destination.log.log_end_offset
         if want == have == destination.log.high_watermark:
             return []
+        if self._unclean_anywhere(tp) and want < have <= source.log.high_watermark:
+            return []  # A transaction whose marker was lost holds back what the mirror had before.
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
         return [(row.cluster, tp, f"log end {have}, the source's last stable offset is {want}{reason}")]

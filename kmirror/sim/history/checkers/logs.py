@@ -57,9 +57,12 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
 def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     """While it follows, a mirror has nothing that its source has not decided yet (D12).
 
-    Not said soon after an election at the source: there a new leader decides anew what its high watermark hides.
+    Not said soon after an election at the source: there a new leader decides anew what its high watermark hides. Nor
+    where a cut may have taken markers at the source: an unclean election, or a session of its own in a mirror.
     """
     source = (stay.source, stay.tp)
+    if facts.unclean_anywhere(stay.tp):
+        return
     for ours in facts.looks[place]:
         theirs = facts.look_before(source, ours.at)
         if not stay.mirroring < ours.at < stay.removed or theirs is None or theirs.at != ours.at:
@@ -67,6 +70,8 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         stable = theirs.log.last_stable_offset
         open_one = theirs.by_offset.get(stable)
         if open_one is None or ours.by_offset.get(stable) != open_one:
+            continue
+        if any(other.overlaps(ours.at - SETTLING, ours.at) for other in facts.stays(source)):
             continue
         elections = facts.elections.get(source, [])
         if not facts.disturbed(stay.source, ours.at - SETTLING, ours.at) and not any(
