@@ -43,9 +43,10 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     ours, theirs = facts.final(place), facts.final((stay.source, stay.tp))
     if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
         return
-    until = theirs.log.last_stable_offset
-    if ours.log.log_end_offset != until:
-        end = ours.log.log_end_offset
+    until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
+    if facts.unclean_anywhere(stay.tp) and until < end <= theirs.log.high_watermark:
+        until = end  # A transaction whose marker was lost at the source holds back what the mirror had before.
+    if end != until:
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
