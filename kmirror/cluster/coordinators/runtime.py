@@ -3,8 +3,9 @@
 A shard is one partition of the topic, loaded by its leader by replaying the log. A write runs
 `decide` on the committed state; the records it yields are appended and, once the whole ISR has
 them, replayed and answered. Writes to one shard run one after another, so a decision never rests on
-a record that may still be lost. If an append cannot be confirmed the shard is loaded anew: the
-record may stand or not, and the log alone knows. Below min.insync.replicas nothing is appended at all.
+a record that may still be lost. An append that is not confirmed in time leaves the state as it was, as in
+Kafka: the record may stand or not. Until that is known the shard writes nothing else and refuses those who
+ask; if the ISR has it after all it is replayed. Below min.insync.replicas nothing is appended at all.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ S = TypeVar("S", bound=ShardState)
 
 Decide = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
 OnDone = Callable[[Instant, ErrorCode], None]
+OnLate = Callable[[Instant, int], None]
+"""Told the partition of a shard in which a record stands after all whose writer was told of an error."""
 
 
 OUTCOMES = {
@@ -46,6 +49,8 @@ OUTCOMES = {
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
 """Error of an append to what the coordinator's client is told; every other is COORDINATOR_NOT_AVAILABLE."""
+STANDS = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+"""The high watermark has passed the record; by then the ISR may be too small to say so to a client."""
 
 
 @dataclass(slots=True)
@@ -53,15 +58,21 @@ class Shard(Generic[S]):
     state: S
     queue: deque[tuple[Decide[S], OnDone]] = field(default_factory=deque)
     writing: bool = False
+    """A record's fate is open."""
+    in_doubt: bool = False
+    """It was not confirmed in time."""
 
 
 class CoordinatorRuntime(Generic[S]):
     """The shards of one internal topic that this broker leads."""
 
-    def __init__(self, broker: Broker, topic: str, make_state: Callable[[], S]) -> None:
+    def __init__(
+        self, broker: Broker, topic: str, make_state: Callable[[], S], *, on_late: OnLate | None = None
+    ) -> None:
         self._broker = broker
         self.topic = topic
         self._make_state = make_state
+        self._on_late = on_late
         self._shards: dict[int, Shard[S]] = {}
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> bool:
@@ -101,6 +112,9 @@ class CoordinatorRuntime(Generic[S]):
         if shard is None:
             on_done(now, ErrorCode.NOT_COORDINATOR)
             return
+        if shard.in_doubt:
+            on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            return
         shard.queue.append((decide, on_done))
         self._next(now, partition, shard)
 
@@ -121,13 +135,11 @@ class CoordinatorRuntime(Generic[S]):
         led = self._broker.replicas.led(tp)
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
-            shard.writing = False
             current = self._shards.get(partition) is shard
-            if current and error == ErrorCode.NONE:
-                for key, value in records:
-                    shard.state.replay(key, value)
+            if current and error in STANDS:
+                self._replay(shard, records)
             elif current:
-                shard.state = self._load(tp)
+                self._doubt(later, partition, shard, records, end)
             on_done(later, OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE))
             if current:
                 self._next(later, partition, shard)
@@ -151,8 +163,41 @@ class CoordinatorRuntime(Generic[S]):
         except LogAppendError as error:
             refuse(error.error)
             return
+        end = info.last_offset + 1
         timeout_ms = self._broker.configs.integer("request.timeout.ms")
-        self._broker.replicas.await_acks(now, led, info.last_offset + 1, timeout_ms, on_acked)
+        self._broker.replicas.await_acks(now, led, end, timeout_ms, on_acked)
+
+    def _replay(self, shard: Shard[S], records: Sequence[KeyValue]) -> None:
+        shard.writing = shard.in_doubt = False
+        for key, value in records:
+            shard.state.replay(key, value)
+
+    def _doubt(
+        self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], end: int
+    ) -> None:
+        """Wait on until it is known whether `records`, which end at `end`, stand; nobody else waits with them."""
+        tp = TopicPartition(self.topic, partition)
+        led = self._broker.replicas.led(tp)
+        if led is None:
+            return  # The reign is over, and the shard goes with it.
+
+        def on_acked(later: Instant, error: ErrorCode) -> None:
+            if self._shards.get(partition) is not shard:
+                return
+            if error not in STANDS:
+                self._doubt(later, partition, shard, records, end)
+                return
+            self._replay(shard, records)
+            if self._on_late is not None:
+                self._on_late(later, partition)
+            self._next(later, partition, shard)
+
+        shard.in_doubt = True
+        timeout_ms = self._broker.configs.integer("request.timeout.ms")
+        self._broker.replicas.await_acks(now, led, end, timeout_ms, on_acked)
+        while shard.queue:
+            _, on_done = shard.queue.popleft()
+            on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 def java_hash(text: str) -> int:

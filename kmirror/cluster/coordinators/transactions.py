@@ -54,7 +54,7 @@ class TransactionCoordinator(BrokerComponent):
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
-        self.runtime = CoordinatorRuntime(broker, TRANSACTION_TOPIC, TransactionShard)
+        self.runtime = CoordinatorRuntime(broker, TRANSACTION_TOPIC, TransactionShard, on_late=self._resume_all)
         self.producer_ids = ProducerIds(broker)
         self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
         """Transactional id to its partitions without a marker; True while an answer is awaited."""
@@ -101,13 +101,16 @@ class TransactionCoordinator(BrokerComponent):
                 del self._markers_left[name]  # A new reign begins from what is persisted.
         if not self.runtime.on_leadership(now, tp, leads=leads):
             return
-        shard = self.runtime.state(tp.partition)
-        assert shard is not None, "it has just been loaded"
-        for transaction in list(shard.transactions.values()):
-            self._resume(now, transaction.transactional_id)
+        self._resume_all(now, tp.partition)
         if not self._sweeping:
             self._sweeping = True
             self._sweep_later(now)
+
+    def _resume_all(self, now: Instant, partition: int) -> None:
+        shard = self.runtime.state(partition)
+        assert shard is not None, "it has just been loaded, or written to"
+        for transaction in list(shard.transactions.values()):
+            self._resume(now, transaction.transactional_id)
 
     def _resume(self, now: Instant, transactional_id: str) -> None:
         """Begin phase two of a transaction that is in PREPARE_*, unless it is under way."""
@@ -253,7 +256,7 @@ class TransactionCoordinator(BrokerComponent):
 
         def on_prepared(later: Instant, error: ErrorCode) -> None:
             on_done(later, error)
-            # Also after an error: a record that was not confirmed in time may stand all the same.
+            # Also after an error: the ISR may have the record and be too small to say so.
             self._resume(later, prepared.transactional_id)
 
         self.write(now, transaction, prepared, on_prepared)

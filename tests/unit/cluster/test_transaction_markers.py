@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from kmirror.cluster.coordinators.transaction_state import Status
 from kmirror.cluster.coordinators.transactions import TransactionCoordinator
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.create_topics_request import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.records.control import ControlType
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import Cluster
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
@@ -98,6 +100,72 @@ def test_a_decision_that_was_not_confirmed_in_time_is_carried_out_all_the_same()
         network.heal(cluster.process(coordinator), cluster.process(broker))
     cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within=60)
     assert markers(cluster, one) == markers(cluster, other) == [ControlType.COMMIT]
+
+
+def cut_off(cluster: Cluster, broker_id: int, *, heal: bool = False) -> None:
+    """Part a broker from all other brokers and the controller, or join it to them again."""
+    network = cluster.simulation.world.network
+    for other in (*cluster.broker_ids, CONTROLLER_ID):
+        if other != broker_id:
+            (network.heal if heal else network.cut)(cluster.process(broker_id), cluster.process(other))
+
+
+def ask(cluster: Cluster, broker_id: int, producer: Producer, *, commit: bool) -> int:
+    """Return what EndTxn answers."""
+    request = EndTxnRequest(
+        transactional_id="id", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch,
+        committed=commit,
+    )
+    reply = cluster.client.call(cluster.endpoint(broker_id), request, 4)
+    assert isinstance(reply, EndTxnResponse)
+    return reply.error_code
+
+
+def test_a_partition_that_only_the_coordinators_own_log_has_is_not_acknowledged() -> None:
+    cluster, coordinator, one, _ = start(IMPATIENT)
+    producer = Producer(cluster, transactional_id="id")
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="id", v3_and_below_producer_id=producer.producer_id,
+        v3_and_below_producer_epoch=producer.producer_epoch,
+        v3_and_below_topics=[AddPartitionsToTxnTopic(name=one.topic, partitions=[one.partition])],
+    )
+
+    def add(broker_id: int) -> int:
+        reply = cluster.client.call(cluster.endpoint(broker_id), request, 3)
+        assert isinstance(reply, AddPartitionsToTxnResponse)
+        return reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+
+    cut_off(cluster, coordinator)
+    answers = [add(coordinator) for _ in range(3)]
+    assert answers == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 3, "its successor will not know of it"
+    assert status(cluster) is Status.EMPTY
+    cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)
+    assert status(cluster) is Status.EMPTY
+    cut_off(cluster, coordinator, heal=True)
+
+
+def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() -> None:
+    cluster, coordinator, _, _ = start(IMPATIENT)
+    own = TopicPartition("own", 0)
+    row = CreatableReplicaAssignment(partition_index=0, broker_ids=[coordinator])
+    topic = CreatableTopic(name=own.topic, num_partitions=-1, replication_factor=-1, assignments=[row])
+    cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
+    cluster.simulation.run_until(lambda: own.topic in cluster.image.topics and cluster.is_settled())
+    producer = begin(cluster, own)
+    cut_off(cluster, coordinator)
+    assert ask(cluster, coordinator, producer, commit=True) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    log = cluster.broker(coordinator).replicas.partitions[own].log
+    cluster.simulation.run_for(1)
+    assert not any(batch.is_control for batch in log.batches()), "the successor may decide otherwise"
+    cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)
+    cut_off(cluster, coordinator, heal=True)
+    state = cluster.leader(STATE)
+    assert state is not None
+    assert ask(cluster, state.broker_id, producer, commit=False) == ErrorCode.NONE
+    cluster.simulation.run_until(
+        lambda: status(cluster) is Status.COMPLETE_ABORT and cluster.leader(own) is not None, within=60
+    )
+    assert markers(cluster, own) == [ControlType.ABORT]
 
 
 def test_the_opposite_of_a_decision_under_way_is_refused_for_good() -> None:
