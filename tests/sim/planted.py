@@ -20,21 +20,19 @@ from kmirror.cluster.handlers import k27_write_txn_markers as markers
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.replicas import ReplicaManager
 from kmirror.cluster.truncation import Cut, last_epoch
-from kmirror.kernel.clock import to_ms
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.partition_log import AppendOrigin, PartitionLog
-from kmirror.mirror import coordinator, fetchers, preparing, sync
+from kmirror.log.partition_log import PartitionLog
+from kmirror.mirror import component, fetchers, preparing, sync
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.cutting import SESSION
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.state_client import StateClient
-from kmirror.mirror.state_records import NOT_SETTLED
+from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.stopping import Stopping
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.batch import Batch, iter_batches
-from kmirror.records.control import mirror_pid_reset
 from kmirror.records.crc32c import crc32c
 from kmirror.spec.error_codes import ErrorCode
 
@@ -77,6 +75,19 @@ def planted(name: str) -> Iterator[None]:
     finally:
         for owner, attribute, before in reversed(undo):
             setattr(owner, attribute, before)
+
+
+def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionState], PartitionState]) -> None:
+    """Let new leaders read another state than what is persisted."""
+
+    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
+        def on_found(later: Any, found: Any) -> None:
+            led = self._broker.replicas.led(TopicPartition(topic, key.partition))
+            on_read(later, found if found is None or led is None else change(led, found))
+
+        original(self, now, key, topic, on_found)
+
+    original = patch(StateClient, "read", read)
 
 
 # -- cuts -----------------------------------------------------------------------------------------
@@ -141,24 +152,23 @@ def silence_believed(patch: Patch) -> None:
 
 @fault
 def preparing_does_not_wait(patch: Patch) -> None:
-    """MIRRORING begins before the followers are cut."""
+    """MIRRORING begins before the followers are cut, and they count as cut."""
+
+    def owing(mp: Any, partition: Any, state: Any) -> Any:
+        partition.must_cut.clear()
+        return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
+
     patch(Preparing, "_all_cut", lambda self, mp, partition: True)
     patch(Partition, "has_confirmed", lambda self, replica: True)
+    original = patch(component, "still_owing", owing)
 
 
 @fault
 def owed_cuts_forgotten(patch: Patch) -> None:
     """A new leader forgets who owes a cut (D30)."""
-
-    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
-        def on_found(later: Any, found: Any) -> None:
-            if found is not None:
-                found = replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
-            on_read(later, found)
-
-        original(self, now, key, topic, on_found)
-
-    original = patch(StateClient, "read", read)
+    _change_what_is_read(
+        patch, lambda led, found: replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
+    )
 
 
 # -- epochs ---------------------------------------------------------------------------------------
@@ -166,40 +176,39 @@ def owed_cuts_forgotten(patch: Patch) -> None:
 
 @fault
 def reset_before_the_epoch_is_settled(patch: Patch) -> None:
-    """A stop writes the producer reset first, and settles its epoch as the last mirrored one."""
+    """A stop settles the epoch of its own producer reset as the last mirrored one, as if that had been there before."""
 
-    def settle(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        batch = mirror_pid_reset(
-            base_offset=0, leader_epoch=partition.leader_epoch, timestamp_ms=to_ms(now), source_cluster_id=""
-        )
-        self._broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
-        original(self, now, mp, partition)
+    def write_state(self: Any, now: Any, mp: Any, state: Any, epoch: int, **options: Any) -> None:
+        stop = options.get("stop")
+        original(self, now, mp, state, epoch if stop is None else stop.epoch, **options)
 
-    original = patch(Stopping, "_settle", settle)
+    def is_reset(self: Any, mp: Any, partition: Any) -> bool:
+        mp.last_mirrored_epoch -= 1  # The engine would not know its own reset by that epoch.
+        try:
+            return bool(knows(self, mp, partition))
+        finally:
+            mp.last_mirrored_epoch += 1
+
+    original = patch(MirrorComponent, "write_state", write_state)
+    knows = patch(Stopping, "_is_reset", is_reset)
 
 
 @fault
 def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     """A new leader of a stopped partition takes the last epoch of its log for the last mirrored one."""
-
-    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
-        def on_found(later: Any, found: Any) -> None:
-            led = self._broker.replicas.led(TopicPartition(topic, key.partition))
-            if found is not None and led is not None and found.state is MirrorState.STOPPED:
-                found = replace(found, last_mirrored_epoch=last_epoch(led.log))
-            on_read(later, found)
-
-        original(self, now, key, topic, on_found)
-
-    original = patch(StateClient, "read", read)
+    _change_what_is_read(
+        patch, lambda led, found: replace(found, last_mirrored_epoch=last_epoch(led.log))
+        if found.state is MirrorState.STOPPED else found,
+    )  # fmt: skip
 
 
 @fault
 def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
-    """The coordinator does not write the last mirrored epoch down."""
-    original = patch(
-        coordinator, "decide", lambda known, write: original(known, replace(write, last_mirrored_epoch=NOT_SETTLED))
-    )
+    """Whoever reads the state of a stopped partition finds no last mirrored epoch."""
+    _change_what_is_read(
+        patch, lambda led, found: replace(found, last_mirrored_epoch=NOT_SETTLED)
+        if found.state is MirrorState.STOPPED else found,
+    )  # fmt: skip
 
 
 @fault
@@ -207,6 +216,12 @@ def bump_skipped(patch: Patch) -> None:
     """A stopped partition is written to in the epoch that it was mirrored in (D36)."""
     patch(Stopping, "_is_bumped", lambda self, now, mp, partition: True)
     patch(Stopping, "_is_reset", lambda self, mp, partition: mp.bump_to == 0)
+
+    def cut(self: Any, now: Any, mp: Any, partition: Any) -> None:
+        if mp.bump_to != 0:  # The engine tells its own reset from what was mirrored by its epoch.
+            cuts(self, now, mp, partition)
+
+    cuts = patch(Stopping, "_cut", cut)
 
     def reset(self: Any, now: Any, mp: Any, partition: Any) -> None:
         mp.bump_to = 0

@@ -66,7 +66,7 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         return
     for ours in facts.looks[place]:
         theirs = facts.look_before(source, ours.at)
-        if not stay.mirroring < ours.at < stay.removed or theirs is None or theirs.at != ours.at:
+        if not stay.mirroring < ours.at <= stay.removed or theirs is None or theirs.at != ours.at:
             continue
         stable = theirs.log.last_stable_offset
         open_one = theirs.by_offset.get(stable)

@@ -123,7 +123,7 @@ def test_an_ack_for_what_another_producer_wrote_is_told() -> None:
 
 def test_an_ack_where_a_stop_has_cut_is_an_ack() -> None:
     hand = Hand().stay("b", "a", began=1, mirroring=1.5, removed=3, stopped=4).wrote("mine", 0, at=5, pid=7)
-    hand.look("a", [row(0, "foreign", pid=7)], at=3, stable=0).look("b", [row(0, "foreign", pid=7)], at=3, stable=0)
+    hand.look("a", [row(0, "foreign", pid=7)], at=3, stable=0).look("b", [row(0, "foreign", pid=7)], at=3)
     assert hand.final("a", [row(0, "mine", pid=7)]).found() == []
 
 

@@ -1,0 +1,106 @@
+"""The judge is judged: each planted fault is found, by the checkers that are there for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
+from kmirror.sim.history.run import run_history
+from kmirror.sim.history.verdict import Outcome
+from tests.sim.planted import FAULTS, planted
+
+
+def late_joiner() -> Plan:
+    """Broker 2 comes back over a slow line; broker 1 dies before broker 2 has what it missed."""
+    configs = {
+        "min.insync.replicas": "1", "broker.heartbeat.interval.ms": "300", "broker.session.timeout.ms": "1500",
+        "replica.lag.time.max.ms": "1500",
+    }
+    return Plan(
+        seed=0, profile="by hand", clusters=(ClusterPlan("a", 2, 2, configs),), network={},
+        clients=(ClientPlan("p0", "plain", "a", ("t0",), 100),),
+        steps=(
+            Step(500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 4_000}),
+            Step(4_000, "slow_link", {"one": "a-1", "other": "a-2", "ms": 800, "for_ms": 3_000}),
+            Step(LATE_MS, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000}),
+        ),
+        faults_end_ms=12_000, converge_ms=20_000, topics={"t0": "1@a"},
+    )
+
+
+LATE_MS = 5_600
+PLANS = {"late_joiner": late_joiner}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What finds a fault: the checkers, and where they see it first."""
+
+    fault: str
+    checkers: tuple[str, ...]
+    """Any of them will do."""
+    profile: str
+    """Of a seed, or a plan of PLANS."""
+    seed: int
+    seeds: int
+    """How many seeds from 0 on it takes to see it first, when this was written."""
+
+
+FOUND = (
+    Row("cut_off_by_one", ("mirrored-lost",), "smoke", 1, 2),
+    Row("epoch_off_by_one", ("divergence",), "replicas", 8, 9),
+    Row("stop_does_not_cut", ("aborted-read",), "smoke", 1, 2),
+    Row("reopened_transactions_left_open", ("aborted-read",), "smoke", 1, 2),
+    Row("stop_cuts_what_it_never_touched", ("aborted-read",), "transactions", 44, 45),
+    Row("silence_believed", ("acked-lost",), "smoke", 35, 36),
+    Row("preparing_does_not_wait", ("divergence", "stuck-state"), "replicas", 16, 17),
+    Row("owed_cuts_forgotten", ("divergence",), "replicas", 16, 17),
+    Row("reset_before_the_epoch_is_settled", ("divergence",), "smoke", 1, 2),
+    Row("last_mirrored_epoch_recomputed", ("lme-loss",), "smoke", 1, 2),
+    Row("last_mirrored_epoch_not_persisted", ("lme-loss",), "smoke", 1, 2),
+    Row("bump_skipped", ("divergence",), "smoke", 2, 3),
+    Row("high_watermark_raised_early", ("acked-lost",), "replicas", 42, 43),
+    Row("divergence_ignored", ("stuck-state",), "smoke", 2, 3),
+    Row("isr_joined_too_early", ("acked-lost",), "late_joiner", 0, 1),
+    Row("batch_skipped", ("divergence",), "smoke", 2, 3),
+    Row("byte_flipped", ("divergence",), "smoke", 0, 1),
+    Row("wrong_epoch_copied", ("divergence",), "smoke", 2, 3),
+    Row("source_read_uncommitted", ("divergence",), "smoke", 8, 9),
+    Row("marker_forgotten", ("hanging-transaction",), "smoke", 1, 2),
+    Row("producer_reset_not_written", ("pid-collision",), "smoke", 0, 1),
+    Row("read_only_not_enforced", ("read-only-breach",), "transactions", 0, 1),
+    Row("stop_never_finishes", ("stuck-state",), "smoke", 0, 1),
+    Row("another_topic_id", ("topic-id-mismatch",), "smoke", 0, 1),
+)
+QUICK = "smoke", "late_joiner"
+
+
+def run(row: Row) -> Outcome:
+    plan = PLANS.get(row.profile)
+    return run_history(seed=row.seed, profile=row.profile) if plan is None else run_history(plan())
+
+
+def found(outcome: Outcome) -> set[str]:
+    return {anomaly.checker for anomaly in outcome.anomalies}
+
+
+@pytest.mark.parametrize("row", FOUND, ids=lambda row: row.fault)
+def test_a_planted_fault_is_found(row: Row) -> None:
+    with planted(row.fault):
+        outcome = run(row)
+    assert not outcome.account.crash
+    assert found(outcome) & set(row.checkers), found(outcome)
+
+
+@pytest.mark.parametrize("row", FOUND, ids=lambda row: row.fault)
+def test_without_the_fault_its_checker_is_silent(row: Row) -> None:
+    assert not found(run(row)) & set(row.checkers)
+
+
+def test_every_fault_has_its_row() -> None:
+    assert [row.fault for row in FOUND] == list(FAULTS)
+    assert len(FAULTS) >= 20
+    assert all(fault.doc.endswith(".") or fault.doc.endswith(").") for fault in FAULTS.values())
+    assert 2 * sum(row.profile in QUICK for row in FOUND) > len(FOUND)
