@@ -59,7 +59,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
         last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
         if last < 0:
             continue  # Nobody knows whether the topic is in a mirror at all.
-        possible = orders[last:]
+        possible = _still_possible(orders)
         states = tuple(dict.fromkeys("MIRRORING" if o.action == "add" else "STOPPED" for o in possible))
         row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
         if "MIRRORING" in states:
@@ -103,8 +103,16 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
     return ""
 
 
+def _overlap(earlier: Order, later: Order) -> bool:
+    """Was the later order sent before the earlier one was answered? Then nobody knows which one came last."""
+    return earlier.answered_at < 0 or earlier.answered_at > later.sent_at
+
+
 def _still_possible(orders: list[Order]) -> list[Order]:
+    """Return the orders of which any may have come last."""
     last = max((n for n, order in enumerate(orders) if order.error == DONE), default=0)
+    while last > 0 and _overlap(orders[last - 1], orders[last]):
+        last -= 1
     return orders[last:]
 
 

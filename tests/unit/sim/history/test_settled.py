@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
@@ -55,6 +57,13 @@ def test_what_was_refused_owes_nothing_and_what_was_not_answered_may_be_either()
     assert mirrored(error="").owed() == {}
     assert mirrored().order("remove", "a", "b", error="UNKNOWN_MIRROR").owed()["b"].states == ("MIRRORING",)
     assert mirrored().order("remove", "a", "b", error="").owed()["b"].states == ("MIRRORING", "STOPPED")
+
+
+def test_of_two_orders_at_the_same_time_either_may_have_come_last() -> None:
+    told = mirrored().order("remove", "a", "b")
+    add, remove = told.account.orders[-2:]
+    told.account.orders[-2:] = [replace(add, answered_at=remove.sent_at + 1), remove]
+    assert told.owed()["b"].states == ("MIRRORING", "STOPPED")
 
 
 def test_servers_that_are_nobody_are_an_excuse_until_they_are_put_right() -> None:
