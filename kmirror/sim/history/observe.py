@@ -205,12 +205,15 @@ class Observer:
 
 
 def difference(leader: Partition, replica: Partition) -> str:
-    """Say where a replica's log differs from its leader's; empty if it does not."""
+    """Say where a replica's log differs from what its leader has committed; empty if it does not.
+
+    What was appended a moment ago may not have reached the replica, but nothing may be in it that the leader lacks.
+    """
     one, other = leader.log, replica.log
-    if one.log_end_offset != other.log_end_offset:
+    if not one.high_watermark <= other.log_end_offset <= one.log_end_offset:
         return f"log end {other.log_end_offset}, the leader's is {one.log_end_offset}"
-    start = max(one.log_start_offset, other.log_start_offset)
-    for left, right in zip_longest(one.batches(start), other.batches(start)):
+    start, until = max(one.log_start_offset, other.log_start_offset), one.high_watermark
+    for left, right in zip_longest(one.batches(start, until), other.batches(start, until)):
         if left is None or right is None:
             batch = left if right is None else right
             return f"offset {batch.base_offset}: only the {'leader' if right is None else 'replica'} has a batch"

@@ -109,7 +109,8 @@ class Operator:
                 if tried and error in ALREADY_DONE:
                     error = ErrorCode.NONE
                 if not error.retriable or error in FINAL:
-                    return error.name
+                    # What a repeated order is refused for may be what the first try has done.
+                    return "" if tried and error else error.name
             tried = tried or heard  # A broker that was down cannot have done it.
             yield Sleep(RETRY_MS)
         return ""

@@ -96,6 +96,8 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
             ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])
             if key in told or not ours or not theirs or ours[0] == theirs[0]:
                 continue
+            if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
+                continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
             if stay.mirroring == NEVER and _had_it_before(facts, place):
                 continue  # A local topic of the same name: the mirror gives up (D16).
             told[key] = None

@@ -15,6 +15,8 @@ from kmirror.sim.history.verdict import Anomaly
 SEQUENCE_ERRORS = ("OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID")
 EPOCH_ERRORS = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
 UNCLEAN = "unclean election"
+SPANNING = "D44"
+"""A local transaction that was open before its topic entered a mirror, and written to again after it had left."""
 
 
 def half_transaction(facts: Facts) -> Iterator[Finding]:
@@ -32,11 +34,20 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                     yield from accepted([(UNCLEAN, *place)])
                     continue
                 readable, lost = found
+                if _spans_a_stay(facts, place, readable, lost):
+                    yield from accepted([(SPANNING, *place)])
+                    continue
                 text = (
                     f"transaction {key}: {readable!r} can be read and {lost!r} of the same partition is "
                     f"{look.seen(lost, -1).value}, at {clock(look.at)}"
                 )
                 yield Anomaly("half-transaction", *place, look.by_value[readable].offset, text, look.at)
+
+
+def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
+    """Was one record written before a stay in a mirror, which may cut it, and the other one after it?"""
+    before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
+    return any(stay.began >= before and stay.ended <= after for stay in facts.stays(place))
 
 
 def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
