@@ -45,9 +45,9 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
-    """Was one record written before a stay in a mirror, which may cut it, and the other one after it?"""
+    """Was one record written before a stay in a mirror had ended, so that it may be cut, and the other one after it?"""
     before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
-    return any(stay.began >= before and stay.ended <= after for stay in facts.stays(place))
+    return any(before < stay.ended <= after for stay in facts.stays(place))
 
 
 def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
