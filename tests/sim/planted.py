@@ -21,8 +21,10 @@ from kmirror.cluster.partition import Partition
 from kmirror.cluster.replicas import ReplicaManager
 from kmirror.cluster.truncation import Cut, last_epoch
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log import producers
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror import component, fetchers, preparing, sync
+from kmirror.log.producers import AppendOrigin, ProducerStates
+from kmirror.mirror import component, fetchers, preparing, reopened, sync
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.cutting import SESSION
 from kmirror.mirror.partition import MirrorPartition
@@ -34,6 +36,7 @@ from kmirror.mirror.stopping import Stopping
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
+from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 
 Patch = Callable[[object, str, Any], Any]
@@ -141,6 +144,44 @@ def stop_cuts_what_it_never_touched(patch: Patch) -> None:
 
 
 @fault
+def half_a_transaction_committed(patch: Patch) -> None:
+    """A stop commits what a cut marker had committed, also where the cut took records of it (D29)."""
+
+    def tail_of(log: Any, offset: int) -> Any:
+        return original(_MarkersOnly(log), offset)
+
+    original = patch(reopened, "tail_of", tail_of)
+    patch(component, "tail_of", tail_of)
+
+
+@dataclass(frozen=True, slots=True)
+class _MarkersOnly:
+    """A log as one sees it who overlooks that a tail holds records, too."""
+
+    log: PartitionLog
+
+    @property
+    def log_start_offset(self) -> int:
+        return self.log.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        return self.log.log_end_offset
+
+    def any_batches(self, start: int) -> Iterator[AnyBatch]:
+        return (batch for batch in self.log.any_batches(start) if batch.is_control)
+
+
+@fault
+def source_taken_at_its_word(patch: Patch) -> None:
+    """PREPARING cuts to what the source names, though its own mirror of us runs and has settled nothing (D25, D39)."""
+    patch(
+        Preparing, "_on_found",
+        lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
+    )
+
+
+@fault
 def silence_believed(patch: Patch) -> None:
     """A log is cut from scratch because a broker that may not lead any more is silent about us (D32)."""
 
@@ -230,6 +271,19 @@ def bump_skipped(patch: Patch) -> None:
     original = patch(Stopping, "_reset_producers", reset)
 
 
+@fault
+def first_epoch_stamped_for_ever(patch: Patch) -> None:
+    """A leader stamps what clients write with the epoch in which it led first."""
+    first: dict[PartitionLog, int] = {}
+
+    def append(self: Any, data: Any, *, leader_epoch: int, **options: Any) -> Any:
+        led_first = first.setdefault(self, leader_epoch)
+        from_client = options.get("origin", AppendOrigin.CLIENT) is AppendOrigin.CLIENT
+        return original(self, data, leader_epoch=led_first if from_client else leader_epoch, **options)
+
+    original = patch(PartitionLog, "append_as_leader", append)
+
+
 # -- replication ----------------------------------------------------------------------------------
 
 
@@ -242,6 +296,17 @@ def high_watermark_raised_early(patch: Patch) -> None:
         return bool(self.log.update_high_watermark(self.log.log_end_offset) > before)
 
     patch(Partition, "advance_high_watermark", advance)
+
+
+@fault
+def high_watermark_falls(patch: Patch) -> None:
+    """A leader takes what a follower has for the high watermark, also where the follower is behind."""
+
+    def on_follower_fetch(self: Any, now: Any, replica: int, fetch_offset: int, **options: Any) -> None:
+        original(self, now, replica, fetch_offset, **options)
+        self.log.update_high_watermark(min(self.log.high_watermark, fetch_offset))
+
+    original = patch(Partition, "on_follower_fetch", on_follower_fetch)
 
 
 @fault
@@ -351,6 +416,13 @@ def marker_forgotten(patch: Patch) -> None:
             original(broker, now, tp, marker, on_acked)
 
     original = patch(markers, "_write", write)
+
+
+@fault
+def retries_not_recognized(patch: Patch) -> None:
+    """A leader looks at no sequence number: what is sent again is appended again."""
+    patch(ProducerStates, "find_duplicate", lambda self, batch: None)
+    patch(producers, "_check_sequence", lambda update, batch: None)
 
 
 @fault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pytest
@@ -12,26 +13,74 @@ from kmirror.sim.history.verdict import Outcome
 from tests.sim.planted import FAULTS, planted
 
 
-def late_joiner() -> Plan:
-    """Broker 2 comes back over a slow line; broker 1 dies before broker 2 has what it missed."""
+def by_hand(
+    steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 2
+) -> Plan:
+    """One topic `t0` with one partition, at first in cluster a."""
     configs = {
         "min.insync.replicas": "1", "broker.heartbeat.interval.ms": "300", "broker.session.timeout.ms": "1500",
         "replica.lag.time.max.ms": "1500",
     }
     return Plan(
-        seed=0, profile="by hand", clusters=(ClusterPlan("a", 2, 2, configs),), network={},
-        clients=(ClientPlan("p0", "plain", "a", ("t0",), 100),),
-        steps=(
-            Step(500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 4_000}),
-            Step(4_000, "slow_link", {"one": "a-1", "other": "a-2", "ms": 800, "for_ms": 3_000}),
-            Step(LATE_MS, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000}),
-        ),
-        faults_end_ms=12_000, converge_ms=20_000, topics={"t0": "1@a"},
+        seed=0, profile="by hand", clusters=tuple(ClusterPlan(name, brokers, brokers, configs) for name in clusters),
+        network={}, clients=tuple(clients), steps=tuple(steps), faults_end_ms=12_000, converge_ms=20_000,
+        topics={"t0": "1@a"},
     )
 
 
+def client(name: str, kind: str) -> ClientPlan:
+    return ClientPlan(name, kind, "a", ("t0",), 100)
+
+
+BROKER_2_AWAY = Step(500, "kill_broker", {"cluster": "a", "broker": 2, "for_ms": 4_000})
+BROKER_2_FAR = Step(4_000, "slow_link", {"one": "a-1", "other": "a-2", "ms": 800, "for_ms": 3_000})
+
+
+def late_joiner() -> Plan:
+    """Broker 2 comes back over a slow line; broker 1 dies before broker 2 has what it missed."""
+    dies = Step(LATE_MS, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 4_000})
+    return by_hand((BROKER_2_AWAY, BROKER_2_FAR, dies), [client("p0", "plain")])
+
+
+def read_while_late() -> Plan:
+    """Broker 2 comes back over a slow line, and somebody reads from broker 1 all the while."""
+    return by_hand((BROKER_2_AWAY, BROKER_2_FAR), [client("p0", "plain"), client("c0", "read_uncommitted")])
+
+
+def late_answer() -> Plan:
+    """The brokers do not reach each other for longer than a producer waits for an answer."""
+    cut = Step(1_000, "cut_link", {"one": "a-1", "other": "a-2", "for_ms": 4_000})
+    return by_hand((cut,), [client("p0", "idempotent")])
+
+
+def each_other() -> Plan:
+    """Cluster b has mirrored from a; then each is told to mirror from the other, and b is away for a moment."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    back = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
+    return by_hand(
+        (
+            Step(100, "create_mirror", there), Step(150, "create_mirror", back), Step(200, "add", there),
+            Step(4_000, "remove", there),
+            Step(5_900, "slow_link", {"one": "a", "other": "b", "ms": 400, "for_ms": 6_000}),
+            Step(6_000, "add", there), Step(6_050, "add", back),
+            Step(6_100, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 500}),
+        ),
+        [client("p0", "plain")], clusters="ab", brokers=1,
+    )
+
+
+def stop_among_long_ones() -> Plan:
+    """Cluster b mirrors long transactions that overlap, and stops amid them."""
+    there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
+    steps = Step(100, "create_mirror", there), Step(200, "add", there), Step(STOP_MS, "remove", there)
+    return by_hand(steps, [client(f"p{number}", "long") for number in range(5)], clusters="ab", brokers=1)
+
+
 LATE_MS = 5_600
-PLANS = {"late_joiner": late_joiner}
+STOP_MS = 9_000
+PLANS: dict[str, Callable[[], Plan]] = {
+    plan.__name__: plan for plan in (late_joiner, read_while_late, late_answer, each_other, stop_among_long_ones)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +103,8 @@ FOUND = (
     Row("stop_does_not_cut", ("aborted-read",), "smoke", 1, 2),
     Row("reopened_transactions_left_open", ("aborted-read",), "smoke", 1, 2),
     Row("stop_cuts_what_it_never_touched", ("aborted-read",), "transactions", 44, 45),
+    Row("half_a_transaction_committed", ("half-transaction",), "stop_among_long_ones", 0, 1),
+    Row("source_taken_at_its_word", ("last-copy-lost",), "each_other", 0, 1),
     Row("silence_believed", ("acked-lost",), "smoke", 35, 36),
     Row("preparing_does_not_wait", ("divergence", "stuck-state"), "replicas", 16, 17),
     Row("owed_cuts_forgotten", ("divergence",), "replicas", 16, 17),
@@ -61,7 +112,9 @@ FOUND = (
     Row("last_mirrored_epoch_recomputed", ("lme-loss",), "smoke", 1, 2),
     Row("last_mirrored_epoch_not_persisted", ("lme-loss",), "smoke", 1, 2),
     Row("bump_skipped", ("divergence",), "smoke", 2, 3),
+    Row("first_epoch_stamped_for_ever", ("epoch-regression",), "smoke", 2, 3),
     Row("high_watermark_raised_early", ("acked-lost",), "replicas", 42, 43),
+    Row("high_watermark_falls", ("hw-regression",), "read_while_late", 0, 1),
     Row("divergence_ignored", ("stuck-state",), "smoke", 2, 3),
     Row("isr_joined_too_early", ("acked-lost",), "late_joiner", 0, 1),
     Row("batch_skipped", ("divergence",), "smoke", 2, 3),
@@ -69,12 +122,13 @@ FOUND = (
     Row("wrong_epoch_copied", ("divergence",), "smoke", 2, 3),
     Row("source_read_uncommitted", ("divergence",), "smoke", 8, 9),
     Row("marker_forgotten", ("hanging-transaction",), "smoke", 1, 2),
+    Row("retries_not_recognized", ("duplicate-at-offset",), "late_answer", 0, 1),
     Row("producer_reset_not_written", ("pid-collision",), "smoke", 0, 1),
     Row("read_only_not_enforced", ("read-only-breach",), "transactions", 0, 1),
     Row("stop_never_finishes", ("stuck-state",), "smoke", 0, 1),
     Row("another_topic_id", ("topic-id-mismatch",), "smoke", 0, 1),
 )
-QUICK = "smoke", "late_joiner"
+QUICK = "smoke", *PLANS
 
 
 def run(row: Row) -> Outcome:
