@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from kmirror.sim.history.checkers import CHECKERS
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
@@ -158,3 +159,9 @@ def test_every_fault_has_its_row() -> None:
     assert len(FAULTS) >= 20
     assert all(fault.doc.endswith(".") or fault.doc.endswith(").") for fault in FAULTS.values())
     assert 2 * sum(row.profile in QUICK for row in FOUND) > len(FOUND)
+
+
+def test_every_checker_has_a_fault_that_it_alone_is_there_for() -> None:
+    judges = {row.checkers[0] for row in FOUND if len(row.checkers) == 1}
+    assert [name for name in CHECKERS if name not in judges] == []
+    assert [name for row in FOUND for name in row.checkers if name not in CHECKERS] == []
