@@ -17,6 +17,7 @@ from typing import Any
 
 from kmirror.cluster import fetcher
 from kmirror.cluster.handlers import k27_write_txn_markers as markers
+from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.replicas import ReplicaManager
 from kmirror.cluster.truncation import Cut, last_epoch
@@ -282,6 +283,20 @@ def first_epoch_stamped_for_ever(patch: Patch) -> None:
         return original(self, data, leader_epoch=led_first if from_client else leader_epoch, **options)
 
     original = patch(PartitionLog, "append_as_leader", append)
+
+
+@fault
+def epochs_begin_anew(patch: Patch) -> None:
+    """The controller elects in epoch 0 again where nobody has led for a while."""
+
+    def change(self: Any, record: Any, delta: Any) -> None:
+        partitions = self.topics[self.topic_names[record.topic_id]].partitions
+        led = partitions[record.partition_id].leader != NO_LEADER
+        original(self, record, delta)
+        if not led:
+            partitions[record.partition_id] = replace(partitions[record.partition_id], leader_epoch=0)
+
+    original = patch(MetadataImage, "_change_partition", change)
 
 
 # -- replication ----------------------------------------------------------------------------------

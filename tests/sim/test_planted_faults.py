@@ -114,6 +114,7 @@ FOUND = (
     Row("last_mirrored_epoch_not_persisted", ("lme-loss",), "smoke", 1, 2),
     Row("bump_skipped", ("divergence",), "smoke", 2, 3),
     Row("first_epoch_stamped_for_ever", ("epoch-regression",), "smoke", 2, 3),
+    Row("epochs_begin_anew", ("epoch-regression",), "smoke", 0, 1),
     Row("high_watermark_raised_early", ("acked-lost",), "replicas", 42, 43),
     Row("high_watermark_falls", ("hw-regression",), "read_while_late", 0, 1),
     Row("divergence_ignored", ("stuck-state",), "smoke", 2, 3),
