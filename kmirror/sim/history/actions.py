@@ -247,7 +247,7 @@ def _turn(hands: Hands, args: Args) -> None:
     if not names:
         raise Skipped("no such client")
     for name in names:
-        hands.desks[name].cluster = cluster
+        hands.desks[name].turn(cluster)
 
 
 @dataclass(frozen=True, slots=True)

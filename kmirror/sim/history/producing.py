@@ -50,8 +50,16 @@ class Desk:
         self.scene = scene
         self.plan = plan
         self.cluster = plan.cluster
+        self.turns = 0
+        """How often the application has turned to another cluster."""
         self.rng: Rng = scene.rng(f"client {plan.name}")
         self._values = 0
+
+    def turn(self, cluster: str) -> None:
+        """Have the application go on in `cluster`."""
+        if cluster != self.cluster:
+            self.cluster = cluster
+            self.turns += 1
 
     def goes_on(self) -> bool:
         """Does the application go on writing? If not it ends what it is at."""
@@ -90,11 +98,15 @@ class Producer:
     sequences: dict[TopicPartition, int] = field(default_factory=dict)
     transaction: Transaction | None = None
     coordinator: Endpoint | None = None
+    _turns: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._turns = self.desk.turns
 
     @property
     def has_turned(self) -> bool:
-        """Does the application write elsewhere by now?"""
-        return self.desk.cluster != self.cluster
+        """Has the application turned away? One that came back left its transaction behind, and begins anew."""
+        return self.desk.turns != self._turns
 
     # -- batches ------------------------------------------------------------------------------
 

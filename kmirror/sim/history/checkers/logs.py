@@ -46,7 +46,9 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
     if facts.unclean_anywhere(stay.tp) and until < end <= theirs.log.high_watermark:
         until = end  # A transaction whose marker was lost at the source holds back what the mirror had before.
-    if end != until:
+    # Transactions that only an unclean election left open may end after the look that said all is at rest.
+    unsettled = facts.unclean_anywhere(stay.tp) and until < theirs.log.high_watermark
+    if end != until and not unsettled:
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
