@@ -69,7 +69,8 @@ def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
         row.state for row in facts.states.get(place, [])
         if row.broker == ack.broker and row.mirror == stay.mirror and stay.began <= row.at < ack.sent_at
     ]  # fmt: skip
-    if said and said[-1] in IN_A_STAY and stay.answered < NEVER:
+    # Before the answer, what a leader says may still be about the stay before this one.
+    if said and said[-1] in IN_A_STAY and stay.answered < ack.sent_at:
         return True
     return stay.answered + SPREAD < ack.sent_at and not facts.disturbed(place[0], stay.began - SPREAD, ack.at)
 
