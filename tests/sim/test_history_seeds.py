@@ -1,4 +1,4 @@
-"""Fixed seeds of whole histories, and plans that once failed. KMIRROR_HISTORIES=n adds n new ones of the full profile."""
+"""Fixed seeds of whole histories, and plans that once failed. KMIRROR_HISTORIES=n adds n new full ones."""
 
 from __future__ import annotations
 
