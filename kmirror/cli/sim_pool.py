@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -29,11 +30,15 @@ def rows(run: RunSeed, seeds: range, profile: str, jobs: int) -> Iterator[Iterat
         yield _watched(pool.map(partial(_execute, run, profile), seeds))
         is_done = True
     finally:
+        hook = threading.excepthook
         if not is_done:
+            # The pool's own thread stumbles over cancelled work when its processes go (CPython 3.11).
+            threading.excepthook = lambda _: None
             for process in active_children():
                 if process not in before:
                     process.terminate()
         pool.shutdown(cancel_futures=True)
+        threading.excepthook = hook
 
 
 def _execute(run: RunSeed, profile: str, seed: int) -> dict[str, Any]:
