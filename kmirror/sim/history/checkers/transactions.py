@@ -45,9 +45,12 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
-    """Was one record written before a stay in a mirror had ended, so that it may be cut, and the other one after it?"""
+    """Was one record written before a stay in a mirror had ended, so that it may be cut, and the other one after it?
+
+    A stay that never came to MIRRORING cuts nothing that was written to before (D33).
+    """
     before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
-    return any(before < stay.ended <= after for stay in facts.stays(place))
+    return any(stay.mirroring < NEVER and before < stay.ended <= after for stay in facts.stays(place))
 
 
 def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:
