@@ -65,8 +65,6 @@ class MirrorPartition:
     """How transactions ended that cuts of this session reopened (D29, D42)."""
     stop: StopPlan | None = None
     """What the stop under way has decided, as persisted (D43)."""
-    bump_to: int = -1
-    """The leader epoch that a stop without a plan, out of PREPARING, has asked for (D36)."""
 
     # MIRRORING
     source_epoch: int = -1
@@ -82,12 +80,11 @@ class MirrorPartition:
     def heir(self) -> MirrorPartition:
         """Return the partition as a new leader sees it: nothing is known but what the source said of itself.
 
-        It keeps what no log can tell: the markers that cuts took, and which epoch a stop has asked for.
+        It keeps what no log can tell: the markers that cuts took.
         """
         return MirrorPartition(
             self.tp, self.topic_id, self.assignment, reason=self.reason, source_epoch=self.source_epoch,
             source_offset=self.source_offset, source_log_start=self.source_log_start, own_markers=self.own_markers,
-            bump_to=self.bump_to,
         )
 
     @property
@@ -103,8 +100,6 @@ class MirrorPartition:
         """A new state is persisted: what was under way in the old one is over."""
         self.state = state
         self.cut_epoch = self.cut_at = None
-        if state is not MirrorState.STOPPING:
-            self.bump_to = -1
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.own_markers = {}
         if state is not MirrorState.FAILED:  # There the reason is what people need.

@@ -96,9 +96,8 @@ def decided_offset(log: PartitionLog, known: OwnMarkers) -> int:
     return min([log.high_watermark, *undecided[:1]])
 
 
-def plan_of(log: PartitionLog, known: OwnMarkers, epoch: int) -> StopPlan:
-    """Return the one cut of a stop, and which of the transactions that are open below it were committed (D29)."""
-    offset = decided_offset(log, known)
+def plan_of(log: PartitionLog, known: OwnMarkers, offset: int, epoch: int) -> StopPlan:
+    """Return the plan of a stop that cuts at `offset`: which of the transactions open below it were committed (D29)?"""
     ends = [own for first in log.producers.ongoing if (own := ending_of(log, first, known)) is not None]
     ends += tail_of(log, offset).ended.values()
     return StopPlan(offset, epoch, tuple(sorted(own.producer_id for own in ends if own.commit)))

@@ -20,7 +20,7 @@ from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.cutting import SESSION, epoch_after_stop
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import ending_of, plan_of
+from kmirror.mirror.reopened import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType, end_txn_marker, mirror_pid_reset
@@ -44,17 +44,17 @@ class Stopping:
         if not mp.is_touched:  # Nothing was cut and nothing came: whatever is in the log is ours and stays (D33).
             self._component.transition(now, mp, MirrorState.STOPPED)
             return
-        if mp.last_mirrored_epoch == NOT_SETTLED:
+        if mp.stop is None:
             if not self._is_behind(mp, partition):
                 self._decide(now, mp, partition)
             return
-        self._cut(now, mp, partition)
+        self._cut(now, mp, partition, mp.stop)
         if self._is_behind(mp, partition):
             return
         if self._is_reset(mp, partition):
             self._component.transition(now, mp, MirrorState.STOPPED)
-        elif self._is_bumped(now, mp, partition):
-            self._end_transactions(now, mp, partition)
+        elif self._is_bumped(now, mp, partition, mp.stop):
+            self._end_transactions(now, mp, partition, mp.stop)
 
     def _is_behind(self, mp: MirrorPartition, partition: Partition) -> bool:
         """Is there a member of the ISR that does not have exactly what the leader has, as far as we know? (D37)"""
@@ -68,32 +68,34 @@ class Stopping:
         return True
 
     def _decide(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Persist the one cut, to the last stable offset, and the last epoch below it, before anything is done."""
-        log = partition.log
-        # What this session's own cuts reopened counts as it ended (D42).
-        plan = plan_of(log, mp.own_markers, partition.leader_epoch + 1)
-        latest = epoch_below(log, plan.offset)
-        epoch = NEVER_MIRRORED if latest < 0 else latest
+        """Persist the one cut, to the last stable offset, and the last epoch below it, before anything is done.
+
+        Out of PREPARING nothing more is cut, and the epoch that the last stop settled stays (D37).
+        """
+        log, epoch = partition.log, mp.last_mirrored_epoch
+        if epoch == NOT_SETTLED:
+            # What this session's own cuts reopened counts as it ended (D42).
+            offset = decided_offset(log, mp.own_markers)
+            latest = epoch_below(log, offset)
+            epoch = NEVER_MIRRORED if latest < 0 else latest
+        else:
+            offset = log.log_end_offset
+        plan = plan_of(log, mp.own_markers, offset, epoch_after_stop(partition.leader_epoch, epoch))
         self._component.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan)
 
-    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> None:
         """Cut what was mirrored above the decided offset; what the stop itself wrote there stays."""
-        log, plan = partition.log, mp.stop
-        if plan is None or log.log_end_offset <= plan.offset:
-            return
-        if log.epochs.epoch_for_offset(plan.offset) < plan.epoch:
+        log = partition.log
+        if log.log_end_offset > plan.offset and log.epochs.epoch_for_offset(plan.offset) < plan.epoch:
             self._component.cut(now, mp, partition, plan.offset, "LSO")
 
-    def _is_bumped(self, now: Instant, mp: MirrorPartition, partition: Partition) -> bool:
+    def _is_bumped(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> bool:
         """Does this leader reign in an epoch that was begun for this stop? If not, ask for one (D36)."""
-        if mp.bump_to < 0:
-            mp.bump_to = epoch_after_stop(partition.leader_epoch, mp.last_mirrored_epoch)
-        wanted = mp.bump_to if mp.stop is None else mp.stop.epoch
-        if partition.leader_epoch >= wanted:
+        if partition.leader_epoch >= plan.epoch:
             return True
-        mp.reason = f"waiting for leader epoch {wanted}, above the last mirrored one"
+        mp.reason = f"waiting for leader epoch {plan.epoch}, above the last mirrored one"
         if not mp.bumping:
-            self._component.bump(now, mp, wanted)
+            self._component.bump(now, mp, plan.epoch)
         return False
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
@@ -105,27 +107,24 @@ class Stopping:
         record = last.control()
         return record is not None and record.type is ControlType.MIRROR_PID_RESET
 
-    def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+    def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> None:
         """End what the cut left open, each with a marker, then forget the source's producers, in one go (D29)."""
         try:
-            for first_offset in list(partition.log.producers.ongoing):
-                marker = self._marker(now, mp, partition, first_offset)
+            for producer_id in list(partition.log.producers.ongoing.values()):
+                marker = self._marker(now, mp, partition, plan, producer_id)
                 self._broker.replicas.append(now, partition, marker, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
             self._component.retry_later(now, mp, f"marker of a transaction that the cut reopened: {error}")
             return
         self._reset_producers(now, mp, partition)
 
-    def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, first_offset: int) -> bytes:
+    def _marker(
+        self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan, producer_id: int
+    ) -> bytes:
         """Return the marker of an open transaction: COMMIT where that was decided and nothing of it is missing."""
-        producers, plan = partition.log.producers, mp.stop
-        producer_id = producers.ongoing[first_offset]
-        entry = producers.entries[producer_id]
-        if plan is None:
-            own = ending_of(partition.log, first_offset, mp.own_markers)
-            commit = own is not None and own.commit
-        else:  # A log that ends below the cut has lost records, by an unclean election.
-            commit = producer_id in plan.commits and partition.log.log_end_offset >= plan.offset
+        entry = partition.log.producers.entries[producer_id]
+        # A log that ends below the cut has lost records, by an unclean election.
+        commit = producer_id in plan.commits and partition.log.log_end_offset >= plan.offset
         self._component.note(
             mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
         )

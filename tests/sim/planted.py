@@ -30,6 +30,7 @@ from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.cutting import SESSION
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.reopened import StopPlan
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.states import MirrorState
@@ -118,18 +119,20 @@ def epoch_off_by_one(patch: Patch) -> None:
 @fault
 def stop_does_not_cut(patch: Patch) -> None:
     """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
-
-    def cut(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        mp.cut_at = partition.log.log_end_offset
-
-    patch(Stopping, "_cut", cut)
-    patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
+    patch(Stopping, "_cut", lambda self, now, mp, partition, plan: None)
+    patch(
+        Stopping, "_end_transactions",
+        lambda self, now, mp, partition, plan: self._reset_producers(now, mp, partition),
+    )
 
 
 @fault
 def reopened_transactions_left_open(patch: Patch) -> None:
     """A stop writes no marker for a transaction that its cut reopened (D29)."""
-    patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
+    patch(
+        Stopping, "_end_transactions",
+        lambda self, now, mp, partition, plan: self._reset_producers(now, mp, partition),
+    )
 
 
 @fault
@@ -138,10 +141,15 @@ def stop_cuts_what_it_never_touched(patch: Patch) -> None:
 
     def is_reset(self: Any, mp: Any, partition: Any) -> bool:
         mp.uncut = {SESSION: -1, **mp.uncut}
-        return bool(original(self, mp, partition))
+        return bool(knows(self, mp, partition))
+
+    def decide(self: Any, now: Any, mp: Any, partition: Any) -> None:
+        mp.last_mirrored_epoch = NOT_SETTLED  # As it is of a session that mirrored.
+        decides(self, now, mp, partition)
 
     patch(MirrorPartition, "is_touched", property(lambda self: True))
-    original = patch(Stopping, "_is_reset", is_reset)
+    knows = patch(Stopping, "_is_reset", is_reset)
+    decides = patch(Stopping, "_decide", decide)
 
 
 @fault
@@ -256,17 +264,23 @@ def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
 @fault
 def bump_skipped(patch: Patch) -> None:
     """A stopped partition is written to in the epoch that it was mirrored in (D36)."""
-    patch(Stopping, "_is_bumped", lambda self, now, mp, partition: True)
-    patch(Stopping, "_is_reset", lambda self, mp, partition: mp.bump_to == 0)
+    written: dict[tuple[str, TopicPartition], StopPlan] = {}
+    """The plan of each stop that has written its reset: the engine tells its own by its epoch."""
 
-    def cut(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        if mp.bump_to != 0:  # The engine tells its own reset from what was mirrored by its epoch.
-            cuts(self, now, mp, partition)
+    def is_written(self: Any, mp: Any, partition: Any) -> bool:
+        return written.get((self._broker.cluster_id, mp.tp)) is mp.stop
+
+    patch(Stopping, "_is_bumped", lambda self, now, mp, partition, plan: True)
+    patch(Stopping, "_is_reset", is_written)
+
+    def cut(self: Any, now: Any, mp: Any, partition: Any, plan: Any) -> None:
+        if not is_written(self, mp, partition):
+            cuts(self, now, mp, partition, plan)
 
     cuts = patch(Stopping, "_cut", cut)
 
     def reset(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        mp.bump_to = 0
+        written[self._broker.cluster_id, mp.tp] = mp.stop
         original(self, now, mp, partition)
 
     original = patch(Stopping, "_reset_producers", reset)
