@@ -27,6 +27,9 @@ from kmirror.mirror.configs import (
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
 from kmirror.mirror.cutting import Uncut
 from kmirror.mirror.fetchers import MirrorFetchers
+from kmirror.mirror.inquiry import Inquiry
+from kmirror.mirror.kinship import Kinship
+from kmirror.mirror.lineage import Lineage, Stretches
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.owing import has_news, put_in_force, still_owing
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
@@ -78,6 +81,7 @@ class MirrorComponent(BrokerComponent):
         self._after_refresh: dict[str, list[Callable[[Instant, bool], None]]] = {}
         self._refresh_at: dict[str, Instant] = {}
         self.fetchers = MirrorFetchers(self)
+        self.kinship = Kinship(self)
         self.preparing = Preparing(self)
         self.stopping = Stopping(self)
         self.takeover = Takeover(self)
@@ -105,6 +109,19 @@ class MirrorComponent(BrokerComponent):
         """Return the remembered id of the mirror's source, or the empty string."""
         configs = mirror_configs(self.broker.image, mirror)
         return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
+
+    def lineage(self, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
+        """Return who wrote the log of a partition that this broker leads, for which leader epoch that is true (D45).
+
+        An error if it does not lead, or cannot tell yet.
+        """
+        partition, mp = self.broker.replicas.led(tp), self.partitions.get(tp)
+        if partition is None:
+            known = self.broker.image.partition(tp) is not None
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
+        if self.withholds(partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
+            return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
+        return ErrorCode.NONE, partition.leader_epoch, self.kinship.of(mp)
 
     def reason(self, mp: MirrorPartition) -> str:
         """Return why a partition waits or failed, or what it lacks though it is mirrored; empty if all is well."""
@@ -318,18 +335,19 @@ class MirrorComponent(BrokerComponent):
 
     def write_state(
         self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int, *, uncut: Uncut | None = None,
-        stop: StopPlan | None = None,
+        stop: StopPlan | None = None, lineage: Lineage | None = None,
     ) -> None:
         """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
 
-        With it go the list of D30 (`uncut`, or whoever still owes a cut) and, in STOPPING, the plan of the stop.
+        With it go the list of D30 (`uncut`, or whoever still owes a cut), the lineage, and in STOPPING the stop's plan.
         """
         partition = self.broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
         owing = still_owing(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
-        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing, plan)
+        written_by = mp.lineage if lineage is None else lineage
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing, plan, written_by)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if self.partitions.get(mp.tp) is not mp:
@@ -345,10 +363,12 @@ class MirrorComponent(BrokerComponent):
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
             put_in_force(mp, partition, owing)
-            mp.stop = plan
+            mp.stop, mp.lineage = plan, written_by
             if mp.state is not state:
                 mp.enter(state)
                 self.note_state(mp, state)
+            elif state is MirrorState.MIRRORING:
+                self.takeover.cut_ourselves(later, mp)  # We are on the list if the source was written anew (D45).
             self.state_is_known(later, mp)
 
         self.states.write(now, write, on_written)
@@ -371,6 +391,14 @@ class MirrorComponent(BrokerComponent):
     def is_current(self, mp: MirrorPartition, state: MirrorState) -> bool:
         """Is an answer for `mp` in `state` still of use?"""
         return self.partitions.get(mp.tp) is mp and mp.state is state
+
+    def resumes(self, inquiry: Inquiry, state: MirrorState) -> bool:
+        """Is an answer of the source still of use? The partition is then free for its next step."""
+        mp = inquiry.mp
+        if not self.is_current(mp, state):
+            return False
+        mp.busy = False
+        return self.sources.get(mp.assignment.mirror) is inquiry.source
 
     def retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         mp.reason = reason

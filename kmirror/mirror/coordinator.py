@@ -15,6 +15,7 @@ from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, O
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.lineage import OWN, Lineage
 from kmirror.mirror.reopened import StopPlan
 from kmirror.mirror.state_records import (
     NOT_SETTLED,
@@ -47,6 +48,7 @@ class StateWrite:
     leader_epoch: int
     uncut: Uncut = field(default_factory=lambda: NOBODY)
     stop: StopPlan | None = None
+    lineage: Lineage = OWN
 
 
 def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
@@ -62,9 +64,12 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
         epoch = write.last_mirrored_epoch
     leader_epoch = max(write.leader_epoch, known.leader_epoch)
     records: list[KeyValue] = []
-    persisted = (known.state, known.leader_epoch, known.uncut, known.stop)
-    if persisted != (write.state, leader_epoch, write.uncut, write.stop):
-        records.append(state_record(write.key, write.topic, write.state, leader_epoch, write.uncut, write.stop))
+    persisted = (known.state, known.leader_epoch, known.uncut, known.stop, known.lineage)
+    if persisted != (write.state, leader_epoch, write.uncut, write.stop, write.lineage):
+        value = state_record(
+            write.key, write.topic, write.state, leader_epoch, write.uncut, write.stop, write.lineage
+        )
+        records.append(value)
     if epoch != known.last_mirrored_epoch:
         records.append(epoch_record(write.key, write.topic, epoch))
     return records, ErrorCode.NONE

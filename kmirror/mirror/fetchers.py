@@ -96,7 +96,9 @@ class MirrorFetchers:
         if leader.epoch > SOURCE_EPOCH_MAX:
             self._component.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
             return
-        mp.source_epoch = max(mp.source_epoch, leader.epoch)
+        if not self._component.kinship.is_settled(now, mp, leader):
+            return
+        mp.source_epoch = leader.epoch
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
         key = (mp.assignment.mirror, leader.broker_id, number)
         fetcher = self._fetchers.get(key)
@@ -128,7 +130,7 @@ class MirrorFetchers:
         topic_ids = {}
         for tp, mp in fetcher.partitions.items():
             partition = self._broker.replicas.led(tp)
-            if partition is None or mp.resolving or mp.paused_until > now or not self._reaches_source_epoch(now, mp):
+            if partition is None or mp.resolving or mp.paused_until > now or not self._reaches_epochs(now, mp):
                 continue
             topic_ids[tp.topic] = source.topics[tp.topic].topic_id
             wanted[tp] = FetchPartition(
@@ -162,15 +164,17 @@ class MirrorFetchers:
             client_id=fetcher.client_id(self._broker.node_id), version_min=FETCH_WITH_DIVERGENCE,
         )
 
-    def _reaches_source_epoch(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Is the local leader epoch at the source's? If not, have it bumped to that, no higher (D14)."""
+    def _reaches_epochs(self, now: Instant, mp: MirrorPartition) -> bool:
+        """Is the local leader epoch at the source's, and at that of our lineage? If not, have it bumped (D14, D45)."""
         partition = self._broker.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        if mp.source_epoch <= partition.leader_epoch:
+        wanted = max(mp.source_epoch, mp.lineage.since)
+        if wanted <= partition.leader_epoch:
             return True
-        mp.reason = f"waiting for leader epoch {mp.source_epoch}, the source's; here it is {partition.leader_epoch}"
+        theirs = f"the source's is {mp.source_epoch}"
+        mp.reason = f"waiting for leader epoch {wanted}: {theirs}, here it is {partition.leader_epoch}"
         if not mp.bumping:
-            self._component.bump(now, mp, mp.source_epoch)
+            self._component.bump(now, mp, wanted)
         return False
 
     # -- answers ------------------------------------------------------------------------------
@@ -222,8 +226,8 @@ class MirrorFetchers:
         if data.error_code:
             self._on_error(now, fetcher, mp, code_of(data.error_code))
             return
-        if asked.fetch_offset != log.log_end_offset:
-            return  # The log was cut since; the next fetch asks from where it ends now.
+        if asked.fetch_offset != log.log_end_offset or asked.current_leader_epoch != mp.source_epoch:
+            return  # The log was cut since, or the source has another leader; the next fetch asks anew.
         if data.diverging_epoch.epoch != -1:
             if data.diverging_epoch.end_offset < 0:
                 self._on_error(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
+from kmirror.mirror.lineage import OWN, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.reopened import OwnMarkers, StopPlan
 from kmirror.mirror.state_records import StateKey
@@ -48,6 +49,8 @@ class MirrorPartition:
     last_mirrored_epoch: int = -1
     uncut: Uncut = field(default_factory=lambda: NOBODY)
     """As persisted: who has not confirmed a cut, and whether this session touched the log (D30)."""
+    lineage: Lineage = OWN
+    """As persisted: which clusters wrote the log (D45)."""
     held: bool = False
     """This leader was itself on the list: it has cut its log, and serves nothing until that is persisted (D30)."""
     busy: bool = False
@@ -65,6 +68,11 @@ class MirrorPartition:
     """How transactions ended that cuts of this session reopened (D29, D42)."""
     stop: StopPlan | None = None
     """What the stop under way has decided, as persisted (D43)."""
+
+    # PREPARING and MIRRORING
+    source_lineage: Stretches = ()
+    """Which clusters wrote the source's log, as told for its leader epoch `source_lineage_epoch` (D45)."""
+    source_lineage_epoch: int = -1
 
     # MIRRORING
     source_epoch: int = -1
@@ -85,6 +93,7 @@ class MirrorPartition:
         return MirrorPartition(
             self.tp, self.topic_id, self.assignment, reason=self.reason, source_epoch=self.source_epoch,
             source_offset=self.source_offset, source_log_start=self.source_log_start, own_markers=self.own_markers,
+            source_lineage=self.source_lineage, source_lineage_epoch=self.source_lineage_epoch,
         )
 
     @property

@@ -7,35 +7,26 @@ anything is cut from scratch only on proof (D32).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Note
-from kmirror.kernel.ids import Endpoint
 from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
+from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceLeader, code_of
+from kmirror.mirror.source import code_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
-from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs, Scope
-from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from kmirror.cluster.partition import Partition
     from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
-
-DESCRIBE_MIRRORS = 99
-LATEST = -1
 
 
 class Preparing:
@@ -52,12 +43,13 @@ class Preparing:
         elif mp.cut_at is None:
             self._cut(now, mp, partition)
         elif self._all_cut(mp, partition):
-            self._component.transition(now, mp, MirrorState.MIRRORING)
+            lineage = self._component.kinship.adopted(mp, partition)
+            self._component.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
 
     # -- what does the source know of us? -------------------------------------------------------
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
-        inquiry = self._inquiry(now, mp)
+        inquiry = begin_inquiry(self._component, now, mp)
         if inquiry is None:
             return
         if not _is_empty(self._broker.replicas.led(mp.tp)):
@@ -66,46 +58,32 @@ class Preparing:
             inquiry.source.forget_versions(inquiry.endpoint)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if not self._resumes(inquiry):
+            if not self._component.resumes(inquiry, MirrorState.PREPARING):
                 return
             if reply is None and inquiry.has_no_describe():
                 self._broker.effects.append(
                     Note(f"{mp.tp} the source has no DescribeMirrors: mirroring from scratch, no delta failback")
                 )
+                inquiry.learn_lineage(None)
                 self._decide(later, mp, self._without_source_epoch(mp))
             else:
                 self._on_described(later, inquiry, reply)
 
         inquiry.describe(now, on_reply)
 
-    def _inquiry(self, now: Instant, mp: MirrorPartition) -> Inquiry | None:
-        """Return the leader at the source to ask, as it is known now; None, with a reason, if it is not."""
-        source = self._component.sources.get(mp.assignment.mirror)
-        leader = None if source is None else source.leaders.get(mp.tp)
-        endpoint = None if source is None else source.leader_endpoint(mp.tp)
-        if source is None or leader is None or endpoint is None:
-            mp.reason = "the source's leader is not known"
-            self._component.refresh_soon(now, mp.assignment.mirror)
-            return None
-        mp.busy = True
-        return Inquiry(mp, source, leader, endpoint)
-
-    def _resumes(self, inquiry: Inquiry) -> bool:
-        """Is an answer still of use? The partition is then free for its next step."""
-        mp = inquiry.mp
-        if not self._component.is_current(mp, MirrorState.PREPARING):
-            return False
-        mp.busy = False
-        return self._component.sources.get(mp.assignment.mirror) is inquiry.source
-
     def _on_described(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> None:
         mp = inquiry.mp
         if not isinstance(reply, DescribeMirrorsResponse) or reply.error_code:
             self._component.refresh_soon(now, mp.assignment.mirror)
-            self._component.retry_later(now, mp, f"the source did not answer DescribeMirrors{_because(reply)}")
+            self._component.retry_later(now, mp, f"the source did not answer DescribeMirrors{because(reply)}")
             return
-        refused = _refusal(reply, mp)
-        found = _find(reply, mp)
+        unknown = inquiry.learn_lineage(reply)
+        if unknown:
+            self._component.refresh_soon(now, mp.assignment.mirror)
+            self._component.retry_later(now, mp, unknown)
+            return
+        refused = refusal_in(reply, mp)
+        found = detail_in(reply, mp)
         if refused:
             self._component.retry_later(now, mp, f"the source does not describe its mirror: {code_of(refused).name}")
         elif found is not None:
@@ -124,10 +102,10 @@ class Preparing:
         mp.busy = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if not self._resumes(inquiry):
+            if not self._component.resumes(inquiry, MirrorState.PREPARING):
                 return
             if not isinstance(reply, ListMirrorsResponse) or reply.error_code:
-                self._component.retry_later(later, mp, f"the source did not answer ListMirrors{_because(reply)}")
+                self._component.retry_later(later, mp, f"the source did not answer ListMirrors{because(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
             if theirs and theirs[0] not in ("", self._broker.cluster_id):
@@ -164,9 +142,9 @@ class Preparing:
                 inquiry.describe(later, silent_again)
 
         def silent_again(later: Instant, reply: Message | None) -> None:
-            if not self._resumes(inquiry):
+            if not self._component.resumes(inquiry, MirrorState.PREPARING):
                 return
-            if isinstance(reply, DescribeMirrorsResponse) and _is_silent(reply, mp):
+            if isinstance(reply, DescribeMirrorsResponse) and is_silent(reply, mp) and not inquiry.learn_lineage(reply):
                 mp.busy = True
                 inquiry.list_offsets(later, led_after)
             else:
@@ -179,7 +157,7 @@ class Preparing:
         inquiry.list_offsets(now, led_before)
 
     def _still_leads(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> bool:
-        if not self._resumes(inquiry):
+        if not self._component.resumes(inquiry, MirrorState.PREPARING):
             return False
         topics = reply.topics if isinstance(reply, ListOffsetsResponse) else []
         rows = [row for topic in topics for row in topic.partitions]
@@ -199,7 +177,9 @@ class Preparing:
     # -- the cut --------------------------------------------------------------------------------
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
-        mp.cut_epoch = cut_epoch
+        shared = self._component.kinship.shared_with_source(mp)
+        # What a settled epoch says of two logs holds until one of them is written anew by a third cluster (D45).
+        mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
         self._component.look_at(now, mp)
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
@@ -244,66 +224,6 @@ class Preparing:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Inquiry:
-    """Questions about one partition to the broker that led it at the source when the first one was asked."""
-
-    mp: MirrorPartition
-    source: SourceCluster
-    leader: SourceLeader
-    endpoint: Endpoint
-
-    def ask(self, now: Instant, request: Message, on_reply: OnReply) -> None:
-        self.source.send(now, self.endpoint, "describe", request, on_reply)
-
-    def describe(self, now: Instant, on_reply: OnReply) -> None:
-        self.ask(now, DescribeMirrorsRequest(mirror_names=[self.mp.assignment.mirror]), on_reply)
-
-    def list_offsets(self, now: Instant, on_reply: OnReply) -> None:
-        """Ask for the log end in the leader epoch that is known: only who leads in it answers without an error."""
-        row = ListOffsetsPartition(
-            partition_index=self.mp.tp.partition, current_leader_epoch=self.leader.epoch, timestamp=LATEST
-        )
-        topic = ListOffsetsTopic(name=self.mp.tp.topic, partitions=[row])
-        self.ask(now, ListOffsetsRequest(replica_id=-1, topics=[topic]), on_reply)
-
-    def has_no_describe(self) -> bool:
-        """Is it known that the broker does not serve DescribeMirrors at all?"""
-        return self.source.knows_versions(self.endpoint) and not self.source.supports(self.endpoint, DESCRIBE_MIRRORS)
-
-
 def _is_empty(partition: Partition | None) -> bool:
     """Does the log hold no record that a cut could take?"""
     return partition is None or partition.log.log_end_offset <= partition.log.log_start_offset
-
-
-def _because(reply: Message | None) -> str:
-    code = getattr(reply, "error_code", 0)
-    return f": {code_of(code).name}" if code else ""
-
-
-def _refusal(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> int:
-    """Return why the source does not tell about our mirror, 0 if it does; an unknown mirror is an answer."""
-    for mirror in reply.mirrors:
-        if mirror.mirror_name == mp.assignment.mirror and mirror.error_code != ErrorCode.UNKNOWN_MIRROR:
-            return mirror.error_code
-    return 0
-
-
-def _is_silent(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> bool:
-    """Does the source answer in full, and know nothing of the partition?"""
-    return not reply.error_code and not _refusal(reply, mp) and _find(reply, mp) is None
-
-
-def _find(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> PartitionDetail | None:
-    """Return what the source says of the partition under our mirror's name, or None."""
-    for mirror in reply.mirrors:
-        if mirror.mirror_name != mp.assignment.mirror or mirror.error_code == ErrorCode.UNKNOWN_MIRROR:
-            continue
-        for topic in mirror.topics:
-            if topic.topic_name != mp.tp.topic:
-                continue
-            for detail in topic.partitions:
-                if detail.partition_index == mp.tp.partition:
-                    return detail
-    return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
-from kmirror.mirror.state_records import PartitionState, StateKey, plan_from, put_plan, uncut_from
+from kmirror.mirror.state_records import PartitionState, StateKey, lineage_from, plan_from, put_plan, uncut_from
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
 from kmirror.protocol.gen import write_mirror_states_request as write_request
@@ -62,7 +62,9 @@ class StateClient:
                 on_read(later, None)
                 return
             state, uncut = MirrorState(row.state), uncut_from(row.uncut_replicas)
-            found = PartitionState(topic, state, row.leader_epoch, row.last_mirror_epoch, uncut, plan_from(row))
+            found = PartitionState(
+                topic, state, row.leader_epoch, row.last_mirror_epoch, uncut, plan_from(row), lineage_from(row)
+            )
             on_read(later, found)
 
         if not self._broker.ask_broker(now, image.leader, CHANNEL, request, on_reply):
@@ -87,6 +89,11 @@ class StateClient:
                 write_request.UncutReplica(replica_id=replica, cut_epoch=epoch)
                 for replica, epoch in write.uncut.items()
             ],
+            lineage=[
+                write_request.Stretch(first_epoch=epoch, cluster_id=cluster)
+                for epoch, cluster in write.lineage.stretches
+            ],
+            lineage_epoch=write.lineage.since,
         )
         put_plan(row, write.stop)
         request = write_request.WriteMirrorStatesRequest(

@@ -11,18 +11,19 @@ the epoch of its own producer reset for it (D10, D15). Other clusters are told -
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue, partition_for
 from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
 from kmirror.mirror.reopened import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
-from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue, UncutReplica
+from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue, Stretch, UncutReplica
 from kmirror.protocol.records import decode_key, decode_value, encode_key, encode_value
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
@@ -50,6 +51,8 @@ class PartitionState:
     """Who has not confirmed a cut yet, and whether this session touched the log (D30)."""
     stop: StopPlan | None = None
     """What the stop under way has decided (D43)."""
+    lineage: Lineage = OWN
+    """Which clusters wrote the log (D45)."""
 
 
 class StopFields(Protocol):
@@ -72,6 +75,21 @@ def put_plan(message: StopFields, plan: StopPlan | None) -> None:
     if plan is not None:
         message.stop_offset, message.stop_epoch = plan.offset, plan.epoch
         message.committed_producers = list(plan.commits)
+
+
+class LineageFields(Protocol):
+    """What the three messages that carry a state call a lineage."""
+
+    @property
+    def lineage(self) -> Sequence[StretchRow]: ...
+
+    @property
+    def lineage_epoch(self) -> int: ...
+
+
+def lineage_from(message: LineageFields) -> Lineage:
+    """Return the lineage that a message holds."""
+    return Lineage(stretches_from(message.lineage), message.lineage_epoch)
 
 
 class UncutRow(Protocol):
@@ -101,12 +119,14 @@ def mirror_partition(mirror: str, count: int) -> int:
 
 def state_record(
     key: StateKey, topic: str, state: MirrorState, leader_epoch: int, uncut: Uncut = NOBODY,
-    stop: StopPlan | None = None,
+    stop: StopPlan | None = None, lineage: Lineage = OWN,
 ) -> KeyValue:
-    """Return the record that persists a state, with the replicas that are not cut yet and the plan of a stop."""
+    """Return the record that persists a state, with who is not cut yet, the plan of a stop, and who wrote the log."""
     value = MirrorPartitionStateValue(
         topic_name=topic, partition=key.partition, state=state, leader_epoch=leader_epoch,
         uncut_replicas=[UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in uncut.items()],
+        lineage=[Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in lineage.stretches],
+        lineage_epoch=lineage.since,
     )
     put_plan(value, stop)
     name = MirrorPartitionStateKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
@@ -134,8 +154,9 @@ class MirrorShard:
         before = self.partitions.get(at, NOTHING)
         found = decode_value(MIRROR_STATE_TOPIC, name, value)
         data = None if found is None else found[0]
-        topic, state, leader_epoch, epoch, uncut, stop = (
+        topic, state, leader_epoch, epoch, uncut, stop, lineage = (
             before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch, before.uncut, before.stop,
+            before.lineage,
         )
         if isinstance(name, LastMirrorEpochsKey):
             epoch = NOT_SETTLED
@@ -145,10 +166,11 @@ class MirrorShard:
         elif isinstance(data, MirrorPartitionStateValue):
             topic, state, leader_epoch = data.topic_name, MirrorState(data.state), data.leader_epoch
             uncut, stop = uncut_from(data.uncut_replicas), plan_from(data)
+            lineage = lineage_from(data)
         else:
-            state, leader_epoch, uncut, stop = MirrorState.UNKNOWN, -1, NOBODY, None
-        after = PartitionState(topic, state, leader_epoch, epoch, uncut, stop)
-        if after.state is MirrorState.UNKNOWN and after.last_mirrored_epoch == NOT_SETTLED and not after.uncut:
+            state, leader_epoch, uncut, stop, lineage = MirrorState.UNKNOWN, -1, NOBODY, None, OWN
+        after = PartitionState(topic, state, leader_epoch, epoch, uncut, stop, lineage)
+        if replace(after, topic="", leader_epoch=-1) == NOTHING:
             self.partitions.pop(at, None)
         else:
             self.partitions[at] = after

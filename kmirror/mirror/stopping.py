@@ -19,6 +19,7 @@ from kmirror.cluster.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.cutting import SESSION, epoch_after_stop
+from kmirror.mirror.lineage import Lineage, written_on
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
@@ -81,7 +82,9 @@ class Stopping:
         else:
             offset = log.log_end_offset
         plan = plan_of(log, mp.own_markers, offset, epoch_after_stop(partition.leader_epoch, epoch))
-        self._component.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan)
+        writers = written_on(self._component.kinship.of(mp), plan.epoch, self._broker.cluster_id)
+        lineage = Lineage(writers, plan.epoch)
+        self._component.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> None:
         """Cut what was mirrored above the decided offset; what the stop itself wrote there stays."""

@@ -1,8 +1,8 @@
 """What a new leader of a mirrored partition does before it serves anything: read, gather, cut (D9, D30).
 
 1. It reads the persisted state.
-2. A topic may have been in another mirror before. What replicas owe from then is still owed: such rows move over, into
-   our list first, then out of theirs, so that no crash between the two loses one.
+2. A topic may have been in another mirror before. What replicas owe from then is still owed, and who wrote the log is
+   still true: both move over, into our state first, then out of theirs, so that no crash between the two loses them.
 3. If it is itself on the list it cuts its log, and serves when it is persisted that it has.
 
 Until all that is done its `state` is None, so the broker withholds the log.
@@ -18,6 +18,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.cutting import NOBODY, SESSION, cut_offset, merged, without
+from kmirror.mirror.lineage import OWN
 from kmirror.mirror.owing import put_in_force
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
@@ -60,13 +61,15 @@ class Takeover:
             )
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
-        """Move what replicas owe from other mirrors into our list; at once where there is nothing to move."""
+        """Move what replicas owe, and the lineage, from other mirrors to ours; at once if there is nothing to move."""
         own = found[mp.key]
-        elsewhere = {key: state for key, state in found.items() if key != mp.key and without(state.uncut, [SESSION])}
-        owed = own.uncut
+        elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
+        owed, lineage = own.uncut, own.lineage
         for state in elsewhere.values():
             owed = merged(owed, without(state.uncut, [SESSION]))
-        own = replace(own, uncut=owed)
+            # Only the mirror that a topic is in has one; a second is the same, copied by a leader that then crashed.
+            lineage = state.lineage if lineage == OWN else lineage
+        own = replace(own, uncut=owed, lineage=lineage)
 
         def emptied(later: Instant) -> None:
             if not elsewhere:
@@ -74,7 +77,7 @@ class Takeover:
                 return
             key, state = elsewhere.popitem()
             kept = NOBODY if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
-            self._persist(later, mp, key, replace(state, uncut=kept), emptied)
+            self._persist(later, mp, key, replace(state, uncut=kept, lineage=OWN), emptied)
 
         if elsewhere:
             self._persist(now, mp, mp.key, own, emptied)
@@ -96,7 +99,9 @@ class Takeover:
             else:
                 then(later)
 
-        write = StateWrite(key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut, state.stop)
+        write = StateWrite(
+            key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut, state.stop, state.lineage
+        )
         self._component.states.write(now, write, on_written)
 
     def _give_up(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
@@ -106,14 +111,14 @@ class Takeover:
     def _enter(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.busy = False
         mp.enter(own.state)
-        mp.last_mirrored_epoch, mp.stop = own.last_mirrored_epoch, own.stop
+        mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
         self._component.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
         put_in_force(mp, self._broker.replicas.led(mp.tp), own.uncut)
-        self._cut_ourselves(now, mp)
+        self.cut_ourselves(now, mp)
         self._component.state_is_known(now, mp)
 
-    def _cut_ourselves(self, now: Instant, mp: MirrorPartition) -> None:
-        """A listed replica that became leader cuts its log before it serves anything."""
+    def cut_ourselves(self, now: Instant, mp: MirrorPartition) -> None:
+        """A listed replica that leads cuts its log, and serves nothing until it is struck off."""
         partition = self._broker.replicas.led(mp.tp)
         epoch = mp.uncut.get(self._broker.node_id)
         if partition is None or epoch is None:
@@ -125,3 +130,8 @@ class Takeover:
         else:
             self._component.cut(now, mp, partition, cut_offset(partition.log, epoch), why)
         partition.log_was_cut(now)
+
+
+def _has_more_than_a_state(state: PartitionState) -> bool:
+    """Does a state tell of replicas, or of the log itself?"""
+    return bool(without(state.uncut, [SESSION])) or state.lineage != OWN

@@ -28,6 +28,8 @@ from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.mirror import component, fetchers, preparing, reopened, sync
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.cutting import SESSION
+from kmirror.mirror.inquiry import Inquiry
+from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened import StopPlan
@@ -183,11 +185,12 @@ class _MarkersOnly:
 
 @fault
 def source_taken_at_its_word(patch: Patch) -> None:
-    """PREPARING cuts to what the source names, though its own mirror of us runs and has settled nothing (D25, D39)."""
+    """PREPARING cuts to what the source names, though its own mirror of us runs and has settled nothing (D25, D39, D45)."""
     patch(
         Preparing, "_on_found",
         lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
     )
+    patch(Kinship, "shared_with_source", lambda self, mp: None)
 
 
 @fault
@@ -198,6 +201,7 @@ def silence_believed(patch: Patch) -> None:
         self._decide(now, inquiry.mp, self._without_source_epoch(inquiry.mp))
 
     patch(Preparing, "_prove_silence", believe)
+    learns = patch(Inquiry, "learn_lineage", lambda self, reply: learns(self, None))
 
 
 @fault
@@ -219,6 +223,12 @@ def owed_cuts_forgotten(patch: Patch) -> None:
     _change_what_is_read(
         patch, lambda led, found: replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
     )
+
+
+@fault
+def numbers_believed(patch: Patch) -> None:
+    """Two logs are compared by the numbers of their epochs, whoever wrote them (D45)."""
+    patch(Kinship, "shared_with_source", lambda self, mp: None)
 
 
 # -- epochs ---------------------------------------------------------------------------------------

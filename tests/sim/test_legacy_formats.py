@@ -264,8 +264,7 @@ def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> N
     for replica in p.a.replicas(TP).values():
         replica.log.assign_epoch_start(leader(p.a).leader_epoch)
     p.a.restart(elect(p.a))
-    settle(p.a)
-    assert all(replica.log.epochs.entries == [] for replica in p.a.replicas(TP).values())
+    run_until(p, lambda: all(not r.log.epochs.entries for r in p.a.replicas(TP).values()), "epochs to be forgotten")
     write(p.b, "first")
     assert_equal(p.back)
 

@@ -136,6 +136,7 @@ def test_a_source_log_that_was_cut_below_ours_is_followed_down_and_up_again() ->
     for node in (first, others[1]):
         p.a.restart(node)
     settle(p.a)
+    run_until(p, lambda: log_of(p.b).latest_epoch == log_of(p.a).latest_epoch, "B to follow")
     assert_equal(p.there)
     assert p.cuts_of(p.b) == [(2, 3)]
 

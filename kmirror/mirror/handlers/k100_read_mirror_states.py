@@ -15,6 +15,7 @@ from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequ
 from kmirror.protocol.gen.read_mirror_states_response import (
     PartitionResult,
     ReadMirrorStatesResponse,
+    Stretch,
     TopicResult,
     UncutReplica,
 )
@@ -49,4 +50,8 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
                     UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()
                 ]
                 put_plan(row, found.stop)
+                row.lineage = [
+                    Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in found.lineage.stretches
+                ]
+                row.lineage_epoch = found.lineage.since
     inbound.reply(response)

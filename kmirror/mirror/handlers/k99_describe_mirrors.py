@@ -3,7 +3,8 @@
 Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
 client does; so no partition is reported twice. The source's offset is its high watermark: what lies
 above the last stable offset, which no mirror can read, is what a failover would lose (D22). Why a
-partition waits or failed stands in Reason (D38). Left out: authorized operations.
+partition waits or failed stands in Reason (D38). Whoever asks is told who wrote a log, mirrored or
+not (D45). Left out: authorized operations.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import (
     DescribedMirror,
     DescribeMirrorsResponse,
+    LineageStretch,
     PartitionDetail,
+    PartitionLineage,
+    TopicLineage,
     TopicPartitions,
 )
 from kmirror.spec.error_codes import ErrorCode
@@ -45,7 +50,18 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
                 topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
                 topic.partitions.append(_detail(component, mp))
         described.topics = list(topics.values())
+    response.lineages = [_lineages(component, topic) for topic in request.lineages]
     inbound.reply(response)
+
+
+def _lineages(component: MirrorComponent, asked: LineageTopic) -> TopicLineage:
+    topic = TopicLineage(topic_name=asked.topic_name)
+    for partition in asked.partitions:
+        error, leader_epoch, stretches = component.lineage(TopicPartition(asked.topic_name, partition))
+        row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
+        row.stretches = [LineageStretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in stretches]
+        topic.partitions.append(row)
+    return topic
 
 
 def _detail(component: MirrorComponent, mp: MirrorPartition) -> PartitionDetail:

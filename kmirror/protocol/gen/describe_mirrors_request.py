@@ -10,14 +10,63 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
+
+
+class LineageTopic(Struct):
+    """Part of DescribeMirrorsRequest."""
+
+    __slots__ = ("topic_name", "partitions")
+
+    FIELDS = (
+        Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
+        Field("Partitions", "partitions", "int32", (0, 0), is_array=True, default=[]),
+    )
+
+    def __init__(
+        self,
+        # Name of the topic.
+        topic_name: str = "",  # string, topicName
+        # Partitions.
+        partitions: list[int] = UNSET,  # []int32
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.topic_name))
+        put(wire.compact_count(self.partitions))
+        put(wire.numbers(self.partitions, "i"))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LineageTopic, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        self.topic_name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 4)
+        self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
 
 
 class DescribeMirrorsRequest(Message):
     """Asks how far mirrored partitions are; a destination leader reads the last mirror epoch of the source from the answer."""
 
     __slots__ = ("mirror_names", "include_authorized_operations")
+
+    lineages = Tagged[list[LineageTopic]]("lineages", list)
 
     NAME = "DescribeMirrorsRequest"
     TYPE = "request"
@@ -37,6 +86,17 @@ class DescribeMirrorsRequest(Message):
             entity="mirrorName",
         ),
         Field("IncludeAuthorizedOperations", "include_authorized_operations", "bool", (0, 0), default=False),
+        Field(
+            "Lineages",
+            "lineages",
+            "struct",
+            (0, 0),
+            is_array=True,
+            tagged=(0, 0),
+            tag=0,
+            default=[],
+            struct=LineageTopic,
+        ),
     )
 
     def __init__(
@@ -45,11 +105,15 @@ class DescribeMirrorsRequest(Message):
         mirror_names: list[str] | None = UNSET,  # []string, mirrorName
         # Whether the answer tells what the caller may do.
         include_authorized_operations: bool = False,  # bool
+        # Partitions, of any topic, of which the answer tells the lineage as well.
+        lineages: list[LineageTopic] = UNSET,  # []LineageTopic, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
         self.mirror_names = [] if mirror_names is UNSET else mirror_names
         self.include_authorized_operations = include_authorized_operations
+        if lineages is not UNSET:
+            self.lineages = lineages
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -63,6 +127,16 @@ class DescribeMirrorsRequest(Message):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.lineages:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.lineages))
+            for lineage_topic in self.lineages:
+                lineage_topic._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsRequest, int]:
         self = cls.__new__(cls)
@@ -74,8 +148,16 @@ class DescribeMirrorsRequest(Message):
             self.mirror_names, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         (self.include_authorized_operations,) = wire.unpack_bool(buf, pos)
         pos += 1
-        if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                n, pos = wire.read_compact_count(buf, pos, 3)
+                self.lineages, pos = wire.read_structs(LineageTopic._read, buf, pos, n, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos

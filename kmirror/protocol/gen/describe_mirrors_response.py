@@ -14,6 +14,7 @@ from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
+unpack_ihi, pack_ihi = wire.fused("ihi")
 unpack_iqqq, pack_iqqq = wire.fused("iqqq")
 
 
@@ -232,10 +233,171 @@ class DescribedMirror(Struct):
         return self, pos
 
 
+class LineageStretch(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    __slots__ = ("first_epoch", "cluster_id")
+
+    FIELDS = (
+        Field("FirstEpoch", "first_epoch", "int32", (0, 0), default=0),
+        Field("ClusterId", "cluster_id", "string", (0, 0), default=""),
+    )
+
+    def __init__(
+        self,
+        # First leader epoch of the stretch.
+        first_epoch: int = 0,  # int32
+        # Cluster that wrote it.
+        cluster_id: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.first_epoch = first_epoch
+        self.cluster_id = cluster_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.first_epoch))
+        put(wire.compact_string(self.cluster_id))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[LineageStretch, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        (self.first_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.cluster_id, pos = wire.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+class PartitionLineage(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    __slots__ = ("partition_index", "error_code", "leader_epoch", "stretches")
+
+    FIELDS = (
+        Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
+        Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
+        Field("LeaderEpoch", "leader_epoch", "int32", (0, 0), default=-1),
+        Field("Stretches", "stretches", "struct", (0, 0), is_array=True, default=[], struct=LineageStretch),
+    )
+
+    def __init__(
+        self,
+        # Partition.
+        partition_index: int = 0,  # int32
+        # Error code, 0 if the rest is known.
+        error_code: int = 0,  # int16
+        # Leader epoch of the answering leader, for which the lineage is true.
+        leader_epoch: int = -1,  # int32
+        # Which clusters wrote the log, by leader epoch.
+        stretches: list[LineageStretch] = UNSET,  # []LineageStretch
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_epoch = leader_epoch
+        self.stretches = [] if stretches is UNSET else stretches
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(pack_ihi(self.partition_index, self.error_code, self.leader_epoch))
+        put(wire.compact_count(self.stretches))
+        for lineage_stretch in self.stretches:
+            lineage_stretch._write(put, version)
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionLineage, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        self.partition_index, self.error_code, self.leader_epoch = unpack_ihi(buf, pos)
+        pos += 10
+        n, pos = wire.read_compact_count(buf, pos, 6)
+        self.stretches, pos = wire.read_structs(LineageStretch._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
+class TopicLineage(Struct):
+    """Part of DescribeMirrorsResponse."""
+
+    __slots__ = ("topic_name", "partitions")
+
+    FIELDS = (
+        Field("TopicName", "topic_name", "string", (0, 0), default="", entity="topicName"),
+        Field(
+            "Partitions",
+            "partitions",
+            "struct",
+            (0, 0),
+            is_array=True,
+            default=[],
+            struct=PartitionLineage,
+        ),
+    )
+
+    def __init__(
+        self,
+        # Name of the topic.
+        topic_name: str = "",  # string, topicName
+        # One entry for each partition.
+        partitions: list[PartitionLineage] = UNSET,  # []PartitionLineage
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is UNSET else partitions
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.compact_string(self.topic_name))
+        put(wire.compact_count(self.partitions))
+        for partition_lineage in self.partitions:
+            partition_lineage._write(put, version)
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[TopicLineage, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        self.topic_name, pos = wire.read_compact_string(buf, pos)
+        n, pos = wire.read_compact_count(buf, pos, 12)
+        self.partitions, pos = wire.read_structs(PartitionLineage._read, buf, pos, n, version)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
 class DescribeMirrorsResponse(Message):
     """Offsets, states and last mirror epochs, by mirror, topic and partition."""
 
     __slots__ = ("throttle_time_ms", "error_code", "error_message", "mirrors")
+
+    lineages = Tagged[list[TopicLineage]]("lineages", list)
 
     NAME = "DescribeMirrorsResponse"
     TYPE = "response"
@@ -248,6 +410,17 @@ class DescribeMirrorsResponse(Message):
         Field("ErrorCode", "error_code", "int16", (0, 0), default=0),
         Field("ErrorMessage", "error_message", "string", (0, 0), nullable=(0, 0)),
         Field("Mirrors", "mirrors", "struct", (0, 0), is_array=True, default=[], struct=DescribedMirror),
+        Field(
+            "Lineages",
+            "lineages",
+            "struct",
+            (0, 0),
+            is_array=True,
+            tagged=(0, 0),
+            tag=0,
+            default=[],
+            struct=TopicLineage,
+        ),
     )
 
     def __init__(
@@ -260,6 +433,8 @@ class DescribeMirrorsResponse(Message):
         error_message: str | None = None,  # string
         # One entry for each mirror.
         mirrors: list[DescribedMirror] = UNSET,  # []DescribedMirror
+        # The lineages that were asked for.
+        lineages: list[TopicLineage] = UNSET,  # []TopicLineage, tag 0
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -267,6 +442,8 @@ class DescribeMirrorsResponse(Message):
         self.error_code = error_code
         self.error_message = error_message
         self.mirrors = [] if mirrors is UNSET else mirrors
+        if lineages is not UNSET:
+            self.lineages = lineages
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -281,6 +458,16 @@ class DescribeMirrorsResponse(Message):
         else:
             put(b"\0")
 
+    def _write_tags(self, put: wire.Put, version: int) -> None:
+        tags: list[tuple[int, bytes]] = []
+        if self.lineages:
+            body_0: list[wire.Chunk] = []
+            body_0.append(wire.compact_count(self.lineages))
+            for topic_lineage in self.lineages:
+                topic_lineage._write(body_0.append, version)
+            tags.append((0, b"".join(body_0)))
+        wire.put_tags(put, tags, self.unknown_tags, 1)
+
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[DescribeMirrorsResponse, int]:
         self = cls.__new__(cls)
@@ -290,8 +477,16 @@ class DescribeMirrorsResponse(Message):
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
         n, pos = wire.read_compact_count(buf, pos, 9)
         self.mirrors, pos = wire.read_structs(DescribedMirror._read, buf, pos, n, version)
-        if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
-        else:
-            pos += 1
+        pos = self._read_tags(buf, pos, version)
         return self, pos
+
+    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
+        tags, pos = wire.read_uvarint(buf, pos)
+        for _ in range(tags):
+            tag, size, pos = wire.read_tag_head(buf, pos)
+            if tag == 0:
+                n, pos = wire.read_compact_count(buf, pos, 3)
+                self.lineages, pos = wire.read_structs(TopicLineage._read, buf, pos, n, version)
+            else:
+                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+        return pos

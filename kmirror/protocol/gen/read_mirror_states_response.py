@@ -62,6 +62,52 @@ class UncutReplica(Struct):
         return self, pos
 
 
+class Stretch(Struct):
+    """Part of ReadMirrorStatesResponse."""
+
+    __slots__ = ("first_epoch", "cluster_id")
+
+    FIELDS = (
+        Field("FirstEpoch", "first_epoch", "int32", (0, 0), default=0),
+        Field("ClusterId", "cluster_id", "string", (0, 0), default=""),
+    )
+
+    def __init__(
+        self,
+        # First leader epoch of the stretch.
+        first_epoch: int = 0,  # int32
+        # Cluster that wrote it.
+        cluster_id: str = "",  # string
+        unknown_tags: Sequence[UnknownTag] = (),
+    ) -> None:
+        self._tagged = 0
+        self.first_epoch = first_epoch
+        self.cluster_id = cluster_id
+        if unknown_tags:
+            self.unknown_tags = unknown_tags
+
+    def _write(self, put: wire.Put, version: int) -> None:
+        put(wire.pack_int32(self.first_epoch))
+        put(wire.compact_string(self.cluster_id))
+        if self._tagged:
+            self._write_tags(put, version)
+        else:
+            put(b"\0")
+
+    @classmethod
+    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Stretch, int]:
+        self = cls.__new__(cls)
+        self._tagged = 0
+        (self.first_epoch,) = wire.unpack_int32(buf, pos)
+        pos += 4
+        self.cluster_id, pos = wire.read_compact_string(buf, pos)
+        if buf[pos]:
+            pos = wire.read_unknown_tags(self, buf, pos)
+        else:
+            pos += 1
+        return self, pos
+
+
 class PartitionResult(Struct):
     """Part of ReadMirrorStatesResponse."""
 
@@ -72,6 +118,8 @@ class PartitionResult(Struct):
     stop_offset = Tagged[int]("stop_offset", -1)
     stop_epoch = Tagged[int]("stop_epoch", -1)
     committed_producers = Tagged[list[int]]("committed_producers", list)
+    lineage = Tagged[list[Stretch]]("lineage", list)
+    lineage_epoch = Tagged[int]("lineage_epoch", -1)
 
     FIELDS = (
         Field("PartitionIndex", "partition_index", "int32", (0, 0), default=0),
@@ -103,6 +151,18 @@ class PartitionResult(Struct):
             default=[],
             entity="producerId",
         ),
+        Field(
+            "Lineage",
+            "lineage",
+            "struct",
+            (0, 0),
+            is_array=True,
+            tagged=(0, 0),
+            tag=5,
+            default=[],
+            struct=Stretch,
+        ),
+        Field("LineageEpoch", "lineage_epoch", "int32", (0, 0), tagged=(0, 0), tag=6, default=-1),
     )
 
     def __init__(
@@ -125,6 +185,10 @@ class PartitionResult(Struct):
         stop_epoch: int = -1,  # int32, tag 3
         # Producers whose open transaction the stop commits; it aborts all others.
         committed_producers: list[int] = UNSET,  # []int64, tag 4, producerId
+        # Which clusters wrote the log, by leader epoch; empty while only this cluster did.
+        lineage: list[Stretch] = UNSET,  # []Stretch, tag 5
+        # Leader epoch from which on the lineage holds: before it nothing is appended.
+        lineage_epoch: int = -1,  # int32, tag 6
         unknown_tags: Sequence[UnknownTag] = (),
     ) -> None:
         self._tagged = 0
@@ -142,6 +206,10 @@ class PartitionResult(Struct):
             self.stop_epoch = stop_epoch
         if committed_producers is not UNSET:
             self.committed_producers = committed_producers
+        if lineage is not UNSET:
+            self.lineage = lineage
+        if lineage_epoch != -1:
+            self.lineage_epoch = lineage_epoch
         if unknown_tags:
             self.unknown_tags = unknown_tags
 
@@ -171,7 +239,15 @@ class PartitionResult(Struct):
             body_4.append(wire.compact_count(self.committed_producers))
             body_4.append(wire.numbers(self.committed_producers, "q"))
             tags.append((4, b"".join(body_4)))
-        wire.put_tags(put, tags, self.unknown_tags, 5)
+        if self.lineage:
+            body_5: list[wire.Chunk] = []
+            body_5.append(wire.compact_count(self.lineage))
+            for stretch in self.lineage:
+                stretch._write(body_5.append, version)
+            tags.append((5, b"".join(body_5)))
+        if self.lineage_epoch != -1:
+            tags.append((6, wire.pack_int32(self.lineage_epoch)))
+        wire.put_tags(put, tags, self.unknown_tags, 7)
 
     @classmethod
     def _read(cls, buf: Any, pos: int, version: int) -> tuple[PartitionResult, int]:
@@ -206,6 +282,12 @@ class PartitionResult(Struct):
             elif tag == 4:
                 n, pos = wire.read_compact_count(buf, pos, 8)
                 self.committed_producers, pos = wire.read_numbers(buf, pos, n, "q", 8)
+            elif tag == 5:
+                n, pos = wire.read_compact_count(buf, pos, 6)
+                self.lineage, pos = wire.read_structs(Stretch._read, buf, pos, n, version)
+            elif tag == 6:
+                (self.lineage_epoch,) = wire.unpack_int32(buf, pos)
+                pos += 4
             else:
                 pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
         return pos

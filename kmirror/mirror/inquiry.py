@@ -1,0 +1,131 @@
+"""Questions of a destination leader to the broker that leads a partition at the source, and how answers are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.requester import OnReply
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.mirror.lineage import stretches_from, written_by
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source import SourceLeader, code_of
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
+from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+    from kmirror.mirror.source import SourceCluster
+
+DESCRIBE_MIRRORS = 99
+LATEST = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """Questions about one partition to the broker that led it at the source when the first one was asked."""
+
+    mp: MirrorPartition
+    source: SourceCluster
+    leader: SourceLeader
+    endpoint: Endpoint
+
+    def ask(self, now: Instant, request: Message, on_reply: OnReply) -> None:
+        self.source.send(now, self.endpoint, "describe", request, on_reply)
+
+    def describe(self, now: Instant, on_reply: OnReply) -> None:
+        """Ask for the mirror of our mirror's name, and for who wrote the log (D45)."""
+        lineage = LineageTopic(topic_name=self.mp.tp.topic, partitions=[self.mp.tp.partition])
+        self.ask(
+            now, DescribeMirrorsRequest(mirror_names=[self.mp.assignment.mirror], lineages=[lineage]), on_reply
+        )
+
+    def list_offsets(self, now: Instant, on_reply: OnReply) -> None:
+        """Ask for the log end in the leader epoch that is known: only who leads in it answers without an error."""
+        row = ListOffsetsPartition(
+            partition_index=self.mp.tp.partition, current_leader_epoch=self.leader.epoch, timestamp=LATEST
+        )
+        topic = ListOffsetsTopic(name=self.mp.tp.topic, partitions=[row])
+        self.ask(now, ListOffsetsRequest(replica_id=-1, topics=[topic]), on_reply)
+
+    def has_no_describe(self) -> bool:
+        """Is it known that the broker does not serve DescribeMirrors at all?"""
+        return self.source.knows_versions(self.endpoint) and not self.source.supports(self.endpoint, DESCRIBE_MIRRORS)
+
+    def learn_lineage(self, reply: DescribeMirrorsResponse | None) -> str:
+        """Take over what the source told of its log's lineage; return why that cannot be used, empty if it can (D45).
+
+        A source that tells nothing is no mirror as far as anybody can know: what it has it wrote itself.
+        """
+        mp, row = self.mp, None if reply is None else _lineage_in(reply, self.mp.tp)
+        if row is None:
+            mp.source_lineage, mp.source_lineage_epoch = written_by(self.source.cluster_id or ""), self.leader.epoch
+            return ""
+        if row.error_code:
+            return f"the source does not tell who wrote the log: {code_of(row.error_code).name}"
+        if row.leader_epoch < self.leader.epoch:
+            return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
+        mp.source_lineage, mp.source_lineage_epoch = stretches_from(row.stretches), row.leader_epoch
+        self.source.leaders[mp.tp] = SourceLeader(self.leader.broker_id, row.leader_epoch)
+        return ""
+
+
+def begin_inquiry(component: MirrorComponent, now: Instant, mp: MirrorPartition) -> Inquiry | None:
+    """Return the leader at the source to ask, as it is known now; None, with a reason, if it is not.
+
+    The partition is busy until `resumes`.
+    """
+    source = component.sources.get(mp.assignment.mirror)
+    leader = None if source is None else source.leaders.get(mp.tp)
+    endpoint = None if source is None else source.leader_endpoint(mp.tp)
+    if source is None or leader is None or endpoint is None:
+        mp.reason = "the source's leader is not known"
+        component.refresh_soon(now, mp.assignment.mirror)
+        return None
+    mp.busy = True
+    return Inquiry(mp, source, leader, endpoint)
+
+
+def detail_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> PartitionDetail | None:
+    """Return what the source says of the partition under our mirror's name, or None."""
+    for mirror in reply.mirrors:
+        if mirror.mirror_name != mp.assignment.mirror or mirror.error_code == ErrorCode.UNKNOWN_MIRROR:
+            continue
+        for topic in mirror.topics:
+            if topic.topic_name != mp.tp.topic:
+                continue
+            for detail in topic.partitions:
+                if detail.partition_index == mp.tp.partition:
+                    return detail
+    return None
+
+
+def refusal_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> int:
+    """Return why the source does not tell about our mirror, 0 if it does; an unknown mirror is an answer."""
+    for mirror in reply.mirrors:
+        if mirror.mirror_name == mp.assignment.mirror and mirror.error_code != ErrorCode.UNKNOWN_MIRROR:
+            return mirror.error_code
+    return 0
+
+
+def is_silent(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> bool:
+    """Does the source answer in full, and know nothing of the partition?"""
+    return not reply.error_code and not refusal_in(reply, mp) and detail_in(reply, mp) is None
+
+
+def because(reply: Message | None) -> str:
+    """Return the error that an answer gives as the end of a sentence, empty if it gives none."""
+    code = getattr(reply, "error_code", 0)
+    return f": {code_of(code).name}" if code else ""
+
+
+def _lineage_in(reply: DescribeMirrorsResponse, tp: TopicPartition) -> PartitionLineage | None:
+    for topic in reply.lineages:
+        for row in topic.partitions:
+            if (topic.topic_name, row.partition_index) == (tp.topic, tp.partition):
+                return row
+    return None

@@ -1,0 +1,81 @@
+"""Which cluster wrote which leader epochs of a log? Pure functions (D45).
+
+Leader epochs are numbers that every cluster counts for itself, so two logs may hold the same number for records of
+different clusters. Within one cluster a number is used once: by one leader, for one run of records. So two logs agree
+as far as the same clusters wrote the same epochs, and what they hold above that has nothing in common.
+
+A cluster that fails over writes on in an epoch of its own: its lineage is that of its source and one more stretch. A
+log that was never mirrored has one stretch, its own cluster's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+
+class Stretch(NamedTuple):
+    """Leader epochs from `first_epoch` up to the next stretch's were written by one cluster."""
+
+    first_epoch: int
+    cluster_id: str
+
+
+Stretches = tuple[Stretch, ...]
+"""Ascending by epoch; neighbours are of different clusters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """The lineage of one log, as it is persisted with the state."""
+
+    stretches: Stretches = ()
+    """Empty while only this cluster wrote the log."""
+    since: int = -1
+    """Leader epoch from which on this is true: before it nothing is appended (D45)."""
+
+
+OWN = Lineage()
+
+
+def written_by(cluster_id: str) -> Stretches:
+    """Return the lineage of a log that one cluster wrote."""
+    return (Stretch(0, cluster_id),)
+
+
+def written_on(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
+    """Return the lineage once `cluster_id` writes on in `epoch`."""
+    before = tuple(stretch for stretch in stretches if stretch.first_epoch < epoch)
+    return before if before and before[-1].cluster_id == cluster_id else (*before, Stretch(epoch, cluster_id))
+
+
+def shared_epoch(one: Stretches, other: Stretches) -> int | None:
+    """Return the last leader epoch up to which both were written by the same clusters; None if all of them were.
+
+    -1 says that there is none.
+    """
+    for epoch in sorted({stretch.first_epoch for stretch in (*one, *other)}):
+        if _writer(one, epoch) != _writer(other, epoch):
+            return epoch - 1
+    return None
+
+
+def _writer(stretches: Stretches, epoch: int) -> str | None:
+    found = None
+    for stretch in stretches:
+        if stretch.first_epoch <= epoch:
+            found = stretch.cluster_id
+    return found
+
+
+class StretchRow(Protocol):
+    """What the messages that carry a lineage call a stretch."""
+
+    first_epoch: int
+    cluster_id: str
+
+
+def stretches_from(rows: Iterable[StretchRow]) -> Stretches:
+    """Return the lineage that the rows of a message hold."""
+    return tuple(sorted(Stretch(row.first_epoch, row.cluster_id) for row in rows))
