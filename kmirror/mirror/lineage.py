@@ -57,7 +57,7 @@ def shared_epoch(one: Stretches, other: Stretches) -> int | None:
     """
     for epoch in sorted({stretch.first_epoch for stretch in (*one, *other)}):
         if _writer(one, epoch) != _writer(other, epoch):
-            return epoch - 1
+            return max(-1, epoch - 1)
     return None
 
 

@@ -185,7 +185,7 @@ class _MarkersOnly:
 
 @fault
 def source_taken_at_its_word(patch: Patch) -> None:
-    """PREPARING cuts to what the source names, though its own mirror of us runs and has settled nothing (D25, D39, D45)."""
+    """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45)."""
     patch(
         Preparing, "_on_found",
         lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),

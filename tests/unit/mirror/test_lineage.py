@@ -1,0 +1,69 @@
+"""Who wrote which epochs: how far two logs may have anything in common (D45)."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmirror.mirror.lineage import Stretch, Stretches, shared_epoch, stretches_from, written_by, written_on
+
+A, B, C = written_by("a"), written_by("b"), written_by("c")
+
+clusters = st.sampled_from("abcd")
+failovers = st.lists(st.tuples(st.integers(1, 5), clusters), max_size=6)
+
+
+def lineage(first: str, then: list[tuple[int, str]]) -> Stretches:
+    found, epoch = written_by(first), 0
+    for more, cluster in then:
+        epoch += more
+        found = written_on(found, epoch, cluster)
+    return found
+
+
+lineages = st.builds(lineage, clusters, failovers)
+
+
+def test_a_failover_adds_a_stretch() -> None:
+    assert written_on(A, 3, "b") == (Stretch(0, "a"), Stretch(3, "b"))
+    assert written_on(A, 3, "a") == A
+    assert written_on((), 3, "b") == (Stretch(3, "b"),)
+
+
+def test_a_mirror_and_its_source_part_where_the_mirror_began_to_write() -> None:
+    assert shared_epoch(A, written_on(A, 3, "b")) == 2
+    assert shared_epoch(written_on(A, 3, "b"), written_on(A, 2, "c")) == 1
+    assert shared_epoch(A, B) == -1
+    assert shared_epoch(A, ()) == -1
+    assert shared_epoch(A, A) is None
+
+
+def test_equal_numbers_of_two_clusters_are_not_shared() -> None:
+    """Cluster a wrote epoch 1 itself, was cut to epoch 0, and got epoch 1 of b."""
+    assert shared_epoch(A, written_on(A, 1, "b")) == 0
+
+
+def test_what_a_message_holds_may_be_in_any_order() -> None:
+    found = written_on(written_on(A, 3, "b"), 7, "a")
+    assert stretches_from(reversed(found)) == found
+
+
+@given(lineages, lineages)
+def test_both_sides_see_the_same(one: Stretches, other: Stretches) -> None:
+    shared = shared_epoch(one, other)
+    assert shared == shared_epoch(other, one)
+    if shared is None:
+        assert one == other
+    else:
+        assert -1 <= shared < max(stretch.first_epoch for stretch in one + other)
+
+
+@given(lineages, st.integers(1, 10), st.sampled_from("xyz"))
+def test_who_writes_on_shares_everything_below(before: Stretches, more: int, cluster: str) -> None:
+    epoch = before[-1].first_epoch + more
+    assert shared_epoch(before, written_on(before, epoch, cluster)) == epoch - 1
+
+
+@given(lineages)
+def test_neighbours_are_of_different_clusters(found: Stretches) -> None:
+    assert all(one.cluster_id != other.cluster_id for one, other in zip(found, found[1:], strict=False))
