@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,4 +68,4 @@ def test_who_writes_on_shares_everything_below(before: Stretches, more: int, clu
 
 @given(lineages)
 def test_neighbours_are_of_different_clusters(found: Stretches) -> None:
-    assert all(one.cluster_id != other.cluster_id for one, other in zip(found, found[1:], strict=False))
+    assert all(one.cluster_id != other.cluster_id for one, other in itertools.pairwise(found))

@@ -52,7 +52,7 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
         if not stay.overlaps(begin, end):
             continue
         since, until = max(begin, stay.began), min(end, stay.ended)
-        if not facts.reachable(stay.destination, stay.source, since, until) or not may_cut(facts, stay):
+        if not may_cut(facts, stay):
             continue
         reason = _why_cut(facts, stay, record, since, until) or _why_followed(facts, stay, record, since, until)
         if reason is not None and (found is None or reason.lacking):
@@ -63,8 +63,8 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
 def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
     """Did the cut up to MIRRORING take it by right?"""
     end = min(end, stay.cutting_until)
-    if end < begin:
-        return None
+    if end < begin or not facts.reachable(stay.destination, stay.source, stay.began, end):
+        return None  # What the source said earlier in the stay is cut once it is persisted, which may take its time.
     if surely_has(facts, (stay.source, stay.tp), record, begin, end):
         return None if shares(facts, stay, record) else Reason(SCRATCH)
     return Reason(ASYNCHRONOUS, lacking=lacks_before(facts, (stay.source, stay.tp), record, begin))
@@ -74,7 +74,10 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     """Did it go because the source dropped it?"""
     begin = max(begin, stay.mirroring)
     source = (stay.source, stay.tp)
-    if end < begin or surely_has(facts, source, record, begin, end):
+    told = stay.began if any(own.overlaps(stay.began, end) for own in facts.stays(source)) else begin  # D45
+    if end < begin or not facts.reachable(stay.destination, stay.source, told, end):
+        return None
+    if surely_has(facts, source, record, begin, end):
         return None
     if facts.unclean(source, 0, end):
         return Reason(UNCLEAN)
