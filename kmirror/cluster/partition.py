@@ -54,6 +54,8 @@ class Partition:
         self.must_cut: dict[int, int] = {}
         """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: they are told to
         cut before they are served anything (D30)."""
+        self.verifying: dict[int, object] = {}
+        """Producers of which the transaction coordinator is asked whether their transaction is open (KIP-890)."""
         self.not_admitted: frozenset[int] = frozenset()
         """Replicas that stay out of the ISR although they have caught up: that they are cut is not persisted yet."""
 
@@ -100,6 +102,7 @@ class Partition:
         if changed:
             # What the last reign knew of cuts is persisted; whoever leads now reads it again.
             self.must_cut, self.not_admitted = {}, frozenset()
+            self.verifying = {}
         return changed
 
     def _track_followers(self, now: Instant, *, fresh: bool) -> None:

@@ -23,7 +23,8 @@ from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
 
-PRODUCE_VERSION = 12
+PRODUCE_VERSION = 11
+"""The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
 ALL = -1
 TRANSACTION = 1
 RETRIES_MAX = 200

@@ -28,7 +28,7 @@ _CONTROLLER = ("controller",)
 _BOTH = ("broker", "controller")
 
 ROWS: tuple[Served, ...] = (
-    Served(0, "Produce", 3, 13, _BROKER, left_out="quotas, transaction verification (KIP-890)"),
+    Served(0, "Produce", 3, 13, _BROKER, left_out="quotas"),
     Served(1, "Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
     Served(2, "ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
     Served(3, "Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
@@ -37,7 +37,7 @@ ROWS: tuple[Served, ...] = (
     Served(19, "CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
     Served(22, "InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
     Served(23, "OffsetForLeaderEpoch", 2, 4, _BROKER),
-    Served(24, "AddPartitionsToTxn", 0, 3, _BROKER, left_out="batched verification between brokers (v4+)"),
+    Served(24, "AddPartitionsToTxn", 0, 5, _BROKER),
     Served(26, "EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
     Served(27, "WriteTxnMarkers", 1, 1, _BROKER),
     Served(44, "IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),

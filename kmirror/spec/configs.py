@@ -107,6 +107,10 @@ ROWS: tuple[ConfigKey, ...] = (
         "transaction.abort.timed.out.transaction.cleanup.interval.ms", _B, Kind.INT, "10000",
         "How often timed-out transactions are looked for.", 1,
     ),
+    ConfigKey(
+        "transaction.partition.verification.enable", _B, Kind.BOOLEAN, "true",
+        "Does a leader ask the coordinator whether a transaction is open before it begins there?", dynamic=True,
+    ),
     ConfigKey("mirror.topic.num.partitions", _B, Kind.INT, "50", "Partitions of __mirror_state.", 1),
     ConfigKey("mirror.topic.replication.factor", _B, Kind.INT, "3", "Replicas of __mirror_state.", 1),
     ConfigKey(

@@ -137,7 +137,7 @@ FOUND = (
     Row("source_taken_at_its_word", ("last-copy-lost",), "each_other", 0, 1),
     Row("silence_believed", ("acked-lost",), "smoke", 2, 3),
     Row("preparing_does_not_wait", ("divergence", "stuck-state"), "replicas", 16, 17),
-    Row("owed_cuts_forgotten", ("divergence",), "replicas", 34, 35),
+    Row("owed_cuts_forgotten", ("divergence",), "replicas", 45, 46),
     Row("numbers_believed", ("divergence",), "mirror_of_a_failback", 0, 1),
     Row("reset_before_the_epoch_is_settled", ("divergence",), "smoke", 1, 2),
     Row("last_mirrored_epoch_recomputed", ("lme-loss",), "smoke", 1, 2),

@@ -32,7 +32,8 @@ from kmirror.sim.history.scripts import Ask, Script, Sleep
 from kmirror.spec.error_codes import ErrorCode
 
 ALL = -1
-PRODUCE_VERSION = 12
+PRODUCE_VERSION = 11
+"""The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
 TRANSACTION_KEY = 1
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000

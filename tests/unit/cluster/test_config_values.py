@@ -123,7 +123,8 @@ def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
     assert {row.name for row in ROWS if row.dynamic} == {
         "min.insync.replicas", "unclean.leader.election.enable", "log.segment.bytes", "log.index.interval.bytes",
         "message.max.bytes", "log.message.timestamp.type", "compression.type", "log.cleanup.policy",
-        "mirror.num.replica.fetchers", "mirror.metadata.refresh.interval.ms",
+        "transaction.partition.verification.enable", "mirror.num.replica.fetchers",
+        "mirror.metadata.refresh.interval.ms",
     }
     configs = broker_configs(
         {"min.insync.replicas": "2", "request.timeout.ms": "7"},

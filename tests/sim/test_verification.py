@@ -1,0 +1,154 @@
+"""A leader asks the coordinator before it lets a transaction begin in its log (KIP-890)."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.cluster.verification import Verification
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import ProduceResponse
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.sim.cluster import Cluster
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import TRANSACTION_TOPIC
+from tests.sim.stage import (
+    SMALL,
+    TOPIC,
+    TP,
+    WrittenLogs,
+    create_topic,
+    elect,
+    leader,
+    log_of,
+    mirrored,
+    pair,
+    plain,
+    run_until,
+    state_of,
+    stopped,
+)
+
+SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
+
+
+def running(**configs: str) -> Cluster:
+    cluster = Cluster(Simulation(3), "a", configs={**SMALL, **configs})
+    cluster.start()
+    create_topic(cluster)
+    return cluster
+
+
+def late(producer: Producer) -> bytes:
+    """Return a batch of the producer's that says it is in a transaction."""
+    return build_batch(
+        [RecordData(value=b"late")], producer_id=producer.producer_id, producer_epoch=producer.producer_epoch,
+        base_sequence=0, is_transactional=True, timestamp_ms=0,
+    )
+
+
+def sent(cluster: Cluster, producer: Producer, version: int) -> ErrorCode:
+    """Send `late` in one version of Produce; return the error."""
+    data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=late(producer))])
+    request = ProduceRequest(transactional_id="t", acks=-1, timeout_ms=5_000, topic_data=[data])
+    reply = cluster.client.call(cluster.endpoint(leader(cluster).broker_id), request, version)
+    assert isinstance(reply, ProduceResponse)
+    return ErrorCode(reply.responses[0].partition_responses[0].error_code)
+
+
+@pytest.mark.parametrize(
+    ("version", "error"), [(10, ErrorCode.INVALID_TXN_STATE), (11, ErrorCode.TRANSACTION_ABORTABLE)]
+)
+def test_a_batch_of_a_transaction_that_is_over_is_refused(version: int, error: ErrorCode) -> None:
+    cluster = running()
+    producer = Producer(cluster, transactional_id="t")
+    producer.add_partitions({TP: None})
+    producer.end(commit=False)
+    cluster.simulation.run_for(2)
+    assert sent(cluster, producer, version) is error
+    assert not log_of(cluster).producers.ongoing
+
+
+def test_without_verification_it_hangs() -> None:
+    """What brokers before 3.6 do, and what the option brings back."""
+    cluster = running(**{"transaction.partition.verification.enable": "false"})
+    producer = Producer(cluster, transactional_id="t")
+    producer.add_partitions({TP: None})
+    producer.end(commit=False)
+    cluster.simulation.run_for(2)
+    assert sent(cluster, producer, 11) is ErrorCode.NONE
+    cluster.simulation.run_for(120)
+    assert log_of(cluster).producers.ongoing
+
+
+def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
+    cluster = running()
+    producer = Producer(cluster, transactional_id="t")
+    assert sent(cluster, producer, 12) is ErrorCode.NONE
+    producer.end(commit=True)
+    cluster.simulation.run_until(
+        lambda: log_of(cluster).last_stable_offset == log_of(cluster).log_end_offset == 2, what="the marker"
+    )
+
+
+def test_a_fenced_producer_is_told_so() -> None:
+    cluster = running()
+    old = Producer(cluster, transactional_id="t")
+    old.add_partitions({TP: None})
+    Producer(cluster, transactional_id="t")
+    assert sent(cluster, old, 11) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_coordinator_that_is_away_is_asked_again() -> None:
+    cluster = running()
+    producer = Producer(cluster, transactional_id="t")
+    owner = leader(cluster, SHARD).broker_id
+    if leader(cluster).broker_id == owner:
+        elect(cluster)
+        owner = leader(cluster, SHARD).broker_id
+    assert leader(cluster).broker_id != owner
+    producer.add_partitions({TP: None})
+    cluster.kill(owner)
+    assert sent(cluster, producer, 11) is ErrorCode.NOT_ENOUGH_REPLICAS, "every client sends that again"
+    assert producer.send({TP: [RecordData(value=b"x")]}) == {TP: 0}
+
+
+def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coordinator says yes, then ends the transaction; its marker overtakes the answer."""
+    cluster = running()
+    producer = Producer(cluster, transactional_id="t")
+    producer.add_partitions({TP: None})
+    asked: list[Verification] = []
+    verdicts = Verification._verdicts
+
+    def after_a_marker(self: Verification, reply: object) -> object:
+        asked.append(self)
+        leader(cluster).verifying.pop(producer.producer_id)  # As WriteTxnMarkers does first of all.
+        return verdicts(self, reply)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Verification, "_verdicts", after_a_marker)
+    assert sent(cluster, producer, 11) is ErrorCode.INVALID_TXN_STATE
+    assert asked
+    assert not log_of(cluster).producers.ongoing
+
+
+@pytest.mark.decision("D44")
+def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
+    """The abort finds the topic read-only; the batch comes after the stop, which has forgotten the producer."""
+    p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
+    p.begin()
+    p.fail_over()
+    producer = Producer(p.b, transactional_id="t")
+    producer.add_partitions({TP: None})
+    p.there.add_topics([TOPIC])
+    mirrored(p.there)
+    producer.end(commit=False)
+    p.simulation.run_for(5)
+    p.there.remove_topics([TOPIC])
+    stopped(p.there)
+    assert sent(p.b, producer, 11) is ErrorCode.TRANSACTION_ABORTABLE
+    run_until(p, lambda: state_of(p.b) == "STOPPED", "B to stay stopped")
+    assert not log_of(p.b).producers.ongoing
