@@ -13,7 +13,7 @@ from kmirror.testing.histories import assert_history_clean
 PLANS = Path(__file__).parents[1] / "data" / "histories"
 ONCE_FAILED = (
     2, 6, 10, 28, 31, 41, 43, 1139, 1153, 10058, 10298, 10411, 20360, 20543, 20596, 20903, 21073, 21216, 21297,
-    21336, 21579, 21825, 22089, 22690, 22932,
+    21336, 21579, 21825, 21988, 22089, 22191, 22690, 22932,
 )
 """Seeds of the full profile in which the engine, or the judge, was wrong."""
 

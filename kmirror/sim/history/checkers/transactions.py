@@ -45,12 +45,13 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
-    """Was one record written before a stay in a mirror had ended, so that it may be cut, and the other one after it?
-
-    A stay that never came to MIRRORING cuts nothing that was written to before (D33).
-    """
+    """Was one record written before a stay in a mirror had ended, and gone once it had, and the other one after it?"""
     before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
-    return any(stay.mirroring < NEVER and before < stay.ended <= after for stay in facts.stays(place))
+    for stay in facts.stays(place):
+        look = facts.look_after(place, stay.ended) if before < stay.ended <= after else None
+        if look is not None and not look.holds(lost):
+            return True
+    return False
 
 
 def _parts(facts: Facts) -> dict[TopicPartition, dict[str, list[str]]]:

@@ -42,6 +42,27 @@ def test_what_lies_above_the_high_watermark_is_not_missing() -> None:
     assert transaction().look("a", [T0], at=5, high=1, end=3).final("a", [T0, T1, COMMIT]).found() == []
 
 
+def spanning() -> Hand:
+    """t0 was written before a session in a mirror, t1 after it; the commit came at the end."""
+    hand = Hand().transaction("t/1", "t0", "t1", asked="commit", answered=True)
+    hand.wrote("t0", 0, transaction="t/1", pid=7, at=1).wrote("t1", 1, transaction="t/1", pid=7, at=30)
+    return hand.stay("b", "a", began=10, removed=20, stopped=21)
+
+
+@pytest.mark.decision("D44")
+def test_a_transaction_that_spans_a_session_may_be_half() -> None:
+    """Also where the session cut and was stopped before it came to MIRRORING."""
+    hand = spanning().look("a", [], at=22).final("a", [row(0, "<MIRROR_PID_RESET -1>", epoch=1), T1, COMMIT])
+    assert "half-transaction" not in hand.found()
+    assert hand.accepted()["D44"] == 1
+
+
+@pytest.mark.decision("D44")
+def test_a_half_that_went_after_the_session_is_told() -> None:
+    hand = spanning().look("a", [T0], at=22).final("a", [row(0, "else"), T1, COMMIT])
+    assert "half-transaction" in hand.found()
+
+
 def test_an_unclean_election_may_leave_a_half() -> None:
     hand = transaction(answered=False).elected(2, 1, at=4, unclean=True).final("a", [T0, row(1, "<COMMIT 7>", pid=7)])
     assert hand.found() == []
