@@ -106,6 +106,7 @@ class MirrorFetchers:
             fetcher = self._fetchers[key] = MirrorFetcher(key, endpoint)
         if fetcher.partitions.get(mp.tp) is not mp:
             self.remove(mp)
+            mp.paused_until = 0  # That was for the former leader; its timer would wake the former fetcher.
             fetcher.partitions[mp.tp] = mp
         self._fetch(now, fetcher)
 

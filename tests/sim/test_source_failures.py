@@ -63,6 +63,26 @@ def test_mirroring_follows_the_source_leader() -> None:
     assert p.cuts_of(p.b) == []
 
 
+@pytest.mark.decision("D12")
+def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_next_one() -> None:
+    """The former leader says that it leads no more; nothing else would look again before the next regular refresh."""
+    slow = {"mirror.metadata.refresh.interval.ms": "600000", "replica.fetch.backoff.ms": "2000"}
+    p = pair(logs=WrittenLogs(LOGS), b_configs=slow)
+    p.begin()
+    before, network = leader(p.a).broker_id, p.simulation.world.network
+    network.cut(f"a-{before}", "a-controller")
+
+    def moved() -> bool:
+        image = p.a.image.partition(TP)
+        return image is not None and image.leader not in (before, -1)
+
+    run_until(p, moved, "another leader")
+    network.heal(f"a-{before}", "a-controller")
+    settle(p.a)
+    write(p.a, "led by another")
+    run_until(p, lambda: log_of(p.b).log_end_offset == log_of(p.a).log_end_offset, "B to follow", within=60)
+
+
 @pytest.mark.decision("D14")
 def test_a_source_epoch_far_above_ours_is_waited_for_not_appended() -> None:
     """`check_epochs` runs after every event: B never holds a batch whose epoch its own leader epoch does not reach."""

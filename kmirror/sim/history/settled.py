@@ -217,7 +217,8 @@ class Rest:
         want, have = source.log.last_stable_offset, destination.log.log_end_offset
         if want == have == destination.log.high_watermark:
             return []
-        if self._unclean_anywhere(tp) and want < have <= source.log.high_watermark:
+        same = source.log.epochs.epoch_for_offset(have - 1) == destination.log.latest_epoch
+        if self._unclean_anywhere(tp) and want < have <= source.log.high_watermark and same:
             return []  # A transaction whose marker was lost holds back what the mirror had before.
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"
