@@ -16,7 +16,7 @@ from benchmarks.harness import scratch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.partition_log import PartitionLog
-from kmirror.net.file_store import LogFolder
+from kmirror.logdir.store import LogFolder
 from kmirror.records import Compression, RecordData, build_batch, layout, set_base_offset_and_epoch
 from kmirror.records.crc32c import crc32c
 

@@ -19,7 +19,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import PartitionLog
-from kmirror.net.file_store import LogFolder
+from kmirror.logdir.store import LogFolder
 from kmirror.records import RecordData, build_batch, set_base_offset_and_epoch
 from kmirror.records.crc32c import crc32c_function
 

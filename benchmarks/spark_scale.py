@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.spark import ROOT, WORKERS, spark
 from kmirror.log.committed import Committed
-from kmirror.net.log_dirs import read_sample
+from kmirror.logdir.load import read_sample
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.build import set_base_offset_and_epoch
 from kmirror.spark.folders import find_segments, split

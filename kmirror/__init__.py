@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from kmirror.kernel.ids import TopicPartition
-    from kmirror.net.log_dirs import read_log_dirs, read_sample
+    from kmirror.logdir.load import read_log_dirs, read_sample
     from kmirror.records.batch import Batch
     from kmirror.records.codecs import Compression
     from kmirror.records.record import Record, RecordData
@@ -38,8 +38,8 @@ _HOME = {
     "Cluster": "kmirror.sim.cluster",
     "Mirror": "kmirror.sim.mirror",
     "Producer": "kmirror.sim.producer",
-    "read_log_dirs": "kmirror.net.log_dirs",
-    "read_sample": "kmirror.net.log_dirs",
+    "read_log_dirs": "kmirror.logdir.load",
+    "read_sample": "kmirror.logdir.load",
     "Batch": "kmirror.records.batch",
     "Record": "kmirror.records.record",
     "RecordData": "kmirror.records.record",

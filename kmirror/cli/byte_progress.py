@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from kmirror.net.memory import in_words
+from kmirror.logdir.available_memory import in_words
 
 # With one of these rich takes stderr for a terminal, whatever it is.
 _FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})

@@ -1,6 +1,6 @@
 """`kmirror cat DIR`: the records of a partition folder, without a broker.
 
-Rule 1: what is printed is what a consumer would get from a broker on this folder: see `kmirror.net.tools.consume`.
+Rule 1: what is printed is what a consumer would get from a broker on this folder: see `kmirror.logdir.consume`.
 Rule 2: the exit code is 1 with file, position and reason when the log is damaged; what came before is printed.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 import click
 
 from kmirror.cli.output import Output
-from kmirror.net.tools.consume import Wanted, consume
-from kmirror.net.tools.dump_printers import TIMESTAMP_NAMES
-from kmirror.net.tools.kcat_format import compile_format
-from kmirror.net.tools.partition_folder import open_partition
+from kmirror.logdir.consume import Wanted, consume
+from kmirror.logdir.dump.printers import TIMESTAMP_NAMES
+from kmirror.logdir.kcat_format import compile_format
+from kmirror.logdir.partition import open_partition
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Record
 

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from kmirror.errors import UsageError
-from kmirror.net.log_dirs import LogDirs, read_log_dirs, read_sample
+from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.report.lanes import demo_page
 from kmirror.report.recorder import Recorder
 from kmirror.sim.demo import Demo, DemoReport, Failback, Failover, Observer

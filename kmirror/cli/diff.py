@@ -14,8 +14,8 @@ import click
 
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
-from kmirror.net.memory import in_words
-from kmirror.net.tools.diff import Comparison, Difference, compare, pair_folders
+from kmirror.logdir.available_memory import in_words
+from kmirror.logdir.compare.partitions import Comparison, Difference, compare, pair_folders
 
 
 @click.command("diff")

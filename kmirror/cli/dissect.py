@@ -11,10 +11,10 @@ import click
 
 from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
-from kmirror.net.tools.mapped import Mapped
+from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.files import KINDS, Kind, dissect, kind_of
+from kmirror.logdir.mapped import Mapped
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
-from kmirror.records.dissect import KINDS, Kind, dissect, kind_of
-from kmirror.records.dissect_core import Row, with_paths
 
 _BYTES_SHOWN_MAX = 24
 

@@ -15,7 +15,7 @@ import click
 
 from kmirror.cli.kafka_options import Given, KafkaCommand, OptionRow
 from kmirror.cli.output import Output
-from kmirror.net.tools.dump_decoders import (
+from kmirror.logdir.dump.decoders import (
     DEFAULT_DECODER,
     Decoder,
     coordinator_decoder,
@@ -23,8 +23,8 @@ from kmirror.net.tools.dump_decoders import (
     decode_remote_log_metadata,
     plain_decoder,
 )
-from kmirror.net.tools.dump_log import MAX_BYTES, MAX_MESSAGE_SIZE, Dump, DumpOptions
-from kmirror.net.tools.dump_printers import JsonPrinter, Printer, TextPrinter
+from kmirror.logdir.dump.files import MAX_BYTES, MAX_MESSAGE_SIZE, Dump, DumpOptions
+from kmirror.logdir.dump.printers import JsonPrinter, Printer, TextPrinter
 from kmirror.protocol.records import CONSUMER_OFFSETS, MIRROR_STATE, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 KAFKA_VERSION = "4.3.1"

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
-from kmirror.net.memory import in_words
-from kmirror.net.tools.faults import Fault, Tally
-from kmirror.net.tools.verify import open_job, verify
+from kmirror.logdir.available_memory import in_words
+from kmirror.logdir.faults import Fault, Tally
+from kmirror.logdir.verify.partition import open_job, verify
 
 OUTPUTS: Final = ("text", "json")
 _NS: Final = 1_000_000_000

@@ -19,9 +19,9 @@ from urllib.parse import unquote, urlparse
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
-from kmirror.net.log_checkpoints import read_folder_facts
-from kmirror.net.log_dirs import INTERNAL_TOPICS
-from kmirror.net.segment_files import PARTITION_NAME, is_segment_name, list_segments
+from kmirror.logdir.checkpoints import read_folder_facts
+from kmirror.logdir.load import INTERNAL_TOPICS
+from kmirror.logdir.segments import PARTITION_NAME, is_segment_name, list_segments
 from kmirror.records import layout
 
 SPLIT_BYTES = 64 << 20

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.committed import Committed, CommittedWalk
-from kmirror.net.producer_snapshots import committed_walk
+from kmirror.logdir.producer_snapshots import committed_walk
 from kmirror.records.legacy import iter_any_batches
 from kmirror.spark.folders import Segment
 

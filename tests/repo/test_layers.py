@@ -51,6 +51,8 @@ PLANTED = [
     ("kmirror/kernel/a.py", "import kmirror.protocol.wire", "kernel may not import protocol"),
     ("kmirror/mirror/a.py", "import kmirror.mm2", "mirror may not import mm2"),
     ("kmirror/net/a.py", "from kmirror.sim.world import World", "net may not import sim"),
+    ("kmirror/cluster/a.py", "from kmirror.logdir.store import LogFolder", "cluster may not import logdir"),
+    ("kmirror/sim/a.py", "import kmirror.logdir.mapped", "sim may not import logdir"),
     ("kmirror/testing/a.py", "from kmirror.cli import main", "testing may not import cli"),
     (
         "kmirror/cluster/a.py",
@@ -136,10 +138,11 @@ def test_a_planted_fault_is_reported_with_its_place(path: str, text: str, expect
 
 
 ALLOWED = [
-    ("kmirror/net/log_dirs.py", "import os, time, asyncio\nfrom pathlib import Path\nopen('x')"),
+    ("kmirror/logdir/load.py", "import os, mmap, construct\nfrom pathlib import Path\nopen('x')"),
+    ("kmirror/net/runner.py", "import os, time, asyncio"),
     (
         "kmirror/cli/demo.py",
-        "import rich, click, time\nfrom kmirror.net import log_dirs\nfrom kmirror.sim import world",
+        "import rich, click, time\nfrom kmirror.logdir import load\nfrom kmirror.sim import world",
     ),
     ("kmirror/cli/main.py", "from kmirror import __version__"),
     ("kmirror/records/codecs.py", "import zlib, lz4.frame, zstandard\nimport kmirror.errors"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 SCRIPT = """
 import json, sys
-from kmirror.net.log_dirs import read_sample
+from kmirror.logdir.load import read_sample
 from kmirror.sim.demo import Demo
 from tests.sim.stage import create_topic, elect, pair, write
 found = {}

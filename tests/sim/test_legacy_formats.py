@@ -13,7 +13,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import PARTITION_METADATA
-from kmirror.net.log_dirs import read_log_dirs
+from kmirror.logdir.load import read_log_dirs
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic

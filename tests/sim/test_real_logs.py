@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.net.log_dirs import read_sample
+from kmirror.logdir.load import read_sample
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.net.log_dirs import read_sample
+from kmirror.logdir.load import read_sample
 from kmirror.records.codecs import Compression
 from kmirror.sim.demo import Demo
 from tests.sim.stage import TOPIC, WrittenLogs, legacy, marker, plain, transactional

@@ -14,7 +14,7 @@ from kmirror.records.crc32c import crc32c
 from tests.spark.consumed import ROOT, as_consumed, consumed
 
 KRAFT = ROOT / "tests/data/log/kraft-4.3"
-SAMPLE = ROOT / "kmirror/data/sample"
+SAMPLE = ROOT / "kmirror/logdir/sample"
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 SEGMENT = "codecs-2/00000000000000000000.log"
 

@@ -12,7 +12,7 @@ from kmirror.records.batch import iter_batches
 from kmirror.spark.verification import verify
 from tests.spark.consumed import ROOT
 
-SAMPLE = ROOT / "kmirror/data/sample"
+SAMPLE = ROOT / "kmirror/logdir/sample"
 SEGMENT = "codecs-2/00000000000000000000.log"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from kmirror.errors import CorruptBatch, KafkaError, KmirrorError, ProtocolError, SimulationFailure, UsageError
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange
-from kmirror.net.log_errors import CorruptLog
+from kmirror.logdir.load_errors import CorruptLog
 from kmirror.records.batch import TornBatch
 from kmirror.spec.error_codes import ErrorCode
 

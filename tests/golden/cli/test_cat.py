@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.cat import command
-from kmirror.net.tools.partition_folder import partition_paths
+from kmirror.logdir.partition import partition_paths
 from tests.golden.cli.runs import FIXTURES, RUNS, SAMPLE
 
 _WHOLE_BYTES_MAX = 1024

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.net.log_dirs import INTERNAL_TOPICS, LogDirs, read_log_dirs
+from kmirror.logdir.load import INTERNAL_TOPICS, LogDirs, read_log_dirs
 from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.demo import Demo
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.records.dissect import dissect, kind_of
-from kmirror.records.dissect_core import Row, with_paths
+from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.files import dissect, kind_of
 from kmirror.records.legacy import iter_any_batches
 from tests.golden.records.recorded import SAMPLE, WHOLE
 from tests.golden.records.test_fixtures import WHOLE_MISSING

@@ -14,7 +14,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
-from kmirror.net.file_store import LogFolder
+from kmirror.logdir.store import LogFolder
 from kmirror.protocol.gen.begin_transaction_record import BeginTransactionRecord
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.end_transaction_record import EndTransactionRecord

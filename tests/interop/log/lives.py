@@ -15,7 +15,7 @@ from kmirror.cli.cat import command as cat
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
-from kmirror.net.file_store import LogFolder
+from kmirror.logdir.store import LogFolder
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge
 from tests.interop.log.written import HOUR_MS, PRODUCER_EXPIRATION_MS, Written

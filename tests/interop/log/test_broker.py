@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from kmirror.cli.verify import command as verify
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
-from kmirror.net.file_store import LogFolder
+from kmirror.logdir.store import LogFolder
 from kmirror.records import Compression
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge

@@ -15,7 +15,7 @@ import pytest
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import RECOVERY_POINT
-from kmirror.net.file_store import LogFolder
+from kmirror.logdir.store import LogFolder
 from kmirror.records import RecordData, build_batch
 from tests.interop.log.cluster import CLEAN_SHUTDOWN_FILE
 from tests.interop.log.judge import Judge

@@ -12,8 +12,8 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
-from kmirror.net.file_store import LogFolder
-from kmirror.net.log_dirs import read_sample
+from kmirror.logdir.load import read_sample
+from kmirror.logdir.store import LogFolder
 from kmirror.protocol.uuid import Uuid
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.batch import iter_batches

@@ -41,7 +41,7 @@ from kmirror.log.store import (
     LOG_START_OFFSET,
     RECOVERY_POINT,
 )
-from kmirror.net.file_store import FileStore, LogFolder
+from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records import Compression
 from kmirror.records.layout import LEGACY_LENGTH_MIN, LOG_OVERHEAD, TimestampType
 from tests.interop.sequences.damage import apply

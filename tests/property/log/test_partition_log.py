@@ -20,7 +20,7 @@ from kmirror.log.memory import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.producer_files import snapshot_offsets
 from kmirror.log.store import PartitionStore
-from kmirror.net.file_store import FileStore, LogFolder
+from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import SEQUENCE_MAX, add_to_sequence
 from tests.property.log.model import Kind, Model, ModelBatch

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.net.file_store import LogFolder
-from kmirror.net.segment_files import list_segments
+from kmirror.logdir.segments import list_segments
+from kmirror.logdir.store import LogFolder
 from kmirror.records import RecordData, build_batch
 
 TP = TopicPartition("orders", 0)

@@ -10,8 +10,8 @@ import pytest
 from benchmarks import __main__ as suite
 from benchmarks import big_logs, log, pass_through, tools
 from benchmarks.big_logs import Shape
-from kmirror.net.tools.faults import Tally
-from kmirror.net.tools.verify import open_job, verify
+from kmirror.logdir.faults import Tally
+from kmirror.logdir.verify.partition import open_job, verify
 from kmirror.records import Compression, iter_batches
 from kmirror.records.batch import Batch
 

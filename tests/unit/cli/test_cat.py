@@ -13,7 +13,7 @@ from kmirror.cli.cat import command
 from kmirror.errors import KmirrorError, UsageError
 from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
-from kmirror.net.tools.partition_folder import open_partition
+from kmirror.logdir.partition import open_partition
 from kmirror.records.build import build_batch
 from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import build_message_set

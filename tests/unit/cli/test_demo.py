@@ -29,7 +29,7 @@ def demo(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A writable copy of the embedded sample."""
-    with resources.as_file(resources.files("kmirror.data") / "sample") as sample:
+    with resources.as_file(resources.files("kmirror.logdir") / "sample") as sample:
         shutil.copytree(sample, tmp_path / "logs")
     for path in (tmp_path / "logs").rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)

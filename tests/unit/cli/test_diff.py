@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.diff import command
 from kmirror.errors import UsageError
-from kmirror.net.tools.diff import compare, pair_folders
+from kmirror.logdir.compare.partitions import compare, pair_folders
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
-from kmirror.net.tools.dump_indexes import OffsetIndexFile
-from kmirror.net.tools.jvm import compact_json, double, in_hash_order
-from kmirror.net.tools.mapped import mapped
+from kmirror.kernel.java import compact_json, double, in_hash_order
+from kmirror.logdir.dump.indexes import OffsetIndexFile
+from kmirror.logdir.mapped import mapped
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue

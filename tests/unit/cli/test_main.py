@@ -156,7 +156,7 @@ def test_who_reads_no_more_has_read_enough(command: str) -> None:
 
 
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-SEGMENT = Path(kmirror.__file__).parent / "data" / "sample" / "codecs-0" / f"{0:020d}.log"
+SEGMENT = Path(kmirror.__file__).parent / "logdir" / "sample" / "codecs-0" / f"{0:020d}.log"
 PRINTING = [
     ["cat", str(SEGMENT.parent)],
     ["verify", str(SEGMENT.parent)],

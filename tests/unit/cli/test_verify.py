@@ -26,7 +26,7 @@ from kmirror.cli.verify_folder import quick
 from kmirror.errors import UsageError
 from kmirror.log.producer_entry import BatchMetadata, ProducerEntry
 from kmirror.log.state_files import decode_snapshot, encode_snapshot
-from kmirror.net.tools.verify import Job
+from kmirror.logdir.verify.partition import Job
 from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
 from kmirror.records.crc32c import crc32c
@@ -391,7 +391,7 @@ def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
     told = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=False)
     assert told.returncode == 0, told.stderr
     loaded = set(told.stdout.split())
-    assert "kmirror.net.tools.verify" in loaded
+    assert "kmirror.logdir.verify.partition" in loaded
     assert not {"rich", "click", "dataclasses", "asyncio", "numpy", "importlib.metadata"} & loaded
 
 

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.dissect import command
 from kmirror.errors import CorruptBatch, KmirrorError, UsageError
+from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.files import KINDS, dissect, kind_of
 from kmirror.records import Compression, ControlType, RecordData, build_batch
 from kmirror.records.control import control_batch, mirror_pid_reset
-from kmirror.records.dissect import KINDS, dissect, kind_of
-from kmirror.records.dissect_core import Row, with_paths
 from kmirror.records.legacy import build_message, build_message_set
 
 LOG = "00000000000000000042.log"

@@ -68,7 +68,7 @@ def test_without_the_extras_a_command_works_or_says_what_to_install(
 ) -> None:
     file = tmp_path / "s.toml"
     file.write_text("[fixed]\nfailure_ms = 100\nafter_ms = 100\n[grid]\nlatency_ms = [5]\n", "utf-8")
-    sample = Path(kmirror.__file__).parent / "data" / "sample"
+    sample = Path(kmirror.__file__).parent / "logdir" / "sample"
     names = {"file": file, "folder": tmp_path, "sample": sample, "run": read_sweep(file).runs[0].run_id}
     words = arguments.format_map(names).split()
     command = [sys.executable, "-c", WITHOUT, *words]

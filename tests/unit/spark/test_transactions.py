@@ -9,8 +9,8 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
-from kmirror.net.tools.consume import Wanted, consume, read_transactions
-from kmirror.net.tools.partition_folder import open_partition
+from kmirror.logdir.consume import Wanted, consume, read_transactions
+from kmirror.logdir.partition import open_partition
 from kmirror.records import RecordData, build_batch
 from kmirror.spark import rows
 from kmirror.spark.folders import find_segments, split

@@ -1,0 +1,122 @@
+"""What do the small text files of a log folder say?
+
+    meta.properties                  key=value lines, with the id of the cluster
+    replication-offset-checkpoint    the high watermark of each partition
+    log-start-offset-checkpoint      the log start offset, where it is above the first segment's base offset
+    recovery-point-offset-checkpoint the offset up to which the log has been flushed
+    cleaner-offset-checkpoint        the offset up to which a compacted log has been cleaned
+    T-P/partition.metadata           the topic id
+    T-P/leader-epoch-checkpoint      see `kmirror.log.epochs`
+
+The checkpoints are a version, a count and a line for each entry; a file that was created and not written yet
+is empty and has no entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.epochs import EpochEntry, decode_checkpoint
+from kmirror.log.state_files import decode_offsets
+from kmirror.logdir.load_errors import CorruptLog, reading
+
+if TYPE_CHECKING:
+    from kmirror.protocol.uuid import Uuid
+
+META_PROPERTIES = "meta.properties"
+HIGH_WATERMARKS = "replication-offset-checkpoint"
+LOG_START_OFFSETS = "log-start-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+# A broker writes this file as the last act of a clean shutdown and removes it when it starts.
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+
+_METADATA_VERSION = 0  # The one of partition.metadata that Kafka knows.
+_NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
+
+
+class FolderFacts(NamedTuple):
+    """What the files at the top of a log folder say about all its partitions."""
+
+    cluster_id: str | None = None
+    clean_shutdown: bool = False
+    high_watermarks: Mapping[TopicPartition, int] = _NO_OFFSETS
+    log_start_offsets: Mapping[TopicPartition, int] = _NO_OFFSETS
+    recovery_points: Mapping[TopicPartition, int] = _NO_OFFSETS
+    is_brokers: bool = False  # It has a `meta.properties`, which a broker writes first of all.
+
+
+def read_folder_facts(folder: Path) -> FolderFacts:
+    """Return what the files at the top of `folder` say; a file that is missing says nothing.
+
+    Raises `CorruptLog` for one that is not what a broker writes, `UsageError` for one that cannot be read.
+    """
+    properties = read_if_present(folder / META_PROPERTIES)
+    return FolderFacts(
+        cluster_id=parse_properties(properties or b"").get("cluster.id"),  # Brokers before 2.4 know none.
+        clean_shutdown=(folder / CLEAN_SHUTDOWN).is_file(),
+        high_watermarks=read_offsets(folder / HIGH_WATERMARKS),
+        log_start_offsets=read_offsets(folder / LOG_START_OFFSETS),
+        recovery_points=read_offsets(folder / RECOVERY_POINTS),
+        is_brokers=properties is not None,
+    )
+
+
+def read_if_present(path: Path) -> bytes | None:
+    """Return the bytes of the file at `path`, or None where there is no such file."""
+    with reading(path):
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+
+def parse_topic_id(data: bytes, path: Path) -> Uuid:
+    """Return the topic id that a `partition.metadata` file gives; raises `CorruptLog`."""
+    from kmirror.protocol.uuid import Uuid  # With it comes all that messages are made of.
+
+    fields = parse_properties(data, separator=":")
+    if fields.get("version") != str(_METADATA_VERSION):
+        raise CorruptLog(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)
+    text = fields.get("topic_id", "")
+    try:
+        topic_id = Uuid.from_str(text)
+    except UsageError:
+        raise CorruptLog(f"{text!r} is not a topic id", path=path) from None
+    if topic_id == Uuid.ZERO:
+        raise CorruptLog("the topic id is all zero", path=path)
+    return topic_id
+
+
+def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
+    """Return the entries of a `leader-epoch-checkpoint` file; raises `CorruptLog`."""
+    try:
+        return decode_checkpoint(data) if data else []
+    except CorruptBatch as error:
+        raise CorruptLog(error.reason, path=path) from None
+
+
+def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:
+    """Return the pairs in the lines of a file such as `meta.properties`.
+
+    Java reads these as Latin-1, which no byte can break.
+    """
+    found = {}
+    for line in data.decode("latin-1").splitlines():
+        key, is_pair, value = line.partition(separator)
+        if is_pair and not line.lstrip().startswith(("#", "!")):
+            found[key.strip()] = value.strip()
+    return found
+
+
+def read_offsets(path: Path) -> dict[TopicPartition, int]:
+    """Return the rows of one of the common offset checkpoints, none where there is no file; raises `CorruptLog`."""
+    try:
+        return decode_offsets(read_if_present(path) or b"")
+    except CorruptBatch as error:
+        raise CorruptLog(error.reason, path=path) from None

@@ -1,0 +1,1 @@
+"""Where do two partitions' folders part?"""

@@ -1,0 +1,308 @@
+"""What does each byte of a file of a log directory say?
+
+`dissect` yields a row for each field, in the order of the file: byte range, name, value and what the value
+means. It goes on past a wrong checksum, which it marks as a fault, and stops with `CorruptBatch` where the
+form itself breaks; the rows until then have been given. Inflated data counts its own bytes from 0.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import construct as c
+
+from kmirror.errors import CorruptBatch, ProtocolError
+from kmirror.logdir.dissect import layouts as layouts
+from kmirror.logdir.dissect.core import Row, rows_of
+from kmirror.protocol.json_form import to_json
+from kmirror.protocol.registry import by_name
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX, Compression
+from kmirror.records.control import ControlType
+from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import RECORDS_AT, Buffer, end_of_content
+from kmirror.records.legacy import LegacyBatch, iter_any_batches
+
+CONTROL_MESSAGES: Final = {
+    ControlType.LEADER_CHANGE: "LeaderChangeMessage",
+    ControlType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
+    ControlType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
+    ControlType.KRAFT_VERSION: "KRaftVersionRecord",
+    ControlType.KRAFT_VOTERS: "VotersRecord",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of file; `read` takes its bytes, the offset in its name, and the limit of inflating."""
+
+    name: str
+    about: str
+    pattern: str
+    read: Callable[[memoryview, int, int], Iterator[Row]]
+
+
+def dissect(kind: Kind, data: Buffer, *, base_offset: int = 0, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Row]:
+    """Yield the rows of a file; raises `CorruptBatch` where it is not what `kind` says."""
+    return kind.read(memoryview(data), base_offset, limit)
+
+
+def kind_of(file_name: str) -> tuple[Kind, int] | None:
+    """Return the kind of a file by its name, and the offset that the name begins with, 0 if it has none."""
+    name = re.sub(r"(\.deleted|\.cleaned|\.swap|\.tmp)+$", "", file_name)
+    for kind in KINDS:
+        if re.fullmatch(kind.pattern, name):
+            digits = re.match(r"\d{20}", name)
+            return kind, int(digits.group()) if digits else 0
+    return None
+
+
+# Batches and messages
+
+
+def _log(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+    for index, batch in enumerate(iter_any_batches(data)):
+        name = f"batch[{index}]"
+        if isinstance(batch, LegacyBatch):
+            yield from _message(name, batch, limit)
+        else:
+            yield from _batch(name, batch, limit)
+
+
+def _batch(name: str, batch: Batch, limit: int) -> Iterator[Row]:
+    start, end = batch.position, batch.position + batch.size_in_bytes
+    count = f"{batch.record_count} record{'' if batch.record_count == 1 else 's'}"
+    yield Row(0, name, start, end, None, f"offsets {batch.base_offset} to {batch.last_offset}, {count}")
+    crc = _checksum(batch.crc, crc32c(batch.view[21:]))
+    for row in rows_of("", _parse(layouts.BATCH_HEADER, batch.view, start), 1, shift=start):
+        yield _marked(row, crc) if row.name == "crc" else row
+    if batch.record_count < 0:
+        text = f"a batch cannot hold {batch.record_count} records"
+        raise CorruptBatch(text, position=start, offset=batch.base_offset)
+    if batch.record_count == 0:
+        if end > start + RECORDS_AT:
+            yield Row(1, "payload", start + RECORDS_AT, end, bytes(batch.view[RECORDS_AT:]), "ignored: no records")
+        return
+    codec, within, shift = batch.compression, "", start + RECORDS_AT
+    payload = batch.payload(limit=limit)
+    if codec is not Compression.NONE:
+        yield Row(1, "payload", start + RECORDS_AT, end, None, f"{codec.name.lower()}, {len(payload)} bytes inflated")
+        within, shift = f"{name}.payload", 0
+    stream = io.BytesIO(payload)
+    for index in range(batch.record_count):
+        yield from _record(f"record[{index}]", batch, stream, within, shift)
+    if stream.tell() != len(payload):
+        left = len(payload) - stream.tell()
+        raise CorruptBatch(f"{left} bytes are left after the last record", position=start, offset=batch.base_offset)
+
+
+def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int) -> Iterator[Row]:
+    start = stream.tell()
+    depth = 2 if within else 1
+    try:
+        record = layouts.RECORD.parse_stream(stream)
+    except c.ConstructError as error:
+        raise _broken(error, f"{name}, byte {start} of the records", batch.position, batch.base_offset) from None
+    fields = record.fields.value
+    offset = batch.base_offset + fields.offset_delta.value
+    if batch.timestamp_type == 0:
+        time = layouts.time_of(batch.base_timestamp + fields.timestamp_delta.value)
+    else:
+        time = layouts.time_of(batch.max_timestamp)
+    yield Row(depth, name, start + shift, stream.tell() + shift, None, f"offset {offset}, {time}", within)
+    yield from rows_of("length", record.length, depth + 1, within=within, shift=shift)
+    for row in rows_of("", fields, depth + 1, within=within, shift=shift):
+        yield row
+        if batch.is_control and row.depth == depth + 1 and row.name in ("key", "value"):
+            yield from _control(row, fields)
+
+
+def _control(row: Row, fields: Any) -> Iterator[Row]:
+    """Yield what a control record's key or value, given as its row, says inside."""
+    key = fields.key.value or b""
+    layout = layouts.CONTROL_KEY
+    if row.name == "value":
+        kind = int.from_bytes(key[2:4], "big", signed=True)
+        if kind in (ControlType.ABORT, ControlType.COMMIT):
+            layout = layouts.END_TXN_MARKER
+        elif kind == ControlType.MIRROR_PID_RESET:
+            layout = layouts.MIRROR_PID_RESET
+        else:
+            yield from _control_message(kind, row)
+            return
+    try:
+        parsed = layout.parse(row.value or b"")
+    except c.ConstructError as error:
+        yield Row(row.depth + 1, "fault", row.start, row.end, None, _reason(error), row.within, is_fault=True)
+        return
+    at = row.start
+    for member in rows_of("", parsed, row.depth + 1, within=row.within, shift=row.start):
+        yield member
+        at = member.end
+    yield from _rest(row.value or b"", at - row.start, replace(row, depth=row.depth + 1), "of a later version")
+
+
+def _rest(data: Buffer, at: int, whole: Row, meaning: str) -> Iterator[Row]:
+    """Yield a row beside the fields of `whole`, whose bytes are `data`, for what no field claims from `at` on."""
+    if at < len(data):
+        start, end = whole.start + at, whole.start + len(data)
+        yield Row(whole.depth, "rest", start, end, bytes(data[at:]), meaning, whole.within)
+
+
+def _control_message(kind: int, row: Row) -> Iterator[Row]:
+    """Yield a KRaft control value as the JSON of its message."""
+    name = CONTROL_MESSAGES.get(ControlType(kind)) if kind in list(ControlType) else None
+    if name is None or row.value is None:
+        return
+    version = int.from_bytes(row.value[:2], "big", signed=True)
+    cls = by_name(name)
+    version = min(max(version, cls.MIN_VERSION), cls.MAX_VERSION)
+    try:
+        text = json.dumps(to_json(cls.decode(row.value, version), version))
+    except ProtocolError as error:
+        yield Row(row.depth + 1, name, row.start, row.end, None, str(error), row.within, is_fault=True)
+        return
+    yield Row(row.depth + 1, name, row.start, row.end, None, text, row.within)
+
+
+def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth: int = 0) -> Iterator[Row]:
+    start, end = batch.position, batch.position + batch.size_in_bytes
+    codec = batch.compression
+    about = "a wrapper" if codec is not Compression.NONE else "a message"
+    yield Row(depth, name, start, end, None, f"{about} of format {batch.magic}, offset {batch.last_offset}", within)
+    crc = _checksum(batch.crc, zlib.crc32(batch.view[16:]))
+    parsed = _parse(layouts.MESSAGE_V0 if batch.magic == 0 else layouts.MESSAGE_V1, batch.view, start)
+    at = start
+    for row in rows_of("", parsed, depth + 1, within=within, shift=start):
+        if row.name == "value" and codec is not Compression.NONE:
+            row = replace(row, value=None, meaning=f"{codec.name.lower()}, a message set")
+        yield _marked(row, crc) if row.name == "crc" else row
+        at = row.end
+    yield from _rest(batch.view, at - start, Row(depth + 1, "", start, end, within=within), "ignored: after the value")
+    if codec is not Compression.NONE:
+        payload = batch.payload(limit=limit)
+        if not payload:
+            raise CorruptBatch("a wrapper holds no message", position=start, offset=batch.last_offset)
+        for index, message in enumerate(iter_any_batches(payload)):
+            if not isinstance(message, LegacyBatch) or message.compression is not Compression.NONE:
+                raise CorruptBatch("no plain message stands in the wrapper", position=start, offset=batch.last_offset)
+            yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
+
+
+# The files beside a segment
+
+
+def _rows(name: str, layout: Any, about: Callable[[Any, int], str]) -> Callable[[memoryview, int, int], Iterator[Row]]:
+    """Return a reader of equal entries; zeros to the end are the room that a broker keeps ready while it runs."""
+    size = layout.sizeof()
+
+    def read(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+        written = end_of_content(data)
+        for index, at in enumerate(range(0, len(data) - size + 1, size)):
+            entry = data[at : at + size]
+            if at >= written:
+                yield Row(0, "preallocated", at, len(data), None, f"{len(data) - at} zero bytes, not written yet")
+                return
+            parsed = layout.parse(entry)
+            yield Row(0, f"{name}[{index}]", at, at + size, None, about(parsed, base_offset))
+            yield from rows_of("", parsed, 1, shift=at)
+        left = len(data) % size
+        if left:
+            at = len(data) - left
+            text = f"{left} bytes where an entry takes {size}"
+            yield Row(0, "remainder", at, len(data), bytes(data[at:]), text, is_fault=True)
+
+    return read
+
+
+def _snapshot(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+    crc = _checksum(int.from_bytes(data[2:6], "big"), crc32c(data[6:]))
+    for row in rows_of("", _parse(layouts.PRODUCER_SNAPSHOT, data, 0), 0):
+        yield _marked(row, crc) if row.name == "crc" else row
+
+
+def _whole(layout: Any) -> Callable[[memoryview, int, int], Iterator[Row]]:
+    def read(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+        if not data:
+            return  # A broker creates checkpoints empty and fills them later.
+        yield from rows_of("", _parse(layout, data, 0), 0)
+
+    return read
+
+
+def _text(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+    at = 0
+    for index, line in enumerate(bytes(data).splitlines(keepends=True)):
+        yield Row(0, f"line[{index}]", at, at + len(line), line, layouts.as_text(line.rstrip(b"\r\n")))
+        at += len(line)
+
+
+def _at(what: str) -> Callable[[Any, int], str]:
+    def about(entry: Any, base_offset: int) -> str:
+        return f"offset {base_offset + entry.relative_offset.value}{what}"
+
+    return about
+
+
+def _aborted(entry: Any, base_offset: int) -> str:
+    return f"offsets {entry.first_offset.value} to {entry.last_offset.value} of producer {entry.producer_id.value}"
+
+
+KINDS: Final = (
+    Kind("log", "record batches and messages", r"\d{20}\.log", _log),
+    Kind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _log),
+    Kind("index", "offset index", r"\d{20}\.index", _rows("entry", layouts.INDEX_ENTRY, _at(""))),
+    Kind(
+        "timeindex",
+        "time index",
+        r"\d{20}\.timeindex",
+        _rows("entry", layouts.TIME_INDEX_ENTRY, _at(" and all below it are not later")),
+    ),
+    Kind(
+        "txnindex",
+        "aborted transactions",
+        r"\d{20}\.txnindex",
+        _rows("aborted", layouts.TXN_INDEX_ENTRY, _aborted),
+    ),
+    Kind("snapshot", "producer states", r"\d{20}\.snapshot", _snapshot),
+    Kind("epochs", "leader epochs", "leader-epoch-checkpoint", _whole(layouts.LEADER_EPOCH_CHECKPOINT)),
+    Kind(
+        "offsets",
+        "an offset for each partition",
+        "(replication|recovery-point|log-start|cleaner)-offset-checkpoint",
+        _whole(layouts.OFFSET_CHECKPOINT),
+    ),
+    Kind("partition", "the topic's id", r"partition\.metadata", _whole(layouts.PARTITION_METADATA)),
+    Kind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _text),
+)
+
+
+def _parse(layout: Any, data: memoryview, position: int) -> Any:
+    try:
+        return layout.parse(bytes(data))
+    except (c.ConstructError, ValueError) as error:
+        raise _broken(error, "the form is broken", position, None) from None
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of construct's text, without the path that it puts in front."""
+    lines = [line for line in str(error).splitlines() if line and not line.startswith("Error in path")]
+    return lines[0] if lines else type(error).__name__
+
+
+def _broken(error: Exception, where: str, position: int, offset: int | None) -> CorruptBatch:
+    return CorruptBatch(f"{where}: {_reason(error)}", position=position, offset=offset)
+
+
+def _checksum(stored: int, computed: int) -> str:
+    return "holds" if stored == computed else f"WRONG: the bytes give {computed:#010x}"
+
+
+def _marked(row: Row, crc: str) -> Row:
+    return replace(row, meaning=crc, is_fault=crc != "holds")

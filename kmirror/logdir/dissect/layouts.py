@@ -1,0 +1,265 @@
+"""How does `construct` spell every format of a log directory?
+
+Batches and messages in all formats, the files beside a segment, and the small text files. Names are
+Kafka's. Each layout reads one entry; how entries follow each other in a file is `dissect`'s business.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import construct as c
+
+from kmirror.logdir.dissect.core import VARINT, VARLONG, Field, field, sized_bytes, value_of
+from kmirror.records.codecs import Compression
+from kmirror.records.control import ControlType
+
+# What values mean
+
+
+def _none_is(text: str) -> Any:
+    return lambda value: text if value == -1 else ""
+
+
+def time_of(stamp: int) -> str:
+    """Return a timestamp as people write it, in UTC; "no timestamp" for -1."""
+    if stamp == -1:
+        return "no timestamp"
+    days, rest = divmod(stamp, 86_400_000)
+    year, month, day = _date(days)
+    if not 1 <= year <= 9999:
+        return "outside the years 1 to 9999"
+    minutes, milliseconds = divmod(rest, 60_000)
+    clock = f"{minutes // 60:02}:{minutes % 60:02}:{milliseconds // 1000:02}.{milliseconds % 1000:03}"
+    return f"{year:04}-{month:02}-{day:02} {clock}Z"
+
+
+def _date(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of the day so many after 1970-01-01.
+
+    Counted from a first of March: the leap day is then a year's last, and months of 153 days in five repeat.
+    """
+    era, day_of_era = divmod(days + 719_468, 146_097)  # 400 years from 0000-03-01 on.
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    months = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * months + 2) // 5 + 1
+    month = months + 3 if months < 10 else months - 9
+    return era * 400 + year_of_era + (month <= 2), month, day
+
+
+def _codec(attributes: int) -> str:
+    bits = attributes & 7
+    return Compression(bits).name.lower() if bits <= Compression.ZSTD else f"unknown codec {bits}"
+
+
+def batch_attributes(value: int) -> str:
+    """Return the attribute bits of a batch as words."""
+    words = [_codec(value), "log append time" if value & 8 else "create time"]
+    names = {0x10: "transactional", 0x20: "control", 0x40: "delete horizon in base timestamp"}
+    words += [word for bit, word in names.items() if value & bit]
+    return ", ".join(words)
+
+
+def message_attributes(value: int) -> str:
+    """Return the attribute bits of a message of format 1 as words."""
+    return f"{_codec(value)}, {'log append time' if value & 8 else 'create time'}"
+
+
+def as_text(value: bytes | None) -> str:
+    """Return the bytes as text if they are text."""
+    if value is None:
+        return "null"
+    try:
+        text = value.decode("utf-8")
+    except UnicodeDecodeError:
+        return "not text"
+    return text if text.isprintable() else "not printable"
+
+
+def control_name(value: int) -> str:
+    try:
+        return ControlType(value).name
+    except ValueError:
+        return "unknown type"
+
+
+_NO_PRODUCER: Final = _none_is("no producer")
+_NO_EPOCH: Final = _none_is("no leader epoch")
+_NO_SEQUENCE: Final = _none_is("no sequence")
+
+# Batches and messages
+
+HEADER: Final = c.Struct(
+    field("name_length", VARINT),
+    field("name", sized_bytes("name_length"), as_text),
+    field("value_length", VARINT),
+    field("value", sized_bytes("value_length"), as_text),
+)
+
+RECORD_FIELDS: Final = c.Struct(
+    field("attributes", c.Int8sb),
+    field("timestamp_delta", VARLONG),
+    field("offset_delta", VARINT),
+    field("key_length", VARINT),
+    field("key", sized_bytes("key_length"), as_text),
+    field("value_length", VARINT),
+    field("value", sized_bytes("value_length"), as_text),
+    field("header_count", VARINT),
+    field("headers", c.Array(lambda context: value_of(context.header_count), Field(HEADER))),
+    c.Terminated,  # A record's fields fill its length.
+)
+
+RECORD: Final = c.Struct(
+    field("length", VARINT),
+    field("fields", c.FixedSized(lambda context: value_of(context.length), RECORD_FIELDS)),
+)
+
+BATCH_HEADER: Final = c.Struct(
+    field("base_offset", c.Int64sb),
+    field("batch_length", c.Int32sb),
+    field("partition_leader_epoch", c.Int32sb, _NO_EPOCH),
+    field("magic", c.Int8sb),
+    field("crc", c.Int32ub),
+    field("attributes", c.Int16sb, batch_attributes),
+    field("last_offset_delta", c.Int32sb),
+    field("base_timestamp", c.Int64sb, time_of),
+    field("max_timestamp", c.Int64sb, time_of),
+    field("producer_id", c.Int64sb, _NO_PRODUCER),
+    field("producer_epoch", c.Int16sb, _NO_PRODUCER),
+    field("base_sequence", c.Int32sb, _NO_SEQUENCE),
+    field("record_count", c.Int32sb),
+)
+
+BATCH: Final = c.Struct(
+    *BATCH_HEADER.subcons,
+    field("payload", c.Bytes(lambda context: value_of(context.batch_length) - 49)),
+)
+
+CONTROL_KEY: Final = c.Struct(
+    field("version", c.Int16sb),
+    field("type", c.Int16sb, control_name),
+)
+
+END_TXN_MARKER: Final = c.Struct(
+    field("version", c.Int16sb),
+    field("coordinator_epoch", c.Int32sb),
+)
+
+COMPACT_LENGTH: Final = c.ExprAdapter(c.VarInt, lambda value, _: value - 1, lambda value, _: value + 1)
+
+MIRROR_PID_RESET: Final = c.Struct(
+    field("version", c.Int16sb),
+    field("source_cluster_id_length", COMPACT_LENGTH),
+    field("source_cluster_id", sized_bytes("source_cluster_id_length"), as_text),
+    field("tagged_field_count", c.VarInt),
+)
+
+
+def _message(*timestamp: Any, attributes: Any) -> Any:
+    return c.Struct(
+        field("offset", c.Int64sb),
+        field("message_size", c.Int32sb),
+        field("crc", c.Int32ub),
+        field("magic", c.Int8sb),
+        field("attributes", c.Int8sb, attributes),
+        *timestamp,
+        field("key_length", c.Int32sb),
+        field("key", sized_bytes("key_length"), as_text),
+        field("value_length", c.Int32sb),
+        field("value", sized_bytes("value_length"), as_text),
+    )
+
+
+MESSAGE_V0: Final = _message(attributes=_codec)
+MESSAGE_V1: Final = _message(field("timestamp", c.Int64sb, time_of), attributes=message_attributes)
+
+# The files beside a segment
+
+INDEX_ENTRY: Final = c.Struct(
+    field("relative_offset", c.Int32sb),
+    field("position", c.Int32sb),
+)
+
+TIME_INDEX_ENTRY: Final = c.Struct(
+    field("timestamp", c.Int64sb, time_of),
+    field("relative_offset", c.Int32sb),
+)
+
+TXN_INDEX_ENTRY: Final = c.Struct(
+    field("version", c.Int16sb),
+    field("producer_id", c.Int64sb),
+    field("first_offset", c.Int64sb),
+    field("last_offset", c.Int64sb),
+    field("last_stable_offset", c.Int64sb),
+)
+
+PRODUCER_ENTRY: Final = c.Struct(
+    field("producer_id", c.Int64sb),
+    field("epoch", c.Int16sb),
+    field("last_sequence", c.Int32sb, _NO_SEQUENCE),
+    field("last_offset", c.Int64sb),
+    field("offset_delta", c.Int32sb),
+    field("timestamp", c.Int64sb, time_of),
+    field("coordinator_epoch", c.Int32sb, _none_is("no marker yet")),
+    field("current_txn_first_offset", c.Int64sb, _none_is("no open transaction")),
+)
+
+PRODUCER_SNAPSHOT: Final = c.Struct(
+    field("version", c.Int16sb),
+    field("crc", c.Int32ub),
+    field("entry_count", c.Int32sb),
+    field("entries", c.Array(lambda context: value_of(context.entry_count), Field(PRODUCER_ENTRY))),
+    c.Terminated,
+)
+
+# Small text files
+
+
+def _until(end: bytes) -> Any:
+    return c.NullTerminated(c.GreedyBytes, term=end)
+
+
+def _decimal(end: bytes) -> Any:
+    """A number in decimal digits, up to and with `end`."""
+    return c.ExprAdapter(_until(end), lambda text, _: int(text), lambda value, _: b"%d" % value)
+
+
+LEADER_EPOCH_CHECKPOINT: Final = c.Struct(
+    field("version", _decimal(b"\n")),
+    field("entry_count", _decimal(b"\n")),
+    field(
+        "entries",
+        c.Array(
+            lambda context: value_of(context.entry_count),
+            Field(c.Struct(field("epoch", _decimal(b" ")), field("start_offset", _decimal(b"\n")))),
+        ),
+    ),
+    c.Terminated,
+)
+
+OFFSET_CHECKPOINT: Final = c.Struct(
+    field("version", _decimal(b"\n")),
+    field("entry_count", _decimal(b"\n")),
+    field(
+        "entries",
+        c.Array(
+            lambda context: value_of(context.entry_count),
+            Field(
+                c.Struct(
+                    field("topic", _until(b" "), as_text),
+                    field("partition", _decimal(b" ")),
+                    field("offset", _decimal(b"\n")),
+                )
+            ),
+        ),
+    ),
+    c.Terminated,
+)
+
+PARTITION_METADATA: Final = c.Struct(
+    field("version_label", c.Const(b"version: ")),
+    field("version", _decimal(b"\n")),
+    field("topic_id_label", c.Const(b"topic_id: ")),
+    field("topic_id", c.GreedyBytes, as_text),
+)

@@ -1,0 +1,1 @@
+"""What Kafka's dump tool prints."""

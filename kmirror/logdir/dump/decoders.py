@@ -1,0 +1,360 @@
+"""What do key and value of a record say, to who knows which topic it comes from?
+
+A decoder gives each a text, a JSON value, or None for what is not printed. Bytes that its topic cannot hold are told
+in the words of Kafka's tool, since what it prints of them is part of its output.
+
+    offsets, transaction log, share group state, mirror state   key {"type","data"}, value {"version","data"}
+    cluster metadata                                            value {"type","version","data"}, no key
+    remote log metadata                                         value as its Java class prints itself, no key
+
+The mirror state has the fields of our schemas: the KIP's own key would show the mirror's name alone (D8).
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from kmirror.errors import ProtocolError, UsageError
+from kmirror.kernel import java
+from kmirror.logdir.dump.jvm_reasons import reason_of
+from kmirror.protocol import records as coordinator
+from kmirror.protocol import wire
+from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAssignment
+from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
+from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
+from kmirror.protocol.java_text import java_text
+from kmirror.protocol.json_form import to_json
+from kmirror.protocol.message import Message, Struct
+from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
+from kmirror.protocol.registry import by_name
+
+_CONSUMER_PROTOCOL: Final = "consumer"
+_WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")
+_INT16_MAX: Final = 2**15 - 1
+# The value of a null is asked for its size before anything else is.
+_NULL_REMOTE_VALUE: Final = (
+    'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
+    '"org.apache.kafka.common.record.internal.Record.value()" is null'
+)
+SEGMENT_STATES: Final = (
+    "COPY_SEGMENT_STARTED",
+    "COPY_SEGMENT_FINISHED",
+    "DELETE_SEGMENT_STARTED",
+    "DELETE_SEGMENT_FINISHED",
+)
+DELETE_STATES: Final = ("DELETE_PARTITION_MARKED", "DELETE_PARTITION_STARTED", "DELETE_PARTITION_FINISHED")
+
+
+class AnyRecord(Protocol):
+    """What a decoder looks at."""
+
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+
+
+class Decoded(NamedTuple):
+    """What to print for key and value."""
+
+    key: Any = None
+    value: Any = None
+
+
+class DecodeError(UsageError):
+    """A record cannot be decoded and the dump ends there, as Kafka's tool does."""
+
+
+Decoder = Callable[[AnyRecord], Decoded]
+
+
+# Plain bytes
+
+
+def as_string(data: bytes) -> str:
+    return java_text(data)
+
+
+def as_default(data: bytes) -> str:
+    """How Java prints an array; the number there is an address, here it comes from the bytes."""
+    value = 1
+    for byte in data:
+        value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
+    return f"[B@{value:x}"
+
+
+def as_integer(data: bytes) -> str:
+    return _number(data, 4)
+
+
+def as_long(data: bytes) -> str:
+    return _number(data, 8)
+
+
+def _number(data: bytes, size: int) -> str:
+    if len(data) < size:
+        raise DecodeError(f"a number of {size} bytes cannot be read from {len(data)}")
+    return str(int.from_bytes(data[:size], "big", signed=True))
+
+
+_API: Final = "org.apache.kafka.tools.api."
+PLAIN: Final[Mapping[str, Callable[[bytes], str]]] = {
+    _API + "StringDecoder": as_string,
+    _API + "DefaultDecoder": as_default,
+    _API + "IntegerDecoder": as_integer,
+    _API + "LongDecoder": as_long,
+}
+DEFAULT_DECODER: Final = _API + "StringDecoder"
+
+
+def plain_decoder(key_class: str, value_class: str) -> Decoder:
+    """Return the decoder that the two classes of Kafka's make; raises `UsageError` for a name it does not have."""
+    try:
+        value_of, key_of = PLAIN[value_class], PLAIN[key_class]
+    except KeyError as error:
+        raise UsageError(f"no decoder class {error}; there are {', '.join(PLAIN)}") from None
+
+    def decode(record: AnyRecord) -> Decoded:
+        key, value = record.key, record.value
+        return Decoded(None if key is None else key_of(key), None if value is None else value_of(value))
+
+    return decode
+
+
+# Topics of coordinators
+
+
+def coordinator_decoder(topic: str) -> Decoder:
+    """Return the decoder for records of `topic`, one of the internal topics."""
+    names = COORDINATOR_RECORDS[topic]
+
+    def decode(record: AnyRecord) -> Decoded:
+        key = record.key
+        if key is None:
+            raise DecodeError(f"a record of {topic} has no key")
+        if len(key) < 2:
+            return Decoded(_error_at(record, "Could not read version from key's buffer."))
+        record_type = int.from_bytes(key[:2], "big", signed=True)
+        if record_type not in names:
+            return Decoded(f"Unknown record type {record_type} at offset {record.offset}, skipping.")
+        try:
+            return _coordinator_record(topic, record_type, key, record.value)
+        except ProtocolError as error:
+            return Decoded(_error_at(record, error.reason))
+
+    return decode
+
+
+def _error_at(record: AnyRecord, reason: str) -> str:
+    return f"Error at offset {record.offset}, skipping. {reason}"
+
+
+def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes | None) -> Decoded:
+    try:
+        read_key = coordinator.decode_key(topic, key)
+    except ProtocolError as error:
+        raise _unreadable(record_type, "key", error, key) from None
+    shown = {"type": str(record_type), "data": to_json(read_key, 0)}
+    if value is None:
+        return Decoded(shown, "<DELETE>")
+    cls = by_name(COORDINATOR_RECORDS[topic][record_type][1])
+    if len(value) < 2:
+        raise ProtocolError("Could not read version from value's buffer.")
+    version = int.from_bytes(value[:2], "big", signed=True)
+    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        raise ProtocolError(f"Found an unknown record version {version} for {record_type} type")
+    try:
+        message, _ = cls.decode_prefix(value, version, 2)
+    except ProtocolError as error:
+        raise _unreadable(version, "value", error, value) from None
+    data = to_json(message, version)
+    if cls.NAME == "GroupMetadataValue" and data.get("protocolType") == _CONSUMER_PROTOCOL:
+        _open_members(data)
+    return Decoded(shown, {"version": str(version), "data": data})
+
+
+def _unreadable(version: int, name: str, error: ProtocolError, data: bytes) -> ProtocolError:
+    reason = reason_of(error, data)
+    return ProtocolError(f"Could not read record with version {version} from {name}'s buffer due to: {reason}.")
+
+
+def _open_members(data: dict[str, Any]) -> None:
+    """Put what the members' subscriptions and assignments say in the place of their bytes."""
+    inside: tuple[tuple[str, type[Message]], ...] = (
+        ("subscription", ConsumerProtocolSubscription),
+        ("assignment", ConsumerProtocolAssignment),
+    )
+    for member in data["members"]:
+        for field, cls in inside:
+            raw = base64.b64decode(member[field])
+            if len(raw) < 2:
+                continue
+            version = int.from_bytes(raw[:2], "big", signed=True)
+            try:
+                member[field] = to_json(cls.decode_prefix(raw, version, 2)[0], version)
+            except ProtocolError:
+                continue  # Its bytes stay.
+
+
+# Topics of framed records
+
+
+def decode_cluster_metadata(record: AnyRecord) -> Decoded:
+    """A record of `__cluster_metadata` or of one of its snapshots."""
+    try:
+        message, version = _framed(record.value or b"", METADATA_RECORDS)
+    except ProtocolError as error:
+        return Decoded(None, f"Error at {record.offset}, skipping. {error.reason}")
+    data = to_json(message, min(version, message.MAX_VERSION))
+    return Decoded(None, {"type": _constant_name(message), "version": version, "data": data})
+
+
+def _constant_name(message: Message) -> str:
+    return _WORD_START.sub("_", message.NAME).upper()
+
+
+def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
+    """Return a framed message and its version; raises `ProtocolError` in the words of Kafka's reader."""
+    numbers = []
+    at = 0
+    for name in ("frame version", "type", "version"):
+        try:
+            number, at = wire.read_uvarint(data, at)
+        except wire.READ_ERRORS:
+            raise ProtocolError(f"Error while reading {name}") from None
+        if number > _INT16_MAX:
+            raise ProtocolError(f"Value for {name} was too large.")
+        if name == "frame version" and number != coordinator.FRAME_VERSION:
+            raise ProtocolError(_wrong_frame(number))
+        numbers.append(number)
+    _, record_type, version = numbers
+    if record_type not in table:
+        family = "org.apache.kafka.common.errors.UnsupportedVersionException"
+        raise ProtocolError(f"{family}: Unknown metadata id {record_type}")
+    cls = by_name(table[record_type])
+    try:
+        # The JVM reads a version to come as the newest that it knows.
+        message, end = cls.decode_prefix(data, min(version, cls.MAX_VERSION), at)
+    except ProtocolError:
+        raise ProtocolError(f"Failed to deserialize record with type {record_type}") from None
+    if version > cls.MAX_VERSION and _holds_structs(message):
+        # But each of the structs within it asks whether it has such a version.
+        raise ProtocolError(f"Failed to deserialize record with type {record_type}")
+    if end < len(data):
+        raise ProtocolError(f"Found {len(data) - end} byte(s) of garbage after {record_type}")
+    return message, version
+
+
+def _holds_structs(message: Message) -> bool:
+    names: Iterable[str] = message.__slots__
+    values = (getattr(message, name) for name in names)
+    return any(isinstance(value[0] if isinstance(value, list) and value else value, Struct) for value in values)
+
+
+def _wrong_frame(version: int) -> str:
+    if version == 0:
+        return (
+            "Could not deserialize metadata record with frame version 0. Note that upgrades from the preview release "
+            "of KRaft in 2.8 to newer versions are not supported."
+        )
+    return (
+        f"Could not deserialize metadata record due to unknown frame version {version}"
+        f"(only frame version {coordinator.FRAME_VERSION} is supported)"
+    )
+
+
+def decode_remote_log_metadata(record: AnyRecord) -> Decoded:
+    """A record of `__remote_log_metadata`."""
+    try:
+        if record.value is None:
+            raise ProtocolError(_NULL_REMOTE_VALUE)
+        message, _ = _framed(record.value, REMOTE_LOG_RECORDS)
+        text = _REMOTE[message.NAME](message)
+    except ProtocolError as error:
+        return Decoded(None, _error_at(record, error.reason))
+    return Decoded(None, text)
+
+
+def _state(states: tuple[str, ...], number: int, no_such: str = "state can not be null") -> str:
+    if not 0 <= number < len(states):
+        raise ProtocolError(no_such)
+    return states[number]
+
+
+def _partition(entry: Any) -> str:
+    return f"{entry.id}:{entry.name}-{entry.partition}"
+
+
+def _segment_id(entry: Any) -> str:
+    return f"RemoteLogSegmentId{{topicIdPartition={_partition(entry.topic_id_partition)}, id={entry.id}}}"
+
+
+def _epochs(entries: Any) -> str:
+    """The epochs as a sorted map of Java prints itself."""
+    found = {entry.leader_epoch: entry.offset for entry in entries}
+    if not found:
+        raise ProtocolError("segmentLeaderEpochs can not be null or empty")
+    return "{" + ", ".join(f"{epoch}={found[epoch]}" for epoch in sorted(found)) + "}"
+
+
+def _custom(data: bytes | None) -> str:
+    return "Optional.empty" if data is None else f"Optional[CustomMetadata{{{len(data)} bytes}}]"
+
+
+def _segment(found: Any) -> str:
+    start, end = found.start_offset, found.end_offset
+    if start < 0:
+        raise ProtocolError(f"Unexpected start offset = {start}. StartOffset for a remote segment cannot be negative")
+    if end < start:
+        reason = f"EndOffset for a remote segment cannot be less than startOffset = {start}"
+        raise ProtocolError(f"Unexpected end offset = {end}. {reason}")
+    epochs = _epochs(found.segment_leader_epochs)
+    return (
+        f"RemoteLogSegmentMetadata{{remoteLogSegmentId={_segment_id(found.remote_log_segment_id)}, "
+        f"startOffset={start}, endOffset={end}, brokerId={found.broker_id}, maxTimestampMs={found.max_timestamp_ms}, "
+        f"eventTimestampMs={found.event_timestamp_ms}, segmentLeaderEpochs={epochs}, "
+        f"segmentSizeInBytes={found.segment_size_in_bytes}, customMetadata={_custom(found.custom_metadata)}, "
+        f"state={_state(SEGMENT_STATES, found.remote_log_segment_state)}, "
+        f"txnIdxEmpty={java.boolean(found.txn_index_empty)}}}"
+    )
+
+
+def _segment_update(found: Any) -> str:
+    return (
+        f"RemoteLogSegmentMetadataUpdate{{remoteLogSegmentId={_segment_id(found.remote_log_segment_id)}, "
+        f"customMetadata={_custom(found.custom_metadata)}, "
+        f"state={_state(SEGMENT_STATES, found.remote_log_segment_state)}, "
+        f"eventTimestampMs={found.event_timestamp_ms}, brokerId={found.broker_id}}}"
+    )
+
+
+def _partition_delete(found: Any) -> str:
+    return (
+        f"RemotePartitionDeleteMetadata{{topicPartition={_partition(found.topic_id_partition)}, "
+        f"state={_state(DELETE_STATES, found.remote_partition_delete_state, 'null')}, "
+        f"eventTimestampMs={found.event_timestamp_ms}, brokerId={found.broker_id}}}"
+    )
+
+
+def _segment_snapshot(found: Any) -> str:
+    epochs = _epochs(found.segment_leader_epochs)
+    return (
+        f"RemoteLogSegmentMetadataSnapshot{{segmentId={found.segment_id}, startOffset={found.start_offset}, "
+        f"endOffset={found.end_offset}, maxTimestampMs={found.max_timestamp_ms}, segmentLeaderEpochs={epochs}, "
+        f"segmentSizeInBytes={found.segment_size_in_bytes}, customMetadata={_custom(found.custom_metadata)}, "
+        f"state={_state(SEGMENT_STATES, found.remote_log_segment_state)}, "
+        f"txnIdxEmpty={java.boolean(found.txn_index_empty)}}}"
+    )
+
+
+_REMOTE: Final[Mapping[str, Callable[[Any], str]]] = {
+    "RemoteLogSegmentMetadataRecord": _segment,
+    "RemoteLogSegmentMetadataUpdateRecord": _segment_update,
+    "RemotePartitionDeleteMetadataRecord": _partition_delete,
+    "RemoteLogSegmentMetadataSnapshotRecord": _segment_snapshot,
+}

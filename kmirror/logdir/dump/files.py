@@ -1,0 +1,286 @@
+"""What does kafka-dump-log do with the files it is given?
+
+Rule 1: files are dumped in the order given; the suffix of a name says what it is, and the name where it begins.
+Rule 2: the first file that Kafka's tool would die of ends the dump with an error, after what could be told of it.
+Rule 3: indexes that do not agree with their log are told on stderr at the end, and are no error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel import java
+from kmirror.logdir.dump.batches import FileBatch, FileMessage, Head, iter_heads, open_batch
+from kmirror.logdir.dump.decoders import DEFAULT_DECODER, DecodeError, Decoder, plain_decoder
+from kmirror.logdir.dump.indexes import (
+    CorruptSnapshot,
+    LogWalk,
+    OffsetIndexFile,
+    TimeIndexFile,
+    TimeRow,
+    aborted_rows,
+    beside,
+    producer_rows,
+)
+from kmirror.logdir.dump.printers import Printer
+from kmirror.logdir.mapped import FileFault, Mapped, fault_of, mapped
+
+MAX_BYTES: Final = 2**31 - 1
+MAX_MESSAGE_SIZE: Final = 5 * 1024 * 1024
+SEGMENT_BYTES_MAX: Final = 2**31 - 1
+_BOOTSTRAP: Final = "bootstrap.checkpoint"
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+")
+_SLASHES: Final = re.compile(r"/+")
+_OFFSET_DIGITS: Final = 20
+_EPOCH_DIGITS: Final = 10
+_INT64_MAX: Final = 2**63 - 1
+
+Write = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class DumpOptions:
+    """What to show; what is called is called at each file that needs it, and may refuse it."""
+
+    decoder: Callable[[], Decoder] = lambda: plain_decoder(DEFAULT_DECODER, DEFAULT_DECODER)
+    prints_data: bool = False
+    is_deep: bool = False
+    verifies_only: bool = False
+    checks_sanity: bool = False
+    max_message_size: Callable[[], int] = lambda: MAX_MESSAGE_SIZE
+    max_bytes: Callable[[], int] = lambda: MAX_BYTES
+
+
+@dataclass(slots=True)
+class Disagreements:
+    """What does not agree, by the absolute path of the file that says it."""
+
+    offsets: dict[str, dict[int, int]] = field(default_factory=dict)  # Indexed offset -> offset in the log.
+    timestamps: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    order: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    not_found: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    gaps: dict[str, dict[int, int]] = field(default_factory=dict)  # Offset -> the one that follows it.
+
+    def write(self, write: Write) -> None:
+        """Tell them in the words and the order of Kafka's tool."""
+        for path in _in_order(self.offsets):
+            write(f"Mismatches in :{path}\n")
+            for offset, found in sorted(self.offsets[path].items(), reverse=True):
+                write(f"  Index offset: {offset}, log offset: {found}\n")
+        for path in _in_order(self.timestamps):
+            write(f"Found timestamp mismatch in :{path}\n")
+            for indexed, found in self.timestamps[path]:
+                write(f"  Index timestamp: {indexed}, log timestamp: {found}\n")
+        for path in _in_order(self.order):
+            write(f"Found out of order timestamp in :{path}\n")
+            for indexed, before in self.order[path]:
+                write(f"  Index timestamp: {indexed}, Previously indexed timestamp: {before}\n")
+        for path in _in_order(self.not_found):
+            write(f"The following indexed offsets are not found in :{path}\n")
+            for offset, found in self.not_found[path]:
+                write(f"Indexed offset: {offset}, found log offset: {found}\n")
+        for path in _in_order(self.gaps):
+            write(f"Non-consecutive offsets in {path}\n")
+            for offset, next_offset in sorted(self.gaps[path].items()):
+                write(f"  {offset} is followed by {next_offset}\n")
+
+
+def _in_order(paths: Iterable[str]) -> list[str]:
+    return java.in_hash_order(paths, java.hash_of_text)
+
+
+class Dump:
+    """One run over files; `printer` gets what goes to stdout and `complain` lines for stderr."""
+
+    def __init__(self, options: DumpOptions, printer: Printer, complain: Write) -> None:
+        self._options = options
+        self._printer = printer
+        self._complain = complain
+        self._found = Disagreements()
+
+    def run(self, files: Sequence[str]) -> None:
+        """Dump the files; raises `UsageError` where Kafka's tool ends with an exception."""
+        kinds: dict[str, Callable[[str, Path], None]] = {
+            ".log": self._log,
+            ".checkpoint": self._log,
+            ".index": self._offset_index,
+            ".timeindex": self._time_index,
+            ".snapshot": self._producers,
+            ".txnindex": self._aborted,
+        }
+        for given in files:
+            shown = _as_java_file(given)
+            self._printer.file(shown)
+            path = Path(shown)
+            name = shown.rpartition("/")[2]
+            dump = kinds.get(name[name.rindex(".") :]) if "." in name else None
+            if dump is None:
+                self._complain(f"Ignoring unknown file {shown}\n")
+                continue
+            try:
+                dump(shown, path)
+            except CorruptBatch as error:
+                raise fault_of(error, path) from None
+        self._found.write(self._complain)
+
+    # Logs
+
+    def _log(self, shown: str, path: Path) -> None:
+        decoder, max_bytes = self._options.decoder(), self._options.max_bytes()
+        name = path.name
+        if name.endswith(".log"):
+            self._printer.log_start(_base_offset(path))
+        elif name == _BOOTSTRAP:
+            self._printer.snapshot(None, 0)
+        else:
+            self._printer.snapshot(*_snapshot_id(path))
+        with _segment(path) as file:
+            self._batches(file, decoder, max_bytes, _absolute(shown))
+
+    def _batches(self, file: Mapped, decoder: Decoder, max_bytes: int, absolute: str) -> None:
+        printer = self._printer
+        if max_bytes < 0:
+            raise FileFault(f"{max_bytes} bytes are less than none", path=file.path)
+        end = min(file.size, max_bytes)
+        at, last_offset = 0, -1
+        for head in iter_heads(file.view, 0, end):
+            batch = open_batch(file.view, head)
+            printer.batch(batch)
+            if self._options.is_deep:
+                last_offset = self._records(batch, decoder, last_offset, absolute)
+            at = head.position + head.size_in_bytes
+            file.passed(at)
+        if end > at and max_bytes == MAX_BYTES:
+            printer.invalid_bytes(end - at, file.path.name)
+
+    def _records(self, batch: FileBatch | FileMessage, decoder: Decoder, last_offset: int, absolute: str) -> int:
+        shown_by = decoder if self._options.prints_data else None
+        for record in batch.records():
+            if record.offset != last_offset + 1:
+                self._found.gaps.setdefault(absolute, {})[last_offset] = record.offset
+            last_offset = record.offset
+            try:
+                self._printer.record(batch, record, shown_by)
+            except DecodeError as error:
+                raise CorruptBatch(str(error), position=batch.head.position, offset=record.offset) from None
+        return last_offset
+
+    # What stands beside a log
+
+    def _offset_index(self, shown: str, path: Path) -> None:
+        max_message_size = self._options.max_message_size()
+        base_offset = _base_offset(path)
+        with _segment(beside(path, ".log")) as log, mapped(path) as file:
+            index = OffsetIndexFile(file, base_offset)
+            if index.rows == 0:
+                self._printer.verdict(shown, "is empty")
+                return
+            if self._options.checks_sanity:
+                index.sanity_check()
+                self._printer.verdict(shown, "passed sanity check")
+                return
+            walk = LogWalk(log)
+            for number in range(index.rows):
+                row = index.row(number)
+                if row.offset == base_offset and number > 0:
+                    return
+                head = walk.first_at(row.position, max_message_size)
+                found = open_batch(log.view, head).last_offset
+                if found != row.offset:
+                    self._found.offsets.setdefault(_absolute(shown), {})[row.offset] = found
+                if not self._options.verifies_only:
+                    self._printer.row(row)
+
+    def _time_index(self, shown: str, path: Path) -> None:
+        base_offset = _base_offset(path)
+        offset_path = beside(path, ".index")
+        with _segment(beside(path, ".log")) as log, mapped(offset_path) as offsets, mapped(path) as file:
+            index = TimeIndexFile(file, base_offset)
+            if self._options.checks_sanity:
+                index.sanity_check()
+                self._printer.verdict(shown, "passed sanity check")
+                return
+            positions, walk = OffsetIndexFile(offsets, base_offset), LogWalk(log)
+            before = -1
+            for number in range(index.rows):
+                row = index.row(number)
+                if row.offset == base_offset and number > 0:
+                    return
+                head = walk.first_with(row.offset, positions.lookup(row.offset).position)
+                self._compare(row, head, log, before, _absolute(shown))
+                if not self._options.verifies_only:
+                    self._printer.row(row)
+                before = row.timestamp
+
+    def _compare(self, row: TimeRow, head: Head | None, log: Mapped, before: int, absolute: str) -> None:
+        """Hold a time index row against the batch that it should name."""
+        batch = None if head is None else open_batch(log.view, head)
+        if batch is None or batch.last_offset != row.offset:
+            offset = -1 if batch is None else batch.last_offset
+            self._found.not_found.setdefault(absolute, []).append((row.offset, offset))
+            return
+        newest = max(-1, max((record.timestamp for record in batch.records()), default=-1))
+        if newest != row.timestamp:
+            self._found.timestamps.setdefault(absolute, []).append((row.timestamp, newest))
+        if before >= row.timestamp:
+            self._found.order.setdefault(absolute, []).append((row.timestamp, before))
+
+    def _producers(self, shown: str, path: Path) -> None:
+        with mapped(path) as file:
+            try:
+                rows = producer_rows(file)
+            except CorruptSnapshot as error:
+                self._complain(f"{error.reason}\n")
+                return
+        for row in rows:
+            self._printer.row(row)
+
+    def _aborted(self, shown: str, path: Path) -> None:
+        _base_offset(path)
+        if not path.exists():
+            return  # A segment without aborted transactions has no such file.
+        with mapped(path) as file:
+            for row in aborted_rows(file):
+                self._printer.row(row)
+
+
+def _as_java_file(given: str) -> str:
+    """Return a path as `java.io.File` prints it."""
+    shown = _SLASHES.sub("/", given)
+    return shown[:-1] if len(shown) > 1 and shown.endswith("/") else shown
+
+
+def _absolute(shown: str) -> str:
+    return shown if shown.startswith("/") else f"{os.getcwd()}/{shown}"
+
+
+def _base_offset(path: Path) -> int:
+    stem = path.name.split(".")[0]
+    if not _NUMBER.fullmatch(stem) or abs(int(stem)) > _INT64_MAX:
+        raise UsageError(f"{path}: the name does not begin with an offset")
+    return int(stem)
+
+
+def _snapshot_id(path: Path) -> tuple[int, int]:
+    """Return end offset and epoch, which are the name of a snapshot."""
+    name = path.name
+    offset, epoch = name[:_OFFSET_DIGITS], name[_OFFSET_DIGITS + 1 : _OFFSET_DIGITS + 1 + _EPOCH_DIGITS]
+    if not _NUMBER.fullmatch(offset) or not _NUMBER.fullmatch(epoch):
+        raise UsageError(f"{path}: a snapshot's name is an offset of 20 digits, a dash and an epoch of 10")
+    return int(offset), int(epoch)
+
+
+@contextmanager
+def _segment(path: Path) -> Iterator[Mapped]:
+    """Yield the segment file; raises `UsageError` for one that is larger than Kafka can open."""
+    with mapped(path) as file:
+        if file.size > SEGMENT_BYTES_MAX:
+            raise FileFault(f"{file.size} bytes, more than the {SEGMENT_BYTES_MAX} of a segment", path=path)
+        yield file

@@ -1,0 +1,239 @@
+"""What do the files beside a segment say, and is it true of the segment?
+
+The tool of Kafka looks up each row of an offset or time index in the log and tells on stderr what it does not find; a
+row that points where no batch can be read ends the dump. Rows after the first that say what a preallocated row of
+zeros says end the file.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct
+from typing import Final, NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.java import wrap_int32
+from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
+from kmirror.logdir.mapped import FileFault, Mapped
+from kmirror.records.crc32c import crc32c
+
+_OFFSET_ROW: Final = Struct(">ii")
+_TIME_ROW: Final = Struct(">qi")
+_ABORTED_ROW: Final = Struct(">bxqqqq")  # The JVM class reads one byte of the two that the version has.
+_SNAPSHOT_HEAD: Final = Struct(">hIi")
+_PRODUCER_ROW: Final = Struct(">qhiqiqiq")
+_CHECKED_AT: Final = 6
+_WARM_BYTES: Final = 8192
+_INT32_MAX: Final = 2**31 - 1
+
+
+class OffsetRow(NamedTuple):
+    offset: int
+    position: int
+
+
+class TimeRow(NamedTuple):
+    timestamp: int
+    offset: int
+
+
+class AbortedRow(NamedTuple):
+    version: int
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
+
+
+class ProducerRow(NamedTuple):
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    txn_first_offset: int
+
+    @property
+    def first_sequence(self) -> int:
+        if self.last_sequence < self.offset_delta:
+            return wrap_int32(_INT32_MAX - (self.offset_delta - self.last_sequence) + 1)
+        return wrap_int32(self.last_sequence - self.offset_delta)
+
+
+class CorruptSnapshot(FileFault):
+    """A producer snapshot that cannot be read, in the words of Kafka's reader."""
+
+
+class OffsetIndexFile:
+    """A `.index` file; the rows are read where they stand."""
+
+    def __init__(self, file: Mapped, base_offset: int) -> None:
+        self.file = file
+        self.base_offset = base_offset
+        self.rows = file.size // _OFFSET_ROW.size
+
+    def row(self, number: int) -> OffsetRow:
+        relative, position = _OFFSET_ROW.unpack_from(self.file.view, number * _OFFSET_ROW.size)
+        return OffsetRow(self.base_offset + relative, position)
+
+    def sanity_check(self) -> None:
+        """Raise `FileFault` for an index that a broker would build anew when it starts."""
+        last = self.row(self.rows - 1).offset if self.rows else self.base_offset
+        if self.rows and last < self.base_offset:
+            reason = f"the last offset is {last}, less than the base offset {self.base_offset}"
+            raise FileFault(reason, path=self.file.path, position=(self.rows - 1) * _OFFSET_ROW.size)
+        _check_whole_rows(self.file, _OFFSET_ROW.size)
+
+    def lookup(self, offset: int) -> OffsetRow:
+        """Return the row that Kafka's search finds, which for rows out of order need not be the right one."""
+        slot = self._slot_for(offset)
+        return OffsetRow(self.base_offset, 0) if slot < 0 else self.row(slot)
+
+    def _slot_for(self, offset: int) -> int:
+        if self.rows == 0:
+            return -1
+        low, high = 0, self.rows - 1
+        # The last rows, which are most often asked for, are searched by themselves.
+        warm = max(0, self.rows - 1 - _WARM_BYTES // _OFFSET_ROW.size)
+        if self.row(warm).offset < offset:
+            low = warm
+        elif self.row(0).offset > offset:
+            return -1
+        else:
+            high = warm
+        while low < high:
+            middle = (low + high + 1) // 2
+            found = self.row(middle).offset
+            if found == offset:
+                return middle
+            low, high = (low, middle - 1) if found > offset else (middle, high)
+        return low
+
+
+class TimeIndexFile:
+    """A `.timeindex` file; the rows are read where they stand."""
+
+    def __init__(self, file: Mapped, base_offset: int) -> None:
+        self.file = file
+        self.base_offset = base_offset
+        self.rows = file.size // _TIME_ROW.size
+
+    def row(self, number: int) -> TimeRow:
+        timestamp, relative = _TIME_ROW.unpack_from(self.file.view, number * _TIME_ROW.size)
+        return TimeRow(timestamp, self.base_offset + relative)
+
+    def sanity_check(self) -> None:
+        """Raise `FileFault` for an index that a broker would build anew when it starts."""
+        if self.rows:
+            first, last = self.row(0), self.row(self.rows - 1)
+            at = (self.rows - 1) * _TIME_ROW.size
+            if last.timestamp < first.timestamp:
+                reason = f"the last timestamp is {last.timestamp}, less than the first, {first.timestamp}"
+                raise FileFault(reason, path=self.file.path, position=at)
+            if last.offset < self.base_offset:
+                reason = f"the last offset is {last.offset}, less than the base offset {self.base_offset}"
+                raise FileFault(reason, path=self.file.path, position=at)
+        _check_whole_rows(self.file, _TIME_ROW.size)
+
+
+def _check_whole_rows(file: Mapped, size: int) -> None:
+    if file.size % size:
+        reason = f"{file.size} bytes, which is no multiple of the {size} of a row"
+        raise FileFault(reason, path=file.path, position=file.size - file.size % size)
+
+
+class LogWalk:
+    """The batches of a segment from any position on, found once where positions are those of batches."""
+
+    def __init__(self, file: Mapped) -> None:
+        self.file = file
+        self._positions: array[int] | None = None
+        self._fault: CorruptBatch | None = None
+
+    def first_at(self, position: int, size_max: int) -> Head:
+        """Return the batch at `position`, of at most `size_max` bytes."""
+        self._check(position, size_max)
+        end = min(self.file.size, position + size_max)
+        for head in iter_heads(self.file.view, position, end):
+            return head
+        raise FileFault(f"no batch within {size_max} bytes", path=self.file.path, position=position)
+
+    def first_with(self, offset: int, position: int) -> Head | None:
+        """Return the first batch from `position` on that ends at or above `offset`; all that follow must be sound."""
+        self._check(position, _INT32_MAX)
+        heads = self._from(position)
+        for head in heads:
+            if open_batch(self.file.view, head).last_offset >= offset:
+                return head
+        return None
+
+    def _check(self, position: int, size: int) -> None:
+        if not 0 <= position <= self.file.size:
+            reason = f"an index row points to position {position} of {self.file.size}"
+            raise FileFault(reason, path=self.file.path, position=position)
+        if size < 0:
+            raise FileFault(f"a size of {size} is below zero", path=self.file.path)
+
+    def _from(self, position: int) -> Iterator[Head]:
+        if self._positions is None:
+            self._positions = array("q")
+            try:
+                self._positions.extend(head.position for head in iter_heads(self.file.view))
+            except CorruptBatch as error:
+                self._fault = error
+        slot = bisect_left(self._positions, position)
+        if slot == len(self._positions) or self._positions[slot] != position:
+            return iter(list(iter_heads(self.file.view, position)))
+        if self._fault is not None:
+            raise self._fault
+        return iter_heads(self.file.view, position)
+
+
+def aborted_rows(file: Mapped) -> list[AbortedRow]:
+    """Return the rows of a `.txnindex` file; raises `FileFault` for a version to come."""
+    size = _ABORTED_ROW.size
+    rows = []
+    for at in range(0, file.size - size + 1, size):
+        row = AbortedRow(*_ABORTED_ROW.unpack_from(file.view, at))
+        if row.version > 0:
+            raise FileFault(f"an aborted transaction of version {row.version}, not 0", path=file.path, position=at)
+        rows.append(row)
+    return rows
+
+
+def producer_rows(file: Mapped) -> list[ProducerRow]:
+    """Return the rows of a `.snapshot` file; raises `CorruptSnapshot`."""
+    data, path = file.view, file.path
+    invalid = "Snapshot failed schema validation: "
+    if len(data) < 2:
+        raise CorruptSnapshot(f"{invalid}null", path=path)
+    version = int.from_bytes(data[:2], "big", signed=True)
+    if version != 1:
+        raise CorruptSnapshot(f"{invalid}Snapshot contained an unknown file version {version}", path=path)
+    if len(data) < _SNAPSHOT_HEAD.size:
+        raise CorruptSnapshot(f"{invalid}null", path=path)
+    _, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
+    left = len(data) - _SNAPSHOT_HEAD.size
+    if count < 0:
+        raise CorruptSnapshot(f"{invalid}non-nullable field producerEntries was serialized as null", path=path)
+    if count > left:
+        reason = f"Tried to allocate a collection of size {count}, but there are only {left} bytes remaining."
+        raise CorruptSnapshot(invalid + reason, path=path)
+    if count * _PRODUCER_ROW.size > left:
+        raise CorruptSnapshot(f"{invalid}null", path=path)
+    computed = crc32c(data[_CHECKED_AT:])
+    if computed != checksum:
+        reason = f"Stored crc: {checksum}. Computed crc: {computed}"
+        raise CorruptSnapshot(f"Snapshot is corrupt (CRC is no longer valid). {reason}", path=path)
+    end = _SNAPSHOT_HEAD.size + count * _PRODUCER_ROW.size
+    return [ProducerRow(*row) for row in _PRODUCER_ROW.iter_unpack(data[_SNAPSHOT_HEAD.size : end])]
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return the file of the same segment with another suffix."""
+    return path.with_name(path.name.split(".")[0] + suffix)

@@ -1,0 +1,327 @@
+"""How is a dump shown: as Kafka's tool prints it, or as a JSON line for each thing?
+
+A text printer writes what it has before it reads what may not be there, because that is where Kafka's tool leaves off
+when a file is damaged: in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
+from kmirror.kernel import java
+from kmirror.logdir.dump.batches import (
+    AnyFileBatch,
+    FileBatch,
+    LegacyRecord,
+    sequence_of,
+)
+from kmirror.logdir.dump.batches import AnyRecord as AnyFileRecord
+from kmirror.logdir.dump.decoders import Decoder
+from kmirror.logdir.dump.indexes import AbortedRow, OffsetRow, ProducerRow, TimeRow
+from kmirror.protocol.gen.kraft_version_record import KRaftVersionRecord
+from kmirror.protocol.gen.leader_change_message import LeaderChangeMessage
+from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
+from kmirror.protocol.gen.snapshot_header_record import SnapshotHeaderRecord
+from kmirror.protocol.gen.voters_record import VotersRecord
+from kmirror.protocol.message import Message
+from kmirror.records.control import ControlRecord, ControlType, parse_control
+from kmirror.records.layout import TimestampType
+
+Write = Callable[[str], object]
+
+TIMESTAMP_NAMES: Final = {
+    TimestampType.NO_TIMESTAMP_TYPE: "NoTimestampType",
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
+# What Kafka prints before the JSON of a control record. It does not know MIRROR_PID_RESET; ours follows the others.
+_CONTROL: Final[dict[ControlType, tuple[str, type[Message] | None]]] = {
+    ControlType.LEADER_CHANGE: ("LeaderChange:", LeaderChangeMessage),
+    ControlType.SNAPSHOT_HEADER: ("SnapshotHeader", SnapshotHeaderRecord),
+    ControlType.SNAPSHOT_FOOTER: ("SnapshotFooter", SnapshotFooterRecord),
+    ControlType.KRAFT_VERSION: ("KRaftVersion", KRaftVersionRecord),
+    ControlType.KRAFT_VOTERS: ("KRaftVoters", VotersRecord),
+    ControlType.MIRROR_PID_RESET: ("MirrorPidReset", None),
+}
+
+
+class Printer(Protocol):
+    """What a dump tells as it goes."""
+
+    def file(self, path: str) -> None: ...
+    def log_start(self, offset: int) -> None: ...
+    def snapshot(self, end_offset: int | None, epoch: int) -> None:
+        """The file is a snapshot of a metadata log; without an end it is the one that a cluster begins with."""
+
+    def batch(self, batch: AnyFileBatch) -> None: ...
+    def record(self, batch: AnyFileBatch, record: AnyFileRecord, decoder: Decoder | None) -> None: ...
+    def invalid_bytes(self, count: int, name: str) -> None: ...
+    def verdict(self, path: str, verdict: str) -> None: ...
+    def row(self, row: OffsetRow | TimeRow | AbortedRow | ProducerRow) -> None: ...
+
+
+class Control:
+    """A control record taken apart; raises `CorruptBatch` for what is none."""
+
+    def __init__(self, batch: AnyFileBatch, record: AnyFileRecord) -> None:
+        try:
+            self.parsed = parse_control(record.key, record.value)
+        except CorruptBatch as error:
+            type_id = int.from_bytes((record.key or b"")[2:4], "big")
+            if type_id != ControlType.MIRROR_PID_RESET:
+                raise batch.corrupt(error.reason) from None
+            # To Kafka's tool the type is unknown, whatever the value.
+            self.parsed = ControlRecord(None, type_id, 0, record.value)
+        self._batch = batch
+
+    def data(self) -> dict[str, Any]:
+        """Return what a control record other than a transaction marker says."""
+        kind, value = self.parsed.type, self.parsed.value
+        assert kind in _CONTROL, f"{kind} has no such data"
+        cls = _CONTROL[kind][1]
+        if cls is None:
+            return {"version": 0, "sourceClusterId": self.parsed.source_cluster_id}
+        if value is None:
+            raise self._batch.corrupt(f"a control record {kind.name} has no value")
+        try:
+            message = cls.decode_prefix(value, 0)[0]
+            version: int = message.version  # type: ignore[attr-defined]  # All these records have it as a field.
+            return message.to_json(max(cls.MIN_VERSION, min(version, cls.MAX_VERSION)))
+        except (ProtocolError, LocalProtocolError) as error:
+            raise self._batch.corrupt(f"a control record {kind.name} cannot be read: {error}") from None
+
+    def text(self) -> str:
+        kind = self.parsed.type
+        if kind in (ControlType.ABORT, ControlType.COMMIT):
+            return f" endTxnMarker: {kind.name} coordinatorEpoch: {self.parsed.coordinator_epoch}"
+        if kind is None:
+            return f" controlType: UNKNOWN({self.parsed.type_id})"
+        return f" {_CONTROL[kind][0]} {java.compact_json(self.data())}"
+
+    def as_json(self) -> dict[str, Any]:
+        kind = self.parsed.type
+        if kind in (ControlType.ABORT, ControlType.COMMIT):
+            return {"type": kind.name, "coordinator_epoch": self.parsed.coordinator_epoch}
+        if kind is None:
+            return {"type": "UNKNOWN", "type_id": self.parsed.type_id}
+        return {"type": kind.name, "data": self.data()}
+
+
+class TextPrinter:
+    """The text of kafka-dump-log, to the letter."""
+
+    def __init__(self, write: Write, *, skip_record_metadata: bool = False) -> None:
+        self._write = write
+        self._skip = skip_record_metadata
+
+    def file(self, path: str) -> None:
+        self._write(f"Dumping {path}\n")
+
+    def log_start(self, offset: int) -> None:
+        self._write(f"Log starting offset: {offset}\n")
+
+    def snapshot(self, end_offset: int | None, epoch: int) -> None:
+        if end_offset is None:
+            self._write("KRaft bootstrap snapshot\n")
+        else:
+            self._write(f"Snapshot end offset: {end_offset}, epoch: {epoch}\n")
+
+    def batch(self, batch: AnyFileBatch) -> None:
+        head = batch.head
+        if isinstance(batch, FileBatch):
+            self._write(
+                f"baseOffset: {batch.base_offset} lastOffset: {batch.last_offset} count: {batch.record_count} "
+                f"baseSequence: {batch.base_sequence} lastSequence: {batch.last_sequence} "
+                f"producerId: {batch.producer_id} producerEpoch: {batch.producer_epoch} "
+                f"partitionLeaderEpoch: {batch.partition_leader_epoch} "
+                f"isTransactional: {java.boolean(batch.is_transactional)} isControl: {java.boolean(batch.is_control)} "
+                f"deleteHorizonMs: {java.optional_long(batch.delete_horizon_ms)}"
+            )
+        else:
+            self._write(f"offset: {head.offset}")
+        self._write(
+            f" position: {head.position} {TIMESTAMP_NAMES[batch.timestamp_type]}: {batch.max_timestamp} "
+            f"size: {head.size_in_bytes} magic: {head.magic} compresscodec: {batch.compression.name.lower()} "
+            f"crc: {batch.checksum} isvalid: {java.boolean(batch.is_valid)}\n"
+        )
+
+    def record(self, batch: AnyFileBatch, record: AnyFileRecord, decoder: Decoder | None) -> None:
+        if not self._skip:
+            self._metadata(batch, record)
+        if decoder is not None and not batch.is_control:
+            decoded = decoder(record)
+            prefix = "| " if self._skip else " "
+            if decoded.key is not None:
+                self._write(f"{prefix}key: {_shown(decoded.key)}")
+                prefix = " "
+            if decoded.value is not None:
+                self._write(f"{prefix}payload: {_shown(decoded.value)}")
+        self._write("\n")
+
+    def _metadata(self, batch: AnyFileBatch, record: AnyFileRecord) -> None:
+        kind = TIMESTAMP_NAMES[batch.timestamp_type]
+        if isinstance(record, LegacyRecord):
+            sizes = f"keySize: {record.key_size} valueSize: {record.value_size}"
+            self._write(f"| offset: {record.offset} {kind}: {record.timestamp} {sizes}")
+            self._write(f" isValid: {java.boolean(record.is_valid)} crc: {record.checksum}")
+            return
+        key_size = -1 if record.key is None else len(record.key)
+        value_size = -1 if record.value is None else len(record.value)
+        names = ",".join(name for name, _ in record.headers)
+        self._write(
+            f"| offset: {record.offset} {kind}: {record.timestamp} keySize: {key_size} valueSize: {value_size}"
+            f" sequence: {sequence_of(record)} headerKeys: [{names}]"
+        )
+        if batch.is_control:
+            self._write(Control(batch, record).text())
+
+    def invalid_bytes(self, count: int, name: str) -> None:
+        self._write(f"Found {count} invalid bytes at the end of {name}\n")
+
+    def verdict(self, path: str, verdict: str) -> None:
+        self._write(f"{path} {verdict}.\n")
+
+    def row(self, row: OffsetRow | TimeRow | AbortedRow | ProducerRow) -> None:
+        if isinstance(row, OffsetRow):
+            self._write(f"offset: {row.offset} position: {row.position}\n")
+        elif isinstance(row, TimeRow):
+            self._write(f"timestamp: {row.timestamp} offset: {row.offset}\n")
+        elif isinstance(row, AbortedRow):
+            self._write(
+                f"version: {row.version} producerId: {row.producer_id} firstOffset: {row.first_offset} "
+                f"lastOffset: {row.last_offset} lastStableOffset: {row.last_stable_offset}\n"
+            )
+        else:
+            self._producer(row)
+
+    def _producer(self, row: ProducerRow) -> None:
+        first = None if row.txn_first_offset < 0 else row.txn_first_offset
+        self._write(
+            f"producerId: {row.producer_id} producerEpoch: {row.producer_epoch} "
+            f"coordinatorEpoch: {row.coordinator_epoch} currentTxnFirstOffset: {java.optional_long(first)} "
+            f"lastTimestamp: {row.timestamp}"
+        )
+        if row.last_offset >= 0:
+            self._write(
+                f" firstSequence: {row.first_sequence} lastSequence: {row.last_sequence} "
+                f"lastOffset: {row.last_offset} offsetDelta: {row.offset_delta} timestamp: {row.timestamp}"
+            )
+        self._write("\n")
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else java.compact_json(value)
+
+
+_ROW_TYPES: Final = {
+    OffsetRow: "offset_index_entry",
+    TimeRow: "time_index_entry",
+    AbortedRow: "aborted_transaction",
+    ProducerRow: "producer",
+}
+
+
+class JsonPrinter:
+    """One JSON object a line, its kind in `type`.
+
+    Keys and values are base64; with `text` those that are UTF-8 are text and the others `{"base64": ...}`. What a
+    topic's own decoder found stands there as it is, when `is_decoded`.
+    """
+
+    def __init__(self, write: Write, *, text: bool = False, is_decoded: bool = False) -> None:
+        self._write = write
+        self._text = text
+        self._is_decoded = is_decoded
+
+    def _line(self, kind: str, **fields: Any) -> None:
+        self._write(json.dumps({"type": kind, **fields}, ensure_ascii=False) + "\n")
+
+    def file(self, path: str) -> None:
+        self._line("file", path=path)
+
+    def log_start(self, offset: int) -> None:
+        self._line("log", starting_offset=offset)
+
+    def snapshot(self, end_offset: int | None, epoch: int) -> None:
+        self._line("snapshot", end_offset=end_offset, epoch=None if end_offset is None else epoch)
+
+    def batch(self, batch: AnyFileBatch) -> None:
+        head = batch.head
+        own: dict[str, Any] = {"last_offset": head.offset}
+        if isinstance(batch, FileBatch):
+            own = {
+                "base_offset": batch.base_offset,
+                "last_offset": batch.last_offset,
+                "count": batch.record_count,
+                "base_sequence": batch.base_sequence,
+                "last_sequence": batch.last_sequence,
+                "producer_id": batch.producer_id,
+                "producer_epoch": batch.producer_epoch,
+                "partition_leader_epoch": batch.partition_leader_epoch,
+                "is_transactional": batch.is_transactional,
+                "is_control": batch.is_control,
+                "delete_horizon_ms": batch.delete_horizon_ms,
+            }
+        self._line(
+            "batch",
+            **own,
+            position=head.position,
+            timestamp_type=TIMESTAMP_NAMES[batch.timestamp_type],
+            max_timestamp=batch.max_timestamp,
+            size=head.size_in_bytes,
+            magic=head.magic,
+            compression=batch.compression.name.lower(),
+            crc=batch.checksum,
+            is_valid=batch.is_valid,
+        )
+
+    def record(self, batch: AnyFileBatch, record: AnyFileRecord, decoder: Decoder | None) -> None:
+        fields: dict[str, Any] = {
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "timestamp_type": TIMESTAMP_NAMES[batch.timestamp_type],
+        }
+        if isinstance(record, LegacyRecord):
+            fields |= {"key_size": record.key_size, "value_size": record.value_size}
+            fields |= {"is_valid": record.is_valid, "crc": record.checksum}
+        else:
+            fields["key_size"] = -1 if record.key is None else len(record.key)
+            fields["value_size"] = -1 if record.value is None else len(record.value)
+            fields["sequence"] = sequence_of(record)
+            fields["headers"] = [[name, self._bytes(value)] for name, value in record.headers]
+        if batch.is_control:
+            fields["control"] = Control(batch, record).as_json()
+        elif decoder is not None and self._is_decoded:
+            decoded = decoder(record)
+            fields["key"] = decoded.key
+            fields["value"] = None if record.value is None else decoded.value
+        elif decoder is not None:
+            fields["key"], fields["value"] = self._bytes(record.key), self._bytes(record.value)
+        self._line("record", **fields)
+
+    def _bytes(self, data: bytes | None) -> Any:
+        if data is None:
+            return None
+        coded = base64.b64encode(data).decode()
+        if not self._text:
+            return coded
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return {"base64": coded}
+
+    def invalid_bytes(self, count: int, name: str) -> None:
+        self._line("invalid_bytes", count=count, name=name)
+
+    def verdict(self, path: str, verdict: str) -> None:
+        self._line("verdict", path=path, verdict=verdict)
+
+    def row(self, row: OffsetRow | TimeRow | AbortedRow | ProducerRow) -> None:
+        fields = row._asdict()
+        if isinstance(row, ProducerRow) and row.txn_first_offset < 0:
+            fields["txn_first_offset"] = None
+        self._line(_ROW_TYPES[type(row)], **fields)

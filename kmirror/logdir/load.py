@@ -1,0 +1,311 @@
+"""What does a folder that a Kafka broker's `log.dirs` names hold?
+
+The folder is read into values and never written to. What a mirror would not take is left out and named in
+`LogDirs.skipped`; what Kafka would not have written is refused with file, byte position, offset and reason.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from kmirror.errors import UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
+from kmirror.logdir.available_memory import allowed_bytes, in_words
+from kmirror.logdir.checkpoints import (
+    META_PROPERTIES,
+    FolderFacts,
+    parse_epochs,
+    parse_topic_id,
+    read_folder_facts,
+    read_if_present,
+)
+from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.load_segments import Expected, check_segments
+from kmirror.logdir.segments import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
+from kmirror.protocol.uuid import Uuid
+
+__all__ = ["CorruptLog", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
+
+# Kafka's own topics, the mirrors' state, and the metadata logs that share a log folder with user topics.
+INTERNAL_TOPICS = frozenset(
+    {
+        "__consumer_offsets",
+        "__transaction_state",
+        "__share_group_state",
+        "__mirror_state",
+        "__cluster_metadata",
+        "__remote_log_metadata",
+    }
+)
+# How many times a mirror run may hold a log's bytes: as read, and in three replicas on each of two clusters.
+# Replicas that share bytes take less.
+COPIES = 7
+
+# A folder that is being deleted, is not in the metadata, or is the target of a move between disks.
+_SET_ASIDE = re.compile(rf"\S+-\S+\.\S+-({'|'.join(SET_ASIDE)})")
+_PARTITION_FOLDER = re.compile(PARTITION_NAME)
+_PARTITION_MAX = 2**31 - 1
+_ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes read so far and the bytes there are."""
+
+
+class Skipped(NamedTuple):
+    """A topic or a folder that was left out."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFiles:
+    """One partition as it lies on disk; every batch of it has been checked.
+
+    `files` has what a `PartitionStore` keeps by name: the partition's own files, byte for byte, and its lines
+    of the common checkpoints. `log_start_offset` and `high_watermark` are those a broker would start with.
+    """
+
+    segments: dict[int, bytes]
+    files: dict[str, bytes]
+    topic_id: Uuid | None
+    log_start_offset: int
+    log_end_offset: int
+    high_watermark: int | None
+    batches: int
+
+    @property
+    def size_in_bytes(self) -> int:
+        return sum(len(data) for data in self.segments.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirs:
+    """A log folder as values; `partitions` is ordered by topic and partition."""
+
+    path: Path
+    cluster_id: str | None
+    partitions: dict[TopicPartition, PartitionFiles]
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def topics(self) -> dict[str, list[int]]:
+        """The partitions of each topic that are here; some in between may be on another broker."""
+        found: dict[str, list[int]] = {}
+        for topic, partition in self.partitions:
+            found.setdefault(topic, []).append(partition)
+        return found
+
+    def topic_id(self, topic: str) -> Uuid | None:
+        """Return the topic's id, or None if the broker that wrote it knew no ids."""
+        return next((files.topic_id for tp, files in self.partitions.items() if tp.topic == topic), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _PartitionFolder:
+    tp: TopicPartition
+    path: Path
+    segments: list[SegmentFile]
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.segments)
+
+
+def read_log_dirs(
+    path: str | os.PathLike[str],
+    *,
+    topics: Collection[str] | None = None,
+    progress: Progress | None = None,
+    memory_limit: int | None = None,
+) -> LogDirs:
+    """Return what the log folder, or the single partition folder, at `path` holds.
+
+    `topics` picks; without it everything that can be mirrored is read. `memory_limit` is in bytes and stands
+    for what the machine has free. Raises `UsageError`, or `CorruptLog` at the first fault in a file.
+    """
+    folder = Path(path)
+    names = _list_folder(folder)
+    skipped: list[Skipped] = []
+    if _holds_partition_files(folder):
+        folder = folder.resolve()  # The name tells the partition, so `.` will not do.
+        facts = read_folder_facts(folder.parent)
+        found = list(_find_partitions(folder.parent, [folder.name], skipped))
+    else:
+        facts = read_folder_facts(folder)
+        found = list(_find_partitions(folder, names, skipped))
+    if topics is not None:
+        found = _pick(folder, found, topics, skipped)
+        skipped.clear()  # What was not asked for needs no excuse.
+    if not found:
+        raise UsageError(_holds_no_log(folder, names, skipped))
+    _refuse_too_large(folder, found, memory_limit)
+    partitions = _read_partitions(found, facts, progress)
+    _check_topic_ids(folder, partitions)
+    return LogDirs(folder, facts.cluster_id, partitions, skipped)
+
+
+def read_sample(topics: Collection[str] | None = None) -> LogDirs:
+    """Return the sample that is part of the package: partitions that Apache Kafka 4.3.1 wrote.
+
+    `topics` picks; raises `UsageError` if the sample does not have one of them.
+    """
+    with resources.as_file(resources.files("kmirror.logdir") / "sample") as folder:
+        return read_log_dirs(folder, topics=topics)
+
+
+def _list_folder(folder: Path) -> list[str]:
+    """Return the names of the folders in `folder`, sorted; raises `UsageError` if it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir())
+    except (FileNotFoundError, ValueError):  # ValueError: the path holds a null character.
+        raise UsageError(f"{folder}: does not exist; {_ADVICE}") from None
+    except NotADirectoryError:
+        raise UsageError(f"{folder}: is not a folder; {_ADVICE}") from None
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be read: {error.strerror or error}") from None
+
+
+def _holds_partition_files(folder: Path) -> bool:
+    with reading(folder), os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.is_file()]
+    beside = (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA)
+    return any(name in beside or is_segment_name(name) for name in names)
+
+
+def _find_partitions(top: Path, names: list[str], skipped: list[Skipped]) -> Iterator[_PartitionFolder]:
+    """Yield the folders of `top` that a broker would load; the others are added to `skipped`."""
+    internal = set()
+    for name in names:
+        tp = _parse_name(name)
+        if aside := _SET_ASIDE.fullmatch(name):
+            skipped.append(Skipped(name, SET_ASIDE[aside[1]]))
+        elif tp is None:
+            skipped.append(Skipped(name, "the name is not TOPIC-PARTITION"))
+        elif tp.topic in INTERNAL_TOPICS:
+            if tp.topic not in internal:
+                skipped.append(Skipped(tp.topic, "internal topic"))
+            internal.add(tp.topic)
+        elif _holds_partition_files(top / name):
+            yield _PartitionFolder(tp, top / name, list_segments(top / name))
+        else:
+            skipped.append(Skipped(name, "no segment file in it"))
+
+
+def _parse_name(name: str) -> TopicPartition | None:
+    """Return the partition whose folder has this name, None for a name that no broker gives one."""
+    match = _PARTITION_FOLDER.fullmatch(name)
+    if match is None or match["topic"] in (".", "..") or int(match["partition"]) > _PARTITION_MAX:
+        return None
+    return TopicPartition(match["topic"], int(match["partition"]))
+
+
+def _pick(
+    folder: Path, found: list[_PartitionFolder], topics: Collection[str], skipped: list[Skipped]
+) -> list[_PartitionFolder]:
+    """Return the partitions of `topics`; raises `UsageError` for one that is not there."""
+    reasons = dict(skipped)
+    present = sorted({item.tp.topic for item in found})
+    for topic in topics:
+        if topic not in present:
+            why = reasons.get(topic, f"it has {', '.join(present) or 'no topics'}")
+            raise UsageError(f"{folder}: no topic {topic!r} to mirror: {why}")
+    return [item for item in found if item.tp.topic in topics]
+
+
+def _refuse_too_large(folder: Path, found: list[_PartitionFolder], memory_limit: int | None) -> None:
+    """Raise `UsageError` if mirroring these segments may take more memory than there is."""
+    total = sum(item.size for item in found)
+    allowed = allowed_bytes() if memory_limit is None else memory_limit
+    if allowed is not None and total * COPIES > allowed:
+        raise UsageError(
+            f"{folder}: mirroring {in_words(total)} of segments in {len(found)} partitions takes up to "
+            f"{in_words(total * COPIES)} of memory ({COPIES} copies), and {in_words(allowed)} are allowed; "
+            "choose fewer topics"
+        )
+
+
+def _read_partitions(
+    found: list[_PartitionFolder], facts: FolderFacts, progress: Progress | None
+) -> dict[TopicPartition, PartitionFiles]:
+    """Return every partition, checked."""
+    total, done = sum(item.size for item in found), 0
+    partitions: dict[TopicPartition, PartitionFiles] = {}
+
+    def advance(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    for item in sorted(found, key=lambda item: item.tp):
+        before = done
+        partitions[item.tp] = _read_partition(item, facts, advance)
+        advance(item.size - (done - before))
+    return partitions
+
+
+def _read_partition(
+    item: _PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]
+) -> PartitionFiles:
+    files: dict[str, bytes] = {}
+    for name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
+        data = read_if_present(item.path / name)
+        if data is not None:
+            files[name] = data
+    epochs, metadata = files.get(LEADER_EPOCH_CHECKPOINT), files.get(PARTITION_METADATA)
+    start = facts.log_start_offsets.get(item.tp, 0)
+    expected = Expected(
+        epochs=None if epochs is None else parse_epochs(epochs, item.path / LEADER_EPOCH_CHECKPOINT),
+        log_start_offset=start,
+        recovery_point=facts.recovery_points.get(item.tp),
+        clean_shutdown=facts.clean_shutdown,
+    )
+    segments, scan = check_segments(item.path, item.segments, expected, on_read)
+    start = max(start, min(segments))
+    high_watermark = facts.high_watermarks.get(item.tp)
+    if high_watermark is not None:
+        high_watermark = min(max(high_watermark, start), scan.next_offset)
+        files[HIGH_WATERMARK] = b"%d" % high_watermark
+    files[LOG_START_OFFSET] = b"%d" % start
+    return PartitionFiles(
+        segments=segments,
+        files=files,
+        topic_id=None if metadata is None else parse_topic_id(metadata, item.path / PARTITION_METADATA),
+        log_start_offset=start,
+        log_end_offset=scan.next_offset,
+        high_watermark=high_watermark,
+        batches=scan.batches,
+    )
+
+
+def _check_topic_ids(folder: Path, partitions: dict[TopicPartition, PartitionFiles]) -> None:
+    """Raise `UsageError` if two partitions of a topic have different topic ids."""
+    first: dict[str, tuple[TopicPartition, Uuid | None]] = {}
+    for tp, files in partitions.items():
+        other, topic_id = first.setdefault(tp.topic, (tp, files.topic_id))
+        if topic_id != files.topic_id:
+            raise UsageError(
+                f"{folder}: {other} has the topic id {topic_id} and {tp} has {files.topic_id}; "
+                "the topic was deleted and created again: take out the folders of the old one"
+            )
+
+
+def _holds_no_log(folder: Path, names: list[str], skipped: list[Skipped]) -> str:
+    """Return what to say about a folder with nothing to mirror, with a better path if one is near."""
+    near = [str(folder / name) for name in names if (folder / name / META_PROPERTIES).is_file()]
+    if near:
+        return f"{folder}: holds no log; did you mean {' or '.join(near)}?"
+    if skipped:
+        listed = "; ".join(f"{name}: {reason}" for name, reason in skipped[:5])
+        more = f"; and {len(skipped) - 5} more" if len(skipped) > 5 else ""
+        return f"{folder}: holds no log to mirror ({listed}{more})"
+    return f"{folder}: holds no log; {_ADVICE}"

@@ -1,0 +1,109 @@
+"""How does a tool look at a file of any size without taking memory for it?
+
+The file is mapped; what has been passed can be given back with `passed`, so a walk over gigabytes keeps no more
+than a window of them in memory.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.logdir.load_errors import Unreadable, place_of
+
+_WINDOW: Final = 16 * 1024 * 1024
+_MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
+_MAY_POPULATE: Final = sys.platform == "linux"
+_POPULATE_READ: Final = 22  # Linux's MADV_POPULATE_READ, from 5.14 on; Python has no name for it.
+
+
+class FileFault(UsageError):
+    """A file does not hold what Kafka would have written; the fields say where and why."""
+
+    def __init__(self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None) -> None:
+        self.reason = reason
+        self.path = path
+        self.position = position
+        self.offset = offset
+        super().__init__(f"{place_of(path, position, offset)}: {reason}")
+
+
+def fault_of(error: CorruptBatch, path: Path) -> FileFault:
+    """Return `error` with the file that it is about."""
+    reason = error.reason.removesuffix(f" (offset {error.offset})")
+    return FileFault(reason, path=path, position=error.position, offset=error.offset)
+
+
+class Mapped:
+    """A file as one read-only view; `size` is that of the moment it was opened."""
+
+    __slots__ = ("_ahead", "_given_back", "_map", "path", "size", "view")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._map: mmap.mmap | None = None
+        self._ahead = self._given_back = 0
+        with open(path, "rb", opener=_without_waiting) as opened:
+            status = os.fstat(opened.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            self.size = status.st_size
+            if self.size:
+                self._map = mmap.mmap(opened.fileno(), self.size, access=mmap.ACCESS_READ)
+        self.view = memoryview(self._map or b"")
+
+    def about_to_read(self, position: int) -> None:
+        """Say that all from `position` on will be read: to map a window at once is less work than page by page."""
+        if self._map is None or not self._ahead <= position < self.size or not _MAY_POPULATE:
+            return
+        begin = position - position % mmap.PAGESIZE
+        self._ahead = begin + _WINDOW
+        try:
+            self._map.madvise(_POPULATE_READ, begin, min(self.size - begin, _WINDOW))
+        except OSError:
+            pass  # An older Linux, or bytes that cannot be read: who reads them will see.
+
+    def passed(self, position: int) -> None:
+        """Say that nothing before `position` is needed soon; it stays readable."""
+        if self._map is None or position - self._given_back < _WINDOW or not _MAY_GIVE_BACK:
+            return
+        end = position - position % mmap.PAGESIZE
+        self._map.madvise(mmap.MADV_DONTNEED, self._given_back, end - self._given_back)
+        self._given_back = end
+
+    def close(self) -> None:
+        """Let go of the file; views of it that are still about keep it open until they go too."""
+        try:
+            self.view.release()
+            if self._map is not None:
+                self._map.close()
+        except BufferError:
+            pass
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a pipe too at once, where `open` would wait for who writes into it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+@contextmanager
+def mapped(path: Path) -> Iterator[Mapped]:
+    """Yield the file at `path`; raises `Unreadable` when it cannot be opened."""
+    try:
+        found = Mapped(path)
+    except FileNotFoundError:
+        raise Unreadable(path, "no such file") from None
+    except (OSError, ValueError) as error:
+        raise Unreadable(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        yield found
+    finally:
+        found.close()

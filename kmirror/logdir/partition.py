@@ -1,0 +1,176 @@
+"""Which files are a partition's log, and where does it begin and end?
+
+A partition folder is looked at alone or with the `log.dirs` around it, whose checkpoints tell where the log starts and
+how far it may be read. Nothing is read into memory but names, sizes and checkpoints.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
+from kmirror.logdir.checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
+from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.mapped import FileFault, Mapped, fault_of, mapped
+from kmirror.logdir.segments import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
+from kmirror.records.legacy import AnyBatch, iter_any_batches
+
+# A folder may bear what the broker was doing to it: `orders-0.<topic id>-delete`.
+_NAME: Final = re.compile(PARTITION_NAME + r"(\.[^.]+-\w+)?")
+_ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
+
+
+class PartitionFolder(NamedTuple):
+    """A partition on disk; `high_watermark` is None where no checkpoint tells it."""
+
+    tp: TopicPartition
+    path: Path
+    segments: list[SegmentFile]
+    log_start_offset: int
+    high_watermark: int | None
+    clean_shutdown: bool
+    is_set_aside: bool  # It bears what the broker was doing to it.
+    recovery_point: int | None = None  # After a kill: the segments above it are to be recovered.
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+    def segments_from(self, offset: int) -> list[SegmentFile]:
+        """Return the segments that may hold `offset` or what is above it."""
+        bases = [segment.base_offset for segment in self.segments]
+        below = sum(base <= offset for base in bases)
+        return self.segments[max(0, below - 1) :]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Tell what is wrong with a file without the advice that is for who wants to mirror it."""
+    try:
+        yield
+    except CorruptLog as error:
+        raise FileFault(error.reason, path=error.path, position=error.position, offset=error.offset) from None
+
+
+def parse_folder_name(name: str) -> TopicPartition | None:
+    """Return the partition of a folder with this name, whether or not a broker would load it."""
+    match = _NAME.fullmatch(name)
+    return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
+
+
+def holds_partition_files(folder: Path) -> bool:
+    """Whether `folder` is a partition's own; raises `UsageError` if it cannot be listed."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if entry.is_file()]
+    except NotADirectoryError:
+        raise UsageError(f"{folder}: is not a folder; {_ADVICE}") from None
+    except FileNotFoundError:
+        raise UsageError(f"{folder}: no such folder") from None
+    except (OSError, ValueError) as error:
+        raise FileFault(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=folder) from None
+    return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
+
+
+def open_partition(
+    folder: str | os.PathLike[str], facts: FolderFacts | None = None, *, may_be_empty: bool = False
+) -> PartitionFolder:
+    """Return the partition in `folder`; `facts` are those of the folder around it where they are known already.
+
+    A broker takes a folder without files for an empty log: one that was killed right after it made the folder leaves
+    it so. Here that is an error unless the folder `may_be_empty`.
+    """
+    folder = Path(folder)
+    if not holds_partition_files(folder):
+        near = [path.name for path in partition_paths(folder)]  # `kafka-1` may be a log folder.
+        told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
+        if near or not may_be_empty:
+            raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
+    named = Path(os.path.abspath(folder))  # `.` has no name, and a link has its own.
+    tp = parse_folder_name(named.name)
+    if tp is None:
+        raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
+    with plain_errors():
+        around = read_folder_facts(named.parent) if facts is None else facts
+        is_set_aside = named.name != str(tp)
+        if is_set_aside and (named.parent / str(tp)).is_dir():
+            around = FolderFacts()  # They are about that one.
+        segments = list_segments(folder)
+    bases = [segment.base_offset for segment in segments]
+    start = around.log_start_offsets.get(tp, 0)
+    return PartitionFolder(
+        tp=tp,
+        path=folder,
+        segments=segments,
+        log_start_offset=max(start, min(bases, default=start)),
+        high_watermark=around.high_watermarks.get(tp),
+        clean_shutdown=around.clean_shutdown and not is_set_aside,  # What is being deleted is not closed before.
+        is_set_aside=is_set_aside,
+        recovery_point=_recovery_point(around, tp),
+    )
+
+
+def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
+    """Where recovery begins after a kill: at offset 0 in a broker's folder that has not written it down yet."""
+    if around.clean_shutdown or not around.is_brokers:
+        return None
+    return around.recovery_points.get(tp, 0)
+
+
+def partition_paths(top: Path) -> list[Path]:
+    """Return the folders of `top` that a broker would load as partitions, by topic and number."""
+    found: list[tuple[TopicPartition, Path]] = []
+    with reading(top), os.scandir(top) as entries:
+        for entry in entries:
+            tp = parse_folder_name(entry.name) if entry.is_dir() else None
+            if tp is not None and entry.name == f"{tp.topic}-{tp.partition}":
+                found.append((tp, top / entry.name))
+    return [path for _, path in sorted(found)]
+
+
+def set_aside(top: Path) -> list[tuple[str, str]]:
+    """Return the folders of `top` under which a broker keeps what is no partition of it now, each with the reason."""
+    found = []
+    with reading(top), os.scandir(top) as entries:
+        for entry in entries:
+            kind = entry.name.rpartition("-")[2]
+            if kind in SET_ASIDE and parse_folder_name(entry.name) is not None and entry.is_dir():
+                found.append((entry.name, SET_ASIDE[kind]))
+    return sorted(found)
+
+
+def is_log_dirs(folder: Path) -> bool:
+    """Whether `folder` holds partitions, and is none."""
+    return not holds_partition_files(folder) and bool(partition_paths(folder) or (folder / META_PROPERTIES).is_file())
+
+
+def iter_batches(
+    segments: list[SegmentFile], *, end: int | None = None, check_crc: bool = False
+) -> Iterator[tuple[Mapped, AnyBatch]]:
+    """Yield the batches below offset `end`, each with its file; what begins at `end` is not even looked at.
+
+    A batch is good until the next one is asked for. Raises `FileFault` at bytes that are no batch.
+    """
+    if end is not None and end <= 0:
+        return
+    for segment in segments:
+        if end is not None and segment.base_offset >= end:
+            return
+        with mapped(segment.path) as file:
+            try:
+                for batch in iter_any_batches(file.view, check_crc=check_crc):
+                    if end is not None and batch.next_offset > end:
+                        return
+                    yield file, batch
+                    file.passed(batch.position)
+                    if batch.next_offset == end:
+                        return
+            except CorruptBatch as error:
+                raise fault_of(error, segment.path) from None

@@ -1,0 +1,50 @@
+"""What do the files beside a partition's segments tell of its transactions?
+
+The producer snapshots say what was open where they were taken, the cleaner's checkpoint below which offset all is
+decided. Of what cannot be read nothing is believed, as a broker does, which deletes such a snapshot.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.committed import CommittedWalk
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name, offset_of
+from kmirror.logdir.checkpoints import CLEANER_OFFSETS, read_if_present, read_offsets
+from kmirror.logdir.load_errors import CorruptLog, reading
+
+
+def committed_walk(folder: Path, tp: TopicPartition, *, base_offset: int) -> CommittedWalk:
+    """Return a walk for the log in `folder`, whose first segment begins at `base_offset`.
+
+    Raises `Unreadable` for files that cannot be opened.
+    """
+    with reading(folder):
+        found = (offset_of(name, SNAPSHOT_SUFFIX) for name in os.listdir(folder))
+    # A snapshot below the log is a stray one, which a broker deletes.
+    snapshots = sorted(offset for offset in found if offset is not None and offset >= base_offset)
+    return CommittedWalk(snapshots, partial(_open_at, folder), cleaned_offset=_cleaned_offset(folder, tp))
+
+
+def _open_at(folder: Path, offset: int) -> Mapping[int, int] | None:
+    """The transactions open at the snapshot of `offset`: producer id to first offset."""
+    data = read_if_present(folder / file_name(offset, SNAPSHOT_SUFFIX))
+    if data is None:
+        return None  # It went while we looked.
+    try:
+        entries = decode_snapshot(data)
+    except CorruptBatch:
+        return None
+    return {entry.producer_id: entry.txn_first_offset for entry in entries if entry.txn_first_offset >= 0}
+
+
+def _cleaned_offset(folder: Path, tp: TopicPartition) -> int:
+    try:
+        return read_offsets(Path(os.path.abspath(folder)).parent / CLEANER_OFFSETS).get(tp, 0)
+    except CorruptLog:
+        return 0

@@ -1,0 +1,137 @@
+"""Which files of a partition folder are its log?
+
+The choice is the one a broker makes when it starts, without its deletes and renames. An interrupted compaction leaves
+`.cleaned` files, which count for nothing, or `.swap` files, which take the place of all segments from the lowest base
+offset to the highest end offset among them. A split of a segment leaves both, and then the `.swap` files at or above
+the lowest `.cleaned` one count for nothing either.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.state_files import LOG_SUFFIX, file_name
+from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.records import layout
+from kmirror.records.legacy import iter_any_batches
+
+# The name of a partition's folder; topics may hold dots and dashes themselves.
+PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
+# Why a broker has renamed a folder, by what the new name ends in: `orders-0.<32 hex digits>-future`.
+SET_ASIDE = {
+    "delete": "the broker was deleting this folder",
+    "stray": "the broker found no such partition in its metadata",
+    "future": "a move between disks was not finished",
+}
+SWAP_SUFFIX = ".swap"
+CLEANED_SUFFIX = ".cleaned"
+_OFFSET_DIGITS = 20
+OFFSET_MAX = 2**63 - 1
+
+
+class SegmentFile(NamedTuple):
+    """A file that a broker would open as the segment at `base_offset`."""
+
+    base_offset: int
+    path: Path
+    size: int
+    swaps: frozenset[str] = frozenset()  # The names of the swap files that a broker would rename.
+
+    def beside(self, suffix: str) -> Path:
+        """Return where its file of another kind is: a swap that was interrupted leaves some under another name."""
+        name = file_name(self.base_offset, suffix)
+        is_swap = self.path.suffix == SWAP_SUFFIX or name + SWAP_SUFFIX in self.swaps
+        return self.path.with_name(name + SWAP_SUFFIX if is_swap else name)
+
+
+def list_segments(folder: Path) -> list[SegmentFile]:
+    """Return the segment files of a partition folder, in order of their base offsets."""
+    logs: list[SegmentFile] = []
+    swaps: list[SegmentFile] = []
+    names: dict[str, int] = {}
+    cleaned_from = OFFSET_MAX + 1
+    with reading(folder), os.scandir(folder) as entries:
+        for entry in entries:
+            if not entry.is_file():
+                continue
+            offset = offset_in(entry.name)
+            if offset is None:
+                if entry.name.endswith(LOG_SUFFIX):
+                    reason = "the name of a segment is its base offset in 20 digits"
+                    raise CorruptLog(reason, path=folder / entry.name)
+                continue
+            if entry.name.endswith(SWAP_SUFFIX):
+                names[entry.name] = offset
+            if entry.name.endswith(CLEANED_SUFFIX):
+                cleaned_from = min(cleaned_from, offset)
+            elif entry.name.endswith(LOG_SUFFIX):
+                logs.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
+            elif entry.name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
+                swaps.append(SegmentFile(offset, folder / entry.name, entry.stat().st_size))
+    swaps = [file for file in swaps if file.base_offset < cleaned_from]
+    if swaps:
+        logs = _swapped(logs, swaps)
+    if names:
+        counting = frozenset(name for name, offset in names.items() if offset < cleaned_from)
+        logs = [file._replace(swaps=counting) for file in logs]
+    return sorted(logs, key=lambda file: file.base_offset)
+
+
+def is_segment_name(name: str) -> bool:
+    """Say whether a file of this name holds batches, also as the swap file of a compaction."""
+    return offset_in(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
+
+
+def offset_in(name: str) -> int | None:
+    """Return the offset that a file's name begins with, or None where it does not name one."""
+    digits = name.partition(".")[0]
+    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
+        return None
+    offset = int(digits)
+    return offset if offset <= OFFSET_MAX else None
+
+
+def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
+    """Return the segments after the swap that a crash interrupted has been brought to its end."""
+    low = min(file.base_offset for file in swaps)
+    high = max(_end_offset(file) for file in swaps)
+    return [file for file in logs if not low <= file.base_offset < high] + swaps
+
+
+def read_segment(file: SegmentFile) -> bytes:
+    """Return the bytes of the segment; raises `UsageError` where they cannot be read."""
+    if file.path.is_dir():  # It stands for a segment that is not there yet.
+        return b""
+    with reading(file.path):
+        return file.path.read_bytes()
+
+
+def _end_offset(file: SegmentFile) -> int:
+    data = read_segment(file)
+    end = file.base_offset
+    try:
+        for batch in iter_any_batches(data):
+            end = batch.next_offset
+    except CorruptBatch as error:
+        raise corrupt_log(file.path, data, error, end) from None
+    return end
+
+
+def corrupt_log(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:
+    """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
+    position = error.position
+    assert position is not None, "whoever walks a buffer knows where it is"
+    rest = data[position:]
+    stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
+    complete = len(rest) >= layout.BATCH_LENGTH_AT
+    # Within a segment offsets lie within 31 bits of each other.
+    offset = stated if complete and expected <= stated <= expected + 2**31 else expected
+    if not rest.strip(b"\0"):
+        return CorruptLog(
+            f"the last {len(rest)} bytes of the file are zero", path=path, position=position, offset=expected
+        )
+    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `CorruptLog` says it itself.
+    return CorruptLog(reason, path=path, position=position, offset=offset)

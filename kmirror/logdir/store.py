@@ -1,0 +1,409 @@
+"""A broker's log folder on disk, in Kafka's names and bytes.
+
+    LogFolder   one entry of `log.dirs`: a folder for each partition, and the checkpoints they share
+    FileStore   one partition's folder, the store of a `PartitionLog`
+
+What `write_file` and `create` return from is safe from a power cut, what `append` returns from is not until
+`flush`. Views of a segment are slices of a memory map and are meant to be short-lived; a cut never pulls the
+pages from under one, though, for then the segment moves to a new file and the old one lives on behind the map.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.segment import next_offset
+from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
+from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
+from kmirror.logdir.checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
+from kmirror.logdir.segments import CLEANED_SUFFIX, OFFSET_MAX, PARTITION_NAME, SWAP_SUFFIX, offset_in
+
+# The names that a partition's own line in a common checkpoint has in the store port.
+SHARED_FILES = {
+    HIGH_WATERMARK: HIGH_WATERMARKS,
+    LOG_START_OFFSET: LOG_START_OFFSETS,
+    RECOVERY_POINT: RECOVERY_POINTS,
+    CLEANER_OFFSET: CLEANER_OFFSETS,
+}
+_PARTITION_FOLDER = re.compile(PARTITION_NAME)
+# Kafka renames what it deletes, and deletes it a minute later.
+_DELETED_SUFFIX = ".deleted"
+_MAPS_KEPT = 8
+_SMALL_READ = 1 << 16
+
+
+class LogFolder:
+    """One folder of `log.dirs`; a `Disk` whose partitions are on disk.
+
+    with LogFolder(Path("kafka-logs")) as folder:
+        log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
+
+    It is made if there is none. Raises `CorruptBatch` for a common checkpoint that cannot be read. No other process
+    may have the folder open, a broker included.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._offsets = {name: self._read_shared(name) for name in SHARED_FILES}
+        self._stores: dict[TopicPartition, FileStore] = {}
+        self._dirty: set[str] | None = None  # Names to write at the end of a batch of changes.
+
+    def _read_shared(self, name: str) -> dict[TopicPartition, int]:
+        path = self.path / SHARED_FILES[name]
+        data = _read(path)
+        try:
+            return {} if data is None else decode_offsets(data)
+        except CorruptBatch as error:
+            raise error.within(str(path)) from None
+
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions that have a folder, sorted; folders that are being deleted or moved are not among them."""
+        matches = (_PARTITION_FOLDER.fullmatch(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
+        return sorted(TopicPartition(m["topic"], int(m["partition"])) for m in matches if m)
+
+    def open(self, tp: TopicPartition) -> FileStore:
+        """The partition's store; an empty folder is made if there is none."""
+        store = self._stores.get(tp)
+        if store is None:
+            store = self._stores[tp] = FileStore(self.path / str(tp), self, tp)
+        return store
+
+    def delete(self, tp: TopicPartition) -> None:
+        """Remove the partition's folder; it is renamed first, so that a power cut leaves none that looks whole."""
+        store = self._stores.pop(tp, None)
+        if store is not None:
+            store.close()
+        for name, offsets in self._offsets.items():
+            if offsets.pop(tp, None) is not None:
+                self._write_shared(name)
+        path = self.path / str(tp)
+        if path.exists():
+            doomed = self.path / f"{tp}.{os.urandom(16).hex()}-delete"
+            path.rename(doomed)
+            _sync_folder(self.path)
+            for entry in doomed.iterdir():
+                entry.unlink()
+            doomed.rmdir()
+
+    def __enter__(self) -> LogFolder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files of all partitions; their logs are closed before, if they are to be closed at all."""
+        for store in self._stores.values():
+            store.close()
+        self._stores.clear()
+
+    def offset(self, name: str, tp: TopicPartition) -> int | None:
+        return self._offsets[name].get(tp)
+
+    def set_offset(self, name: str, tp: TopicPartition, offset: int | None) -> None:
+        """Set or remove the partition's line in a common checkpoint."""
+        offsets = self._offsets[name]
+        if offsets.get(tp) == offset:
+            return
+        if offset is None:
+            del offsets[tp]
+        else:
+            offsets[tp] = offset
+        self._write_shared(name)
+
+    def _write_shared(self, name: str) -> None:
+        if self._dirty is None:
+            _write(self.path / SHARED_FILES[name], encode_offsets(self._offsets[name]))
+        else:
+            self._dirty.add(name)
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Write the common checkpoints once, at the end; for a broker that checkpoints all its logs."""
+        assert self._dirty is None, "batches do not nest"
+        self._dirty = set()
+        try:
+            yield
+        finally:
+            dirty, self._dirty = self._dirty, None
+            for name in sorted(dirty):
+                self._write_shared(name)
+
+
+class FileStore:
+    """`PartitionStore` in one folder; the active segment's file stays open."""
+
+    def __init__(self, path: Path, folder: LogFolder, tp: TopicPartition) -> None:
+        self.path = path
+        self._folder = folder
+        self._tp = tp
+        self._open: tuple[int, int] | None = None  # Base offset and descriptor of the segment last written.
+        self._maps: dict[int, mmap.mmap] = {}
+        # Maps that were let go while somebody still had a view of them.
+        self._lingering: dict[int, list[weakref.ref[mmap.mmap]]] = {}
+        if not path.exists():
+            path.mkdir()
+            _sync_folder(path.parent)
+        self._finish_replacements()
+        self._sizes: dict[int, int] = {}
+        for entry in os.scandir(path):
+            base_offset = offset_of(entry.name, LOG_SUFFIX)
+            if base_offset is not None:
+                self._sizes[base_offset] = entry.stat().st_size
+
+    def close(self) -> None:
+        """Close the files; the store opens them again when it is used."""
+        self._release()
+        for base_offset in list(self._maps):
+            self._unmap(base_offset)
+
+    # Segments
+
+    def segments(self) -> list[int]:
+        return sorted(self._sizes)
+
+    def create(self, base_offset: int) -> None:
+        assert base_offset not in self._sizes, f"segment {base_offset} exists"
+        self._release()
+        descriptor = os.open(self._log(base_offset), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self._open = base_offset, descriptor
+        self._sizes[base_offset] = 0
+        _sync_folder(self.path)
+
+    def size(self, base_offset: int) -> int:
+        return self._sizes[base_offset]
+
+    def modified_ms(self, base_offset: int) -> int | None:
+        return self._log(base_offset).stat().st_mtime_ns // 1_000_000
+
+    def append(self, base_offset: int, data: Chunk) -> None:
+        descriptor, position = self._descriptor(base_offset), self._sizes[base_offset]
+        try:
+            written = os.pwrite(descriptor, data, position)
+            while written < len(data):  # A signal, or a limit of the system, may part a large write.
+                written += os.pwrite(descriptor, memoryview(data)[written:], position + written)
+        except OSError:
+            os.ftruncate(descriptor, position)  # Else a log that is then closed ends inside a batch.
+            raise
+        self._sizes[base_offset] = position + written
+
+    def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
+        size = self._sizes[base_offset]
+        end = size if end is None else end
+        assert 0 <= start <= end <= size, f"bytes {start} to {end} of {size}"
+        if end - start <= _SMALL_READ:
+            return self.read(base_offset, start, end)
+        mapped = self._maps.get(base_offset)
+        if mapped is None or len(mapped) < end:
+            mapped = self._map(base_offset)
+        return memoryview(mapped)[start:end]
+
+    def read(self, base_offset: int, start: int, end: int) -> memoryview:
+        descriptor = self._descriptor(base_offset)
+        data = os.pread(descriptor, end - start, start)
+        while len(data) < end - start:
+            more = os.pread(descriptor, end - start - len(data), start + len(data))
+            assert more, f"{self._log(base_offset)} was cut by somebody else"
+            data += more
+        return memoryview(data)
+
+    def flush(self, base_offset: int) -> None:
+        os.fsync(self._descriptor(base_offset))
+
+    def truncate(self, base_offset: int, size: int) -> None:
+        assert 0 <= size <= self._sizes[base_offset], f"a cut to {size} of {self._sizes[base_offset]} bytes"
+        self._unmap(base_offset)
+        if any(mapped() is not None for mapped in self._lingering.pop(base_offset, ())):
+            self._move(base_offset, size)
+        else:
+            os.ftruncate(self._descriptor(base_offset), size)
+        os.fsync(self._descriptor(base_offset))
+        self._sizes[base_offset] = size
+
+    def _move(self, base_offset: int, size: int) -> None:
+        """Cut the segment by a new file in its place, because somebody still looks at the old one's pages."""
+        path = self._log(base_offset)
+        copy = path.with_name(path.name + ".tmp")
+        with copy.open("wb") as file:
+            position = 0
+            while position < size:
+                chunk = self.read(base_offset, position, min(size, position + (1 << 20)))
+                file.write(chunk)
+                position += len(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        self._release()
+        copy.rename(path)
+        _sync_folder(self.path)
+
+    def delete(self, base_offset: int) -> None:
+        if self._open is not None and self._open[0] == base_offset:
+            self._release()
+        self._unmap(base_offset)
+        self._lingering.pop(base_offset, None)
+        self._log(base_offset).unlink()
+        del self._sizes[base_offset]
+        _sync_folder(self.path)
+
+    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+        first = self._log(base_offsets[0])
+        cleaned, swap = first.with_name(first.name + CLEANED_SUFFIX), first.with_name(first.name + SWAP_SUFFIX)
+        last = self._log(base_offsets[-1]).stat()
+        _write_new(cleaned, data)
+        os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
+        self.close()
+        cleaned.rename(swap)
+        _sync_folder(self.path)  # From here on the replacement counts.
+        for base_offset in base_offsets:
+            self._lingering.pop(base_offset, None)
+            self._log(base_offset).unlink()
+            del self._sizes[base_offset]
+        swap.rename(first)
+        _sync_folder(self.path)
+        self._sizes[base_offsets[0]] = len(data)
+
+    def _finish_replacements(self) -> None:
+        """Drop what a crash kept from counting and finish what counts, as a broker does before it opens a log.
+
+        All files of a segment share its fate: an index left behind would be taken for that of what replaced the log.
+        """
+        found: dict[str, list[tuple[int, Path]]] = {_DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
+        for offset, path in self._files_about_offsets():
+            if path.suffix in found:
+                found[path.suffix].append((offset, path))
+        deleted, cleaned, swaps = found.values()
+        # A split that did not come to its end: its swap files go before the `.cleaned` ones that tell of it.
+        cleaned_from = min((offset for offset, _ in cleaned), default=OFFSET_MAX + 1)
+        undone = [(offset, path) for offset, path in swaps if offset >= cleaned_from]
+        for _, path in (*deleted, *undone, *cleaned):
+            path.unlink()
+        counting = sorted((offset, path) for offset, path in swaps if offset < cleaned_from)
+        logs = [(offset, path) for offset, path in counting if path.name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
+        if logs:
+            self._drop_replaced(logs)
+        # Logs first: as long as one is a swap file, what has its plain name already would be dropped the next time.
+        for _, path in sorted(counting, key=lambda file: file not in logs):
+            path.rename(path.with_suffix(""))
+        if deleted or cleaned or swaps:
+            _sync_folder(self.path)
+
+    def _drop_replaced(self, swaps: list[tuple[int, Path]]) -> None:
+        """Delete whatever is about an offset that these logs, which are to be renamed, cover: snapshots as well."""
+        low = min(base for base, _ in swaps)
+        high = max(next_offset(memoryview(path.read_bytes()), base) for base, path in swaps)
+        for offset, path in self._files_about_offsets():
+            if low <= offset < high and path.suffix != SWAP_SUFFIX:
+                path.unlink()
+
+    def _files_about_offsets(self) -> list[tuple[int, Path]]:
+        return [(offset, path) for path in self.path.iterdir() if (offset := offset_in(path.name)) is not None]
+
+    def _log(self, base_offset: int) -> Path:
+        return self.path / file_name(base_offset, LOG_SUFFIX)
+
+    def _descriptor(self, base_offset: int) -> int:
+        """The segment's open file; the one that was open before is closed."""
+        if self._open is None or self._open[0] != base_offset:
+            self._release()
+            self._open = base_offset, os.open(self._log(base_offset), os.O_RDWR)
+        return self._open[1]
+
+    def _release(self) -> None:
+        if self._open is not None:
+            os.close(self._open[1])
+            self._open = None
+
+    def _map(self, base_offset: int) -> mmap.mmap:
+        """Map the segment as long as it is now; the maps that were used least recently are let go."""
+        self._unmap(base_offset)
+        mapped = mmap.mmap(self._descriptor(base_offset), self._sizes[base_offset], access=mmap.ACCESS_READ)
+        while len(self._maps) >= _MAPS_KEPT:
+            self._unmap(next(iter(self._maps)))
+        self._maps[base_offset] = mapped
+        return mapped
+
+    def _unmap(self, base_offset: int) -> None:
+        """Let the segment's map go; if a view of it is in use, it goes when the view does."""
+        mapped = self._maps.pop(base_offset, None)
+        if mapped is None:
+            return
+        try:
+            mapped.close()
+        except BufferError:
+            lingering = self._lingering.setdefault(base_offset, [])
+            lingering[:] = [other for other in lingering if other() is not None]
+            lingering.append(weakref.ref(mapped))
+
+    # Named files
+
+    def read_file(self, name: str) -> bytes | None:
+        if name in SHARED_FILES:
+            offset = self._folder.offset(name, self._tp)
+            return None if offset is None else b"%d" % offset
+        return _read(self.path / name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        if name in SHARED_FILES:
+            self._set_offset(name, int(data))
+        else:
+            _write(self.path / name, data)
+
+    def _set_offset(self, name: str, offset: int) -> None:
+        """The log start has a line only where the first segment begins below it, as in Kafka."""
+        if name == LOG_START_OFFSET and self._sizes and offset <= min(self._sizes):
+            self._folder.set_offset(name, self._tp, None)
+        else:
+            self._folder.set_offset(name, self._tp, offset)
+
+    def delete_file(self, name: str) -> None:
+        if name in SHARED_FILES:
+            self._folder.set_offset(name, self._tp, None)
+        else:
+            (self.path / name).unlink(missing_ok=True)
+
+    def files(self) -> Iterable[str]:
+        shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]
+        own = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
+        return sorted([*shared, *own])
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace the file as a whole: there is the old one or the new one, also after a power cut."""
+    temporary = path.with_name(path.name + ".tmp")
+    _write_new(temporary, data)
+    temporary.rename(path)
+    _sync_folder(path.parent)
+
+
+def _write_new(path: Path, data: Chunk) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the names in a folder safe from a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

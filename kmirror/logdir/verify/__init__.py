@@ -1,0 +1,1 @@
+"""Is a partition's folder what a broker wrote?"""

@@ -1,0 +1,75 @@
+"""Are the small files at the top of a log folder what a broker writes, and do they agree with the logs?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.logdir.checkpoints import (
+    CLEAN_SHUTDOWN,
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    META_PROPERTIES,
+    RECOVERY_POINTS,
+    FolderFacts,
+    parse_properties,
+    read_if_present,
+    read_offsets,
+)
+from kmirror.logdir.faults import Tally
+from kmirror.logdir.load_errors import CorruptLog
+
+# What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
+_META_KEYS: Final = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
+
+
+def check_folder_files(top: Path, tally: Tally) -> None:
+    """Look at the files that say nothing about where a log ends."""
+    _check_meta_properties(top / META_PROPERTIES, tally)
+    _check_clean_shutdown(top / CLEAN_SHUTDOWN, tally)
+    try:
+        read_offsets(top / CLEANER_OFFSETS)
+    except CorruptLog as error:
+        tally.fault(error.path, error.reason)
+
+
+def check_offsets(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:
+    """Hold a partition's lines of the common checkpoints against the end of its log."""
+    for name, offsets in (
+        (HIGH_WATERMARKS, facts.high_watermarks),
+        (LOG_START_OFFSETS, facts.log_start_offsets),
+        (RECOVERY_POINTS, facts.recovery_points),
+    ):
+        offset = offsets.get(tp)
+        if offset is not None and offset > end:
+            tally.fault(top / name, f"{tp} is at {offset}, and its log ends at {end}")
+
+
+def _check_meta_properties(path: Path, tally: Tally) -> None:
+    data = read_if_present(path)
+    if data is None:
+        return
+    fields = parse_properties(data)
+    wanted = _META_KEYS.get(fields.get("version", ""))
+    if wanted is None:
+        tally.fault(path, f"version {fields.get('version')!r}, expected {' or '.join(_META_KEYS)}")
+        return
+    for key in wanted:
+        if not fields.get(key):
+            tally.fault(path, f"{key} is missing")
+
+
+def _check_clean_shutdown(path: Path, tally: Tally) -> None:
+    data = read_if_present(path)
+    if not data:
+        return  # Brokers before 3.8 left it empty.
+    import json  # No other file needs it, and few folders have this one.
+
+    try:
+        found = json.loads(data)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("version"), int):
+        tally.fault(path, "it is not a JSON object with a version")

@@ -1,0 +1,203 @@
+"""Do the rows of an index say what the log beside it says, while the log is being walked?
+
+A row of an offset index names a position where a batch begins and the last offset of that batch, or of a later one
+before the next row: brokers before 4.0 made one row for all the batches of an append. A row of a time index names an
+offset and the timestamp of the batch that holds it, the greatest up to there.
+
+A broker makes the index of the segment it writes to as large as it may become; after a kill it ends with rows of zeros.
+
+Nearly every row is true, and then the walk finds that out by itself: it holds `due` against each batch and takes the
+next row from `left`. A row that is true needs no other check, for offsets and positions ascend in the log. Only where
+row and batch differ does it call `on_batch`, which knows what could be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import length_hint
+from pathlib import Path
+from struct import Struct
+from typing import Final
+
+from kmirror.logdir.faults import Tally
+from kmirror.logdir.mapped import Mapped, mapped
+from kmirror.records.layout import end_of_content
+
+NEVER: Final = 1 << 64
+NO_ROW: Final = (NEVER, NEVER)
+
+
+class _Rows:
+    """Rows of two numbers, one after the other."""
+
+    _LAYOUT: Struct
+
+    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
+        self._path, self._base, self._tally = path, base_offset, tally
+        size = self._LAYOUT.size
+        with mapped(path) as file:
+            self._count = _rows_in(file, size, is_last, tally)
+            self._data = bytes(file.view[: self._count * size])
+        tally.index_entries += self._count
+        self._checked = -1  # Up to this row it is known that they can be rows.
+        self.left: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
+        self._advance()
+
+    def _number(self) -> int:
+        """Return which row is due, as long as one is."""
+        return self._count - length_hint(self.left) - 1
+
+    def _row(self, number: int) -> tuple[int, int]:
+        if number >= self._count:
+            return NO_ROW
+        first, second = self._LAYOUT.unpack_from(self._data, number * self._LAYOUT.size)
+        return first, second
+
+    def _advance(self) -> None:
+        self.due = next(self.left, NO_ROW)
+        self._settle()
+
+    def pass_over(self, due: tuple[int, int]) -> tuple[int, int]:
+        """Return the row that is due when rows that cannot be one are passed over, from `due` on."""
+        self.due = due
+        self._settle()
+        return self.due
+
+    def _settle(self) -> None:
+        """Tell of a row that is due and cannot be one, and pass over it where nothing can be held against it."""
+        while self.due != NO_ROW and self._checked < self._number():
+            self._checked = self._number()
+            if not self._can_be(self.due, self._row(self._checked - 1) if self._checked else None):
+                self.due = next(self.left, NO_ROW)
+
+    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+        """Say whether the row can be held against a batch; tell what is wrong with it by itself."""
+        raise NotImplementedError
+
+    def _wrong(self, reason: str) -> None:
+        self._tally.fault(self._path, reason, self._number() * self._LAYOUT.size)
+
+
+class OffsetRows(_Rows):
+    """The rows of a `.index`, held against the batches as they pass; a row is (relative offset, position)."""
+
+    _LAYOUT = Struct(">ii")
+
+    def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
+        super().__init__(path, base_offset, tally, is_last=is_last)
+        self._is_open = False  # The batch of the row that is due has been seen, its offset not yet.
+        self._seen = -1  # The last offset of the last batch since then.
+
+    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+        relative, position = row
+        if relative < 0 or position < 0:
+            self._wrong(f"the row is offset {self._base} + {relative} at position {position}")
+            return False
+        if before is not None and (relative <= before[0] or position <= before[1]):
+            self._wrong(
+                f"the row is offset {self._base + relative} at position {position}, expected more than "
+                f"{self._base + before[0]} at {before[1]} of the row before"
+            )
+        return True
+
+    def on_batch(self, position: int, last_offset: int) -> None:
+        """Look at a batch that begins at or after the position of the row that is due."""
+        self._settle()
+        while True:
+            while position > self.due[1] and not self._is_open:
+                offset = self._base + self.due[0]
+                self._wrong(f"the row of offset {offset} points to {self.due[1]}, where no batch begins")
+                self._advance()
+            if position == self.due[1]:
+                self._is_open = True
+            if not self._is_open:
+                return
+            offset, begin = self._base + self.due[0], self.due[1]
+            # A batch of the next row is none of this one.
+            is_its = position == begin or position < self._row(self._number() + 1)[1]
+            if is_its:
+                self._seen = last_offset
+                if last_offset < offset:
+                    return
+            if self._seen != offset:
+                self._wrong(f"the row says that the batch at {begin} ends at offset {offset}, and it is {self._seen}")
+            self._is_open = False
+            self._advance()
+            if is_its and self._seen == offset:
+                return
+
+    def on_end(self, position: int) -> None:
+        """Look at what is left when the segment ends at `position`."""
+        self._settle()
+        while self.due != NO_ROW:
+            offset = self._base + self.due[0]
+            self._wrong(f"the row of offset {offset} points to {self.due[1]}, the log ends at {position}")
+            self._advance()
+
+
+class TimeRows(_Rows):
+    """The rows of a `.timeindex`, held against the batches as they pass; a row is (timestamp, relative offset)."""
+
+    _LAYOUT = Struct(">qi")
+
+    def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
+        timestamp, relative = row
+        if relative < 0:
+            self._wrong(f"the row is timestamp {timestamp} at offset {self._base} + {relative}")
+            return False
+        if before is not None and (timestamp <= before[0] or relative < before[1]):
+            self._wrong(
+                f"the row is timestamp {timestamp} at offset {self._base + relative}, expected more than "
+                f"{before[0]} at {self._base + before[1]} of the row before"
+            )
+        return True
+
+    def on_batch(self, last_offset: int, timestamp: int, greatest: int) -> None:
+        """Look at a batch that ends at or above the offset of the row that is due.
+
+        `greatest` is the greatest timestamp up to it.
+        """
+        self._settle()
+        while self.due[1] <= last_offset - self._base:
+            stamp, relative = self.due
+            if timestamp != stamp:
+                self._wrong(
+                    f"the row says that the batch of offset {self._base + relative} has the timestamp {stamp}, "
+                    f"and it has {timestamp}"
+                )
+            elif greatest != stamp:
+                self._wrong(
+                    f"the row says that {stamp} is the greatest timestamp up to offset {self._base + relative}, "
+                    f"and it is {greatest}"
+                )
+            self._advance()
+
+    def on_end(self, next_offset: int, greatest: int | None) -> None:
+        """Look at what is left when the segment ends before `next_offset`.
+
+        `greatest` is its greatest timestamp where the broker has closed the index, which it does with a row for it:
+        retention and lookups take the last row for the segment's greatest timestamp.
+        """
+        self._settle()
+        while self.due != NO_ROW:
+            offset = self._base + self.due[1]
+            self._wrong(f"the row points to offset {offset}, the segment ends before {next_offset}")
+            self._advance()
+        last = self._row(self._count - 1)[0] if self._count else -1
+        if greatest is not None and greatest > last:
+            reason = f"the last row has the timestamp {last}, and the greatest in the segment is {greatest}"
+            self._tally.fault(self._path, reason, max(0, len(self._data) - self._LAYOUT.size))
+
+
+def _rows_in(file: Mapped, row_size: int, is_last: bool, tally: Tally) -> int:
+    """Return how many rows the file has without its zeros at the end."""
+    if file.size % row_size:
+        at = file.size - file.size % row_size
+        tally.fault(file.path, f"{file.size} bytes, expected whole rows of {row_size}", at)
+    rows = file.size // row_size
+    if not is_last:
+        return rows
+    rows = min(rows, max(1, -(-end_of_content(file.view) // row_size)))
+    # The first row of an offset index may be of zeros: the first batch of a segment, when it holds one record.
+    is_preallocated = rows == 1 and file.size > row_size and not any(file.view[:row_size])
+    return 0 if is_preallocated else rows

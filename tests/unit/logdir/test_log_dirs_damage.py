@@ -1,0 +1,332 @@
+"""Whatever is wrong with a log folder: one error names file, byte, offset and reason; nothing is changed."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kmirror.errors import UsageError
+from kmirror.logdir.load import CorruptLog, read_log_dirs
+from kmirror.records import iter_batches, layout, set_base_offset_and_epoch
+from tests.unit.logdir.folders import SAMPLE, TAILS, batch, checkpoint, fingerprint, partition, sample
+
+# In these no offset is missing and none lies below the log start, so that the checkpoints and the neighbours
+# bear witness to every header field outside the checksum.
+GAPLESS = ("clients", "codecs", "epochs", "idem", "logappend", "txn")
+SEGMENTS = [path for path in sorted(SAMPLE.rglob("*.log")) if path.stat().st_size]
+
+
+def label(path: Path) -> str:
+    return f"{path.parent.name}/{path.name.lstrip('0')}"
+
+
+def refused(folder: Path, **options: object) -> CorruptLog:
+    """Return the error that reading `folder` ends with, after checking that it says everything."""
+    before = fingerprint(folder)
+    with pytest.raises(CorruptLog) as caught:
+        read_log_dirs(folder, **options)  # type: ignore[arg-type]
+    assert fingerprint(folder) == before
+    error = caught.value
+    text = str(error)
+    assert str(error.path) in text
+    assert error.reason in text
+    assert text.endswith(
+        "copy the folder again from a broker that was shut down cleanly, or choose other topics"
+    )
+    if error.position is not None:
+        assert f"position {error.position}, offset {error.offset}:" in text
+    return error
+
+
+@pytest.mark.parametrize("segment", SEGMENTS, ids=label)
+def test_a_segment_cut_inside_a_batch_names_the_batch(segment: Path, tmp_path: Path) -> None:
+    folder = sample(tmp_path, segment.parent.name)
+    victim = folder / segment.parent.name / segment.name
+    data = segment.read_bytes()
+    found = list(iter_batches(data))
+    draw = random.Random(f"cut {label(segment)}")
+    cuts = [1, 11, 12, 16, 17, 60, 61, len(data) - 1, *(draw.randrange(1, len(data)) for _ in range(6))]
+    for cut in cuts:
+        broken = next(item for item in found if cut < item.position + item.size_in_bytes)
+        if cut == broken.position:
+            continue
+        victim.write_bytes(data[:cut])
+        error = refused(folder)
+        assert error.path == victim
+        assert error.position == broken.position
+        if cut - broken.position >= layout.BATCH_LENGTH_AT:  # Else its offset is not there to be read.
+            assert error.offset == broken.base_offset
+
+
+@pytest.mark.parametrize("segment", SEGMENTS, ids=label)
+def test_a_flipped_bit_anywhere_in_a_segment_is_found(segment: Path, tmp_path: Path) -> None:
+    folder = sample(tmp_path, segment.parent.name)
+    victim = folder / segment.parent.name / segment.name
+    data = segment.read_bytes()
+    found = list(iter_batches(data))
+    draw = random.Random(f"flip {label(segment)}")
+    spots = [draw.randrange(len(data)) for _ in range(12)]
+    for item in draw.sample(found, min(4, len(found))):
+        spots += [item.position + draw.randrange(at, until) for at, until in checked_fields(segment)]
+    for spot in spots:
+        hit = next(item for item in found if spot < item.position + item.size_in_bytes)
+        if not any(
+            at <= spot - hit.position < until for at, until in [*checked_fields(segment), (61, 1 << 31)]
+        ):
+            continue
+        broken = bytearray(data)
+        broken[spot] ^= 1 << draw.randrange(8)
+        victim.write_bytes(broken)
+        error = refused(folder)
+        assert error.path == victim or error.path.parent == victim.parent
+        assert error.position is not None
+        assert error.offset is not None
+        if spot - hit.position >= layout.CRC_AT:
+            assert (error.position, error.offset) == (hit.position, hit.base_offset)
+            assert "checksum" in error.reason
+
+
+def checked_fields(segment: Path) -> list[tuple[int, int]]:
+    """Return the parts of a batch header in which any flipped bit must be found."""
+    under_a_checksum = [(layout.CRC_AT, layout.ATTRIBUTES_AT), (layout.ATTRIBUTES_AT, layout.RECORDS_AT)]
+    frame = [(layout.BATCH_LENGTH_AT, layout.LEADER_EPOCH_AT), (layout.MAGIC_AT, layout.CRC_AT)]
+    if segment.parent.name.rpartition("-")[0] not in GAPLESS:
+        return under_a_checksum + frame
+    return [*under_a_checksum, *frame, (0, layout.BATCH_LENGTH_AT), (layout.LEADER_EPOCH_AT, layout.MAGIC_AT)]
+
+
+@pytest.mark.parametrize("segment", SEGMENTS, ids=label)
+def test_bytes_after_the_last_batch_are_an_error_at_their_position(segment: Path, tmp_path: Path) -> None:
+    folder = sample(tmp_path, segment.parent.name)
+    victim = folder / segment.parent.name / segment.name
+    data = segment.read_bytes()
+    for tail, reason in TAILS:
+        victim.write_bytes(data + tail)
+        error = refused(folder)
+        assert (error.path, error.position) == (victim, len(data))
+        assert error.offset == list(iter_batches(data))[-1].next_offset
+        assert reason in error.reason
+
+
+def test_a_log_that_lost_its_last_batch_is_found_by_the_recovery_point(tmp_path: Path) -> None:
+    folder = sample(tmp_path, "idem-0")
+    victim = folder / "idem-0" / f"{56:020d}.log"
+    last = list(iter_batches(victim.read_bytes()))[-1]
+    victim.write_bytes(victim.read_bytes()[: last.position])
+    error = refused(folder)
+    assert (error.path, error.position, error.offset) == (victim, last.position, last.base_offset)
+    assert "flushed up to offset 63" in error.reason
+    victim.write_bytes(b"")
+    assert refused(folder).offset == 56
+    victim.unlink()
+    assert refused(folder).path == folder / "idem-0" / f"{0:020d}.log"
+
+
+def test_a_log_that_is_longer_than_at_the_clean_shutdown_is_refused(tmp_path: Path) -> None:
+    partition(tmp_path, "t-0", {0: batch(0, 2) + batch(2)})
+    (tmp_path / "recovery-point-offset-checkpoint").write_bytes(checkpoint(["t 0 2"]))
+    read_log_dirs(tmp_path)  # After a crash the recovery point lags behind.
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
+    assert "had closed it at offset 2" in refused(tmp_path).reason
+
+
+def test_a_closed_segment_that_lost_its_last_batch_is_found_by_its_time_index(tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: batch(0, 2), 5: batch(5)})
+    index = place / f"{0:020d}.timeindex"
+    for harmless in (1, 5, 2**31 - 1):
+        index.write_bytes((1000).to_bytes(8, "big") + harmless.to_bytes(4, "big"))
+        read_log_dirs(tmp_path)
+    (place / f"{0:020d}.log").write_bytes(b"")
+    index.write_bytes(bytes(24))  # Preallocated for a segment that stayed empty.
+    read_log_dirs(tmp_path)
+    (place / f"{0:020d}.log").write_bytes(batch(0, 2))
+    index.write_bytes((1000).to_bytes(8, "big") + (2).to_bytes(4, "big"))
+    error = refused(tmp_path)
+    assert (error.position, error.offset) == (len(batch(0, 2)), 2)
+    assert "time index has offset 2" in error.reason
+
+
+@pytest.mark.parametrize(
+    ("segments", "file", "position", "offset", "reason"),
+    [
+        ({0: batch(0, 3) + batch(2)}, 0, len(batch(0, 3)), 2, "offsets go backwards"),
+        ({0: batch(0, 3) + batch(0, 3)}, 0, len(batch(0, 3)), 0, "offsets go backwards"),
+        ({10: batch(9, 2)}, 10, 0, 9, "below the base offset 10"),
+        ({0: batch(-1)}, 0, 0, -1, "below the base offset 0"),
+        ({0: batch(0, 3), 2: batch(3)}, 0, 0, 0, "beyond the next segment's base offset 2"),
+        ({0: batch(0), 5: batch(4)}, 5, 0, 4, "below the base offset 5"),
+        ({0: batch(2**63 - 1)}, 0, 0, 2**63 - 1, "beyond the greatest offset"),
+        ({0: batch(0, epoch=5) + batch(1, epoch=4)}, 0, len(batch(0)), 1, "falls from 5 to 4"),
+        ({0: batch(0, epoch=5), 1: batch(1, epoch=-1)}, 1, 0, 1, "falls from 5 to -1"),
+    ],
+)
+def test_batches_out_of_their_place_are_refused(
+    segments: dict[int, bytes], file: int, position: int, offset: int, reason: str, tmp_path: Path
+) -> None:
+    place = partition(tmp_path, "t-0", segments)
+    error = refused(tmp_path)
+    assert (error.path, error.position, error.offset) == (place / f"{file:020d}.log", position, offset)
+    assert reason in error.reason
+
+
+def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shutdown(tmp_path: Path) -> None:
+    data = bytearray(batch(0) + batch(1))
+    set_base_offset_and_epoch(data, 1, 3, position=len(batch(0)))
+    partition(tmp_path, "t-0", {0: bytes(data)}, {"leader-epoch-checkpoint": checkpoint(["0 0"])})
+    read_log_dirs(tmp_path)  # After a crash the checkpoint may lag behind.
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
+    error = refused(tmp_path)
+    assert (error.position, error.offset) == (len(batch(0)), 1)
+    assert "checkpoint says 0" in error.reason
+
+
+def test_a_magic_byte_that_was_flipped_to_an_old_format_is_no_old_message(tmp_path: Path) -> None:
+    for magic in (0, 1, 3, 0x82):
+        data = bytearray(batch(0))
+        data[layout.MAGIC_AT] = magic
+        place = tmp_path / str(magic)
+        partition(place, "t-0", {0: bytes(data)})
+        assert refused(place).position == 0
+
+
+def test_a_damaged_swap_file_is_named(tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: batch(0, 5)})
+    (place / f"{0:020d}.log.swap").write_bytes(batch(0)[:-1])
+    assert refused(tmp_path).path == place / f"{0:020d}.log.swap"
+
+
+@pytest.mark.parametrize(
+    "name", ["1.log", f"{1:019d}.log", f"{1:021d}.log", "kafka.log", f"{2**63:020d}.log"]
+)
+def test_a_segment_with_an_impossible_name_is_refused(name: str, tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: b""})
+    (place / name).write_bytes(b"")
+    assert refused(tmp_path).path == place / name
+
+
+def test_a_missing_first_segment_shows_by_the_log_start(tmp_path: Path) -> None:
+    partition(tmp_path, "t-0", {0: batch(0)})
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 7"]))
+    assert "below its log start offset 7" in refused(tmp_path).reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "0",
+        "1\n0\n",
+        "0\n1\n",
+        "0\n0\nt 0 5\n",
+        "0\n1\nt 0\n",
+        "0\n1\nt 0 -5\n",
+        "0\n1\nt 0 5 6\n",
+        "0\n1\nt a 5\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "name",
+    ["replication-offset-checkpoint", "log-start-offset-checkpoint", "recovery-point-offset-checkpoint"],
+)
+def test_a_malformed_checkpoint_is_named(name: str, text: str, tmp_path: Path) -> None:
+    partition(tmp_path, "t-0", {0: b""})
+    (tmp_path / name).write_text(text)
+    assert refused(tmp_path).path == tmp_path / name
+
+
+@pytest.mark.parametrize(
+    "text", ["", "version: 1\ntopic_id: rQx8Ll2tQ4u0mJmS9pX1AQ", "version: 0\ntopic_id: x"]
+)
+def test_malformed_partition_metadata_is_named(text: str, tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: b""}, {"partition.metadata": text.encode()})
+    assert refused(tmp_path).path == place / "partition.metadata"
+
+
+def test_a_zero_topic_id_is_refused(tmp_path: Path) -> None:
+    metadata = b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAA"
+    partition(tmp_path, "t-0", {0: b""}, {"partition.metadata": metadata})
+    assert "zero" in refused(tmp_path).reason
+
+
+def test_a_malformed_epoch_checkpoint_is_named(tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: b""}, {"leader-epoch-checkpoint": b"0\n2\n0 0\n"})
+    assert refused(tmp_path).path == place / "leader-epoch-checkpoint"
+
+
+def test_two_topic_ids_under_one_name_are_refused(tmp_path: Path) -> None:
+    for number, topic_id in enumerate(("rQx8Ll2tQ4u0mJmS9pX1AQ", "dbkpwiB6TJ2rmJGwdWbf4w")):
+        metadata = f"version: 0\ntopic_id: {topic_id}".encode()
+        partition(tmp_path, f"t-{number}", {0: b""}, {"partition.metadata": metadata})
+    with pytest.raises(UsageError, match=r"t-0 has the topic id rQx8.* and t-1 has dbkp"):
+        read_log_dirs(tmp_path)
+
+
+def test_a_folder_that_holds_no_log_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no log; give the folder"):
+        read_log_dirs(tmp_path)
+    partition(tmp_path, "__consumer_offsets-0", {0: b""})
+    with pytest.raises(UsageError, match=r"holds no log to mirror \(__consumer_offsets: internal topic\)"):
+        read_log_dirs(tmp_path)
+    with pytest.raises(UsageError, match="internal topic"):
+        read_log_dirs(tmp_path / "__consumer_offsets-0")
+
+
+def test_the_folder_above_the_right_one_leads_to_it(tmp_path: Path) -> None:
+    folder = sample(tmp_path, "txn-0")
+    with pytest.raises(UsageError, match=re.escape(f"did you mean {folder}?")):
+        read_log_dirs(tmp_path)
+
+
+def test_segments_in_a_folder_that_names_no_partition_are_not_guessed_at(tmp_path: Path) -> None:
+    place = partition(tmp_path, "orders", {0: batch(0)})
+    with pytest.raises(UsageError, match="the name is not TOPIC-PARTITION"):
+        read_log_dirs(place)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda path: path / "nowhere", "does not exist"),
+        (lambda path: path / "file", "is not a folder"),
+        (lambda path: path / "file" / "below", "is not a folder"),
+        (lambda path: path / "nul\0", "does not exist"),
+        (lambda path: path / ("x" * 300), "cannot be read: File name too long"),
+        (lambda path: path / "loop", "cannot be read: Too many levels"),
+    ],
+)
+def test_a_path_that_is_no_folder_says_so(make: Callable[[Path], Path], text: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(UsageError, match=text):
+        read_log_dirs(make(tmp_path))
+
+
+def test_what_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permissions are refused by patching: a test that runs as root would be let in anyway."""
+    place = partition(tmp_path, "t-0", {0: batch(0)})
+    segment = place / f"{0:020d}.log"
+    scandir, read_bytes = os.scandir, Path.read_bytes
+
+    def refuse(path: Path | str) -> PermissionError:
+        return PermissionError(13, "Permission denied", str(path))
+
+    def scan(path: Path | str) -> object:
+        if Path(path) == closed:
+            raise refuse(path)
+        return scandir(path)
+
+    def read(path: Path) -> bytes:
+        if path == closed:
+            raise refuse(path)
+        return read_bytes(path)
+
+    monkeypatch.setattr(os, "scandir", scan)
+    monkeypatch.setattr(Path, "read_bytes", read)
+    for closed in (tmp_path, place, segment, tmp_path / "meta.properties"):
+        with pytest.raises(UsageError, match=re.escape(f"{closed}: cannot be read: Permission denied")):
+            read_log_dirs(tmp_path)
