@@ -38,7 +38,7 @@ from tests.sim.stage import (
     values,
     write,
 )
-from tests.sim.test_exactly_once import read_committed
+from tests.sim.test_exactly_once import read_committed, stop_after
 
 ONE, TWO = 4001, 4002
 OVERLAPPING = [
@@ -110,6 +110,29 @@ def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None
     settle(p.b)
     assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
     assert log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset
+
+
+@pytest.mark.decision("D42")
+@pytest.mark.parametrize("left", [2, 1], ids=["cut to the epoch", "cut to where the logs part"])
+def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_transaction(left: int) -> None:
+    """Both clusters have the transaction, A its own marker in an epoch that the failback cuts, B one of its stop."""
+    log = [
+        transactional(0, 0, ONE, "both have it"),
+        transactional(1, 0, TWO, "a alone"),
+        marker(2, 1, ONE, commit=True),
+        plain(3, 1, "above"),
+        marker(4, 1, TWO, commit=True),
+    ]
+    p = stop_after(4, log)
+    assert read_committed(p.b) == [(0, "both have it")]
+    p.simulation.heal(p.a, p.b)
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    run_until(p, lambda: log_of(p.a).log_end_offset == left, "the cut")
+    p.simulation.cut(p.a, p.b)
+    p.fail_over(p.back)
+    assert read_committed(p.a) == [(0, "both have it"), (1, "a alone")][:left], "both were committed"
+    assert log_of(p.a).last_stable_offset == log_of(p.a).log_end_offset, "nothing hangs"
 
 
 def away(p: Pair) -> int:
@@ -357,6 +380,7 @@ def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
 
 
 @pytest.mark.decision("D16")
+@pytest.mark.decision("D38")
 def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked_for_for_ever() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"mirror.metadata.refresh.interval.ms": "20000"})
     p.begin()
@@ -393,8 +417,6 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
     p.there.add_topics([TOPIC])
     assert_equal(p.there)
     assert [offset for offset, _ in p.cuts_of(p.b)] == [10], "our own records go, what both have stays"
-
-
 
 
 @pytest.mark.decision("D39")

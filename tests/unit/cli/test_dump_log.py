@@ -56,6 +56,7 @@ def segment(tmp_path: Path) -> Path:
 
 @pytest.mark.kip("1279", "dump")
 @pytest.mark.decision("D8")
+@pytest.mark.decision("D20")
 def test_mirror_state_shows_the_whole_key(segment: Path) -> None:
     key = MirrorPartitionStateKey(mirror_name="my-mirror", topic_id=TOPIC_ID, partition=3)
     value = MirrorPartitionStateValue(topic_name="my-topic", partition=3, state=1)
@@ -81,6 +82,7 @@ def test_mirror_state_shows_the_whole_key(segment: Path) -> None:
 
 
 @pytest.mark.kip("1279", "dump")
+@pytest.mark.decision("D20")
 def test_a_pid_reset_is_shown_as_the_other_control_records_are(segment: Path) -> None:
     segment.write_bytes(mirror_pid_reset(base_offset=0, leader_epoch=5, timestamp_ms=9, source_cluster_id="source"))
     shown = lines(dump("--print-data-log", "--files", str(segment)))
