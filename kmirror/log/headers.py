@@ -56,7 +56,7 @@ def stage_batches(view: memoryview, positions: Sequence[int], staging: Staging) 
 
 
 def _that_count(view: memoryview, positions: Sequence[int], staging: Staging) -> Sequence[int]:
-    """Leave out batches that later ones displace, if nobody has a transaction: of each producer five are retained."""
+    """Drop batches that later ones of the same producer evict (five are kept), unless a transaction is open."""
     if len(positions) <= BATCHES_RETAINED:
         return positions
     counts: dict[int, int] = {}

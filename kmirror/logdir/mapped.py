@@ -69,7 +69,7 @@ class Mapped:
         try:
             self._map.madvise(_POPULATE_READ, begin, min(self.size - begin, _WINDOW))
         except OSError:
-            pass  # An older Linux, or bytes that cannot be read: who reads them will see.
+            pass  # Linux before 5.14, or a page that cannot be read: reading it will raise.
 
     def passed(self, position: int) -> None:
         """Say that nothing before `position` is needed soon; it stays readable."""
@@ -90,7 +90,7 @@ class Mapped:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a pipe too at once, where `open` would wait for who writes into it."""
+    """Open without blocking: a plain `open` of a pipe waits for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -105,7 +105,7 @@ class Shape:
     Pieces are letters of `struct`, with a star for an array; lengths are single bytes and there are no tags.
     """
 
-    # So many layouts are kept: who sends arrays of ever new lengths shall not fill our memory.
+    # Upper bound of the cache, so that a peer cannot exhaust memory with arrays of ever new lengths.
     KEPT_MAX = 512
 
     def __init__(self, *pieces: str) -> None:

@@ -41,7 +41,7 @@ class RecordData(NamedTuple):
     offset: int | None = None
 
 
-# What a `RecordData` is to who only reads it.
+# A `RecordData` as a plain tuple type, for code that only reads it.
 RecordTuple: TypeAlias = tuple[bytes | None, bytes | None, Sequence[Header], int | None, int | None]
 
 

@@ -1,4 +1,4 @@
-"""What do key and value of a record say, to who knows which topic it comes from?
+"""Decode the key and the value of a record, given the topic that it comes from.
 
 A decoder gives each a text, a JSON value, or None for what is not printed. Bytes that its topic cannot hold are told
 in the words of Kafka's tool, since what it prints of them is part of its output.

@@ -47,7 +47,7 @@ Write = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """What to show; what is called is called at each file that needs it, and may refuse it."""
+    """What to show. The callables run once for each file that needs them, and may raise UsageError."""
 
     decoder: Callable[[], Decoder] = lambda: plain_decoder(DEFAULT_DECODER, DEFAULT_DECODER)
     prints_data: bool = False
