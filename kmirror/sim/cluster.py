@@ -139,9 +139,13 @@ class Cluster:
             world.start(self.process(broker_id))
         world.run_until(self.is_settled, within=60 * SECOND, what=f"cluster {self.name} to come up")
 
-    def kill(self, node_id: int) -> None:
-        """End a node's process without warning; its disk stays."""
+    def kill(self, node_id: int, *, power_cut: bool = False) -> None:
+        """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`."""
         self.simulation.world.kill(self.process(node_id))
+        if power_cut:
+            rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
+            lost = self.disks[node_id].cut_power(rng)
+            self.simulation.world.trace.add(self.simulation.world.now, self.process(node_id), f"lost {lost} bytes")
 
     def restart(self, node_id: int) -> None:
         self.simulation.world.start(self.process(node_id))

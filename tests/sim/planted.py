@@ -327,6 +327,15 @@ def epochs_begin_anew(patch: Patch) -> None:
 
 
 @fault
+def acknowledged_by_the_leader_alone(patch: Patch) -> None:
+    """A batch with acks=all is acknowledged before a follower has it, so it goes with the leader's power."""
+    patch(
+        ReplicaManager, "await_acks",
+        lambda self, now, partition, required, timeout_ms, on_acked: on_acked(now, ErrorCode.NONE),
+    )
+
+
+@fault
 def high_watermark_raised_early(patch: Patch) -> None:
     """The high watermark rises before any follower has the records."""
 

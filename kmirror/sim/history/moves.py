@@ -263,6 +263,15 @@ def _broker_away(story: Story) -> bool:
     return True
 
 
+def _lose_power(story: Story) -> bool:
+    cluster = story.cluster()
+    story.step(
+        "cut_power", cluster=cluster, broker=story.broker(cluster),
+        for_ms=story.within(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
+    )
+    return True
+
+
 def _bounce_controller(story: Story) -> bool:
     story.step("kill_controller", cluster=story.cluster(), for_ms=story.within(SHORT_MS))
     return True
@@ -468,6 +477,7 @@ MOVES: dict[str, Callable[[Story], bool]] = {
     "allow_unclean": _allow_unclean,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
+    "lose_power": _lose_power,
     "bounce_controller": _bounce_controller,
     "controller_away": _controller_away,
     "kill_some_leader": _kill_some_leader,
