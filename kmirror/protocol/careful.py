@@ -22,8 +22,8 @@ from struct import error as struct_error
 from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.kernel.java import java_text
 from kmirror.protocol import wire
-from kmirror.protocol.java_text import java_text
 from kmirror.protocol.message import SKIM_FROM_BYTES, Field, Message, Policy, Struct, fresh_default, is_default
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag

@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.kernel import java
+from kmirror.kernel.java import java_text
 from kmirror.logdir.dump.jvm_reasons import reason_of
 from kmirror.protocol import records as coordinator
 from kmirror.protocol import wire
 from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
-from kmirror.protocol.java_text import java_text
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message, Struct
 from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
