@@ -23,7 +23,13 @@ T = TypeVar("T")
 
 
 def wrap_int32(value: int) -> int:
+    """What a Java int holds after an addition gave `value`."""
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
+
+
+def wrap_int64(value: int) -> int:
+    """What a Java long holds after an addition gave `value`."""
+    return (value + 0x8000_0000_0000_0000 & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
 
 
 def java_text(data: bytes) -> str:
@@ -78,19 +84,42 @@ def _text(value: str) -> str:
 
 
 def hash_of_text(text: str) -> int:
-    """`String.hashCode`."""
+    """`String.hashCode`, also of text with half a surrogate pair."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
         value = value * 31 + (units[index] << 8 | units[index + 1]) & 0xFFFF_FFFF
-    return value
+    return wrap_int32(value)
 
 
-def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
-    """The keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival."""
+def hash_of_long(value: int) -> int:
+    """`Long.hashCode`."""
+    return wrap_int32((value ^ value >> 32) & 0xFFFF_FFFF)
+
+
+def hash_of_bytes(data: bytes) -> int:
+    """`Arrays.hashCode` of a byte array."""
+    value = 1
+    for byte in data:
+        value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
+    return wrap_int32(value)
+
+
+def partition_for(text: str, count: int) -> int:
+    """The number below `count` that Kafka gives to `text`: the absolute value of its hash, 0 where an int has none."""
+    value = hash_of_text(text)
+    return 0 if value == -0x8000_0000 else abs(value) % count
+
+
+def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, most: int = 0) -> list[T]:
+    """The keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival.
+
+    `most` is how many it has held at once: a map that has grown keeps its buckets when keys go. Not so many keys may
+    fall into one bucket (nine) that the JVM grows the map for that, or makes a tree of the bucket.
+    """
     found = list(keys)
     buckets = 16
-    while len(found) * 4 > buckets * 3:
+    while max(len(found), most) * 4 > buckets * 3:
         buckets *= 2
 
     def bucket(key: T) -> int:

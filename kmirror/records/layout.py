@@ -18,6 +18,8 @@ from enum import IntEnum
 from struct import Struct
 from typing import Final, TypeAlias
 
+from kmirror.kernel.java import wrap_int32
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 BASE_OFFSET_AT: Final = 0
@@ -90,6 +92,12 @@ def add_to_sequence(sequence: int, increment: int) -> int:
     if total < -SEQUENCE_MAX - 1:
         return total + 2 * (SEQUENCE_MAX + 1)
     return total + SEQUENCE_MAX + 1 if total < 0 else total - SEQUENCE_MAX - 1
+
+
+def subtract_from_sequence(sequence: int, decrement: int) -> int:
+    """Return the sequence number `decrement` steps before; what comes before 0 is 2^31-1."""
+    first = sequence - decrement
+    return wrap_int32(first if first >= 0 else first + SEQUENCE_MAX + 1)
 
 
 def end_of_content(data: memoryview) -> int:

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.java import java_text
+from kmirror.kernel.java import java_text, wrap_int64
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
-from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
+from kmirror.records.varint import read_raw_varint, read_varlong
 
 # Below it no offset delta, and no timestamp delta of two bytes, makes more than a Java long of a base.
 _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000

@@ -13,13 +13,12 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.java import wrap_int32
+from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, decompress, mend_lz4_header
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, Record, RecordContext, decode_records
-from kmirror.records.varint import wrap_int64
 
 _OVERHEAD: Final = Struct(">qi")
 _UP_TO_MAGIC: Final = 17
@@ -30,7 +29,6 @@ _UINT32: Final = Struct(">I")
 _ATTRIBUTES_AT: Final = 5
 _TIMESTAMP_AT: Final = 6
 _KEY_SIZE_AT: Final = {0: 6, 1: 14}
-_INT32_MAX: Final = 2**31 - 1
 
 
 class LegacyRecord:
@@ -213,7 +211,7 @@ class FileBatch:
     @property
     def last_sequence(self) -> int:
         base = self.base_sequence
-        return base if base == layout.NO_SEQUENCE else sequence_after(base, self.last_offset_delta)
+        return base if base == layout.NO_SEQUENCE else layout.add_to_sequence(base, self.last_offset_delta)
 
     @property
     def record_count(self) -> int:
@@ -283,21 +281,6 @@ def _last_is_checked(records: Iterator[Record], count: int) -> Iterator[Record]:
             for _ in records:
                 break
         yield record
-
-
-def sequence_after(sequence: int, increment: int) -> int:
-    """Kafka's arithmetic of sequence numbers, also for increments that no sound batch has."""
-    if sequence > wrap_int32(_INT32_MAX - increment):
-        return wrap_int32(increment - (_INT32_MAX - sequence) - 1)
-    return wrap_int32(sequence + increment)
-
-
-def sequence_of(record: Record) -> int:
-    """The producer's sequence number of a record, whatever its offset says."""
-    context = record.context
-    if context.base_sequence < 0:
-        return layout.NO_SEQUENCE
-    return sequence_after(context.base_sequence, wrap_int32(record.offset - context.base_offset))
 
 
 class FileMessage:

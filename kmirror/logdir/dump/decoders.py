@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.kernel import java
-from kmirror.kernel.java import java_text
 from kmirror.logdir.dump.jvm_reasons import reason_of
 from kmirror.protocol import records as coordinator
 from kmirror.protocol import wire
@@ -77,15 +76,12 @@ Decoder = Callable[[AnyRecord], Decoded]
 
 
 def as_string(data: bytes) -> str:
-    return java_text(data)
+    return java.java_text(data)
 
 
 def as_default(data: bytes) -> str:
     """How Java prints an array; the number there is an address, here it comes from the bytes."""
-    value = 1
-    for byte in data:
-        value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
-    return f"[B@{value:x}"
+    return f"[B@{java.hash_of_bytes(data) & 0xFFFF_FFFF:x}"
 
 
 def as_integer(data: bytes) -> str:
