@@ -20,7 +20,6 @@ from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, Record, RecordContext, decode_records
 
-_OVERHEAD: Final = Struct(">qi")
 _UP_TO_MAGIC: Final = 17
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
@@ -130,7 +129,7 @@ def iter_heads(view: memoryview, start: int = 0, end: int | None = None) -> Iter
     """Yield the batches of `view[start:end]` that are whole; raises `CorruptBatch` at a length that none can have."""
     stop = len(view) if end is None else min(end, len(view))
     while start < stop - _UP_TO_MAGIC:
-        offset, length = _OVERHEAD.unpack_from(view, start)
+        offset, length = layout.OVERHEAD.unpack_from(view, start)
         if length < layout.LEGACY_LENGTH_MIN:
             reason = f"a batch length of {length} is below {layout.LEGACY_LENGTH_MIN}, the least of any format"
             raise CorruptBatch(reason, position=start, offset=offset)
@@ -364,7 +363,7 @@ class FileMessage:
         found: list[LegacyRecord] = []
         at = 0
         while at + layout.LOG_OVERHEAD <= len(data):
-            offset, size = _OVERHEAD.unpack_from(data, at)
+            offset, size = layout.OVERHEAD.unpack_from(data, at)
             if size < layout.LEGACY_LENGTH_MIN:
                 raise self.corrupt(f"a message inside has a length of {size}")
             at += layout.LOG_OVERHEAD
