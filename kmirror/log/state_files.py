@@ -18,6 +18,7 @@ from struct import Struct
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import hash_of_long, in_hash_order
 from kmirror.log.producer_entry import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import NO_SEQUENCE
@@ -34,7 +35,6 @@ _CHECKED_AT = 6
 # Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, transaction.
 _PRODUCER = Struct(">qhiqiqiq")
 _ABORTED = Struct(">hqqqq")
-_INT32 = 0xFFFF_FFFF
 _OFFSET_LINE = re.compile(r"\s*(\S+)\s+(\d{1,10})\s+(\d{1,19})\s*")
 
 
@@ -64,27 +64,14 @@ def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes
             entry.coordinator_epoch,
             entry.txn_first_offset,
         )
-        for entry in _in_hash_order(list(entries), most)
+        for entry in in_hash_order(entries, _hash_of, most=most)
     ]
     body = len(rows).to_bytes(4, "big") + b"".join(rows)
     return _SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
 
 
-def _in_hash_order(entries: list[ProducerEntry], most: int) -> list[ProducerEntry]:
-    """Kafka writes the rows as its `HashMap<Long, ...>` yields them: by bucket, then in order of arrival.
-
-    A map that has grown keeps its buckets when entries go.
-    """
-    buckets = 16
-    while max(len(entries), most) * 4 > buckets * 3:
-        buckets *= 2
-
-    def bucket(entry: ProducerEntry) -> int:
-        producer_id = entry.producer_id & 0xFFFF_FFFF_FFFF_FFFF
-        folded = (producer_id ^ producer_id >> 32) & _INT32
-        return (folded ^ folded >> 16) & (buckets - 1)
-
-    return sorted(entries, key=bucket)
+def _hash_of(entry: ProducerEntry) -> int:
+    return hash_of_long(entry.producer_id)  # Kafka keeps the entries in a HashMap<Long, ...>.
 
 
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:

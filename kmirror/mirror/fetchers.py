@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.coordinators.runtime import partition_for
 from kmirror.cluster.fetch_session import FetchSession
 from kmirror.cluster.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.java import partition_for
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source import code_of
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState

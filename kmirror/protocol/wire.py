@@ -19,6 +19,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from kmirror.kernel.java import wrap_int32
 from kmirror.protocol.uuid import Uuid
 
 if TYPE_CHECKING:
@@ -180,8 +181,7 @@ def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
         pos += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
-            result &= 0xFFFFFFFF
-            return (result - (1 << 32) if result > INT32_MAX else result), pos
+            return (result if result <= INT32_MAX else wrap_int32(result)), pos
     raise Malformed
 
 

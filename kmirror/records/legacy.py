@@ -25,6 +25,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.codecs import (
@@ -37,7 +38,6 @@ from kmirror.records.codecs import (
 )
 from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, RecordData
-from kmirror.records.varint import wrap_int64
 
 _HEAD: Final = Struct(">qiIbb")  # Offset, size, crc, magic, attributes.
 _INT32: Final = Struct(">i")

@@ -26,7 +26,6 @@ from kmirror.records import layout
 
 SPLIT_BYTES = 64 << 20
 _INDEX_ENTRY = Struct(">ii")
-_HEAD = Struct(">qi")
 _FOLDER = re.compile(PARTITION_NAME)
 
 
@@ -142,7 +141,7 @@ def index_position(segment: Segment, offset: int) -> int:
     with open(segment.path, "rb") as log:
         for position in _index_positions(segment):
             log.seek(position)
-            if _HEAD.unpack(log.read(_HEAD.size))[0] > offset:
+            if layout.OVERHEAD.unpack(log.read(layout.LOG_OVERHEAD))[0] > offset:
                 break
             best = position
     return best
@@ -152,8 +151,8 @@ def first_offset(part: Split) -> int:
     """Return the offset that the first batch of a split begins with; format 0 and 1 give the last of a wrapper."""
     with open(part.segment.path, "rb") as log:
         log.seek(part.start)
-        head = log.read(_HEAD.size)
-    offset: int = _HEAD.unpack(head)[0] if len(head) == _HEAD.size else part.segment.base_offset
+        head = log.read(layout.LOG_OVERHEAD)
+    offset: int = layout.OVERHEAD.unpack(head)[0] if len(head) == layout.LOG_OVERHEAD else part.segment.base_offset
     return offset
 
 
@@ -175,7 +174,7 @@ def _index_positions(segment: Segment) -> Iterator[int]:
             head = log.read(layout.ATTRIBUTES_AT)
             if len(head) < layout.ATTRIBUTES_AT:
                 return
-            offset, length = _HEAD.unpack_from(head)
+            offset, length = layout.OVERHEAD.unpack_from(head)
             inside = segment.base_offset <= offset <= segment.base_offset + relative
             if not inside or length < layout.LEGACY_LENGTH_MIN or head[layout.MAGIC_AT] > layout.MAGIC_V2:
                 return  # The index does not belong to this log: what follows is no better.
@@ -187,7 +186,7 @@ def _walk(segment: Segment, split_bytes: int) -> list[int]:
     cuts, position = [0], 0
     with open(segment.path, "rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as data:
         while position + layout.LOG_OVERHEAD <= len(data):
-            length = _HEAD.unpack_from(data, position)[1]
+            length = layout.OVERHEAD.unpack_from(data, position)[1]
             if length < layout.LEGACY_LENGTH_MIN:
                 break
             if position - cuts[-1] >= split_bytes:

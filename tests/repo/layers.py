@@ -14,7 +14,8 @@ from tests.repo.sources import Source
 # A row may import the rows above it. Packages of one row are siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "spec"),
-    ("kernel", "protocol"),
+    ("kernel",),
+    ("protocol",),
     ("records",),
     ("log",),
     ("logdir",),

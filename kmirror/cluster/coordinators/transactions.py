@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.producer_ids import ProducerIds
-from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone, partition_for
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.cluster.coordinators.transaction_state import (
     EPOCH_MAX,
     PREPARING,
@@ -30,6 +30,7 @@ from kmirror.cluster.server import Handler
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import SetTimer, TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import partition_for
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,

@@ -15,10 +15,10 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.java import wrap_int32
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
 from kmirror.logdir.mapped import FileFault, Mapped
 from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import subtract_from_sequence
 
 _OFFSET_ROW: Final = Struct(">ii")
 _TIME_ROW: Final = Struct(">qi")
@@ -60,9 +60,7 @@ class ProducerRow(NamedTuple):
 
     @property
     def first_sequence(self) -> int:
-        if self.last_sequence < self.offset_delta:
-            return wrap_int32(_INT32_MAX - (self.offset_delta - self.last_sequence) + 1)
-        return wrap_int32(self.last_sequence - self.offset_delta)
+        return subtract_from_sequence(self.last_sequence, self.offset_delta)
 
 
 class CorruptSnapshot(FileFault):

@@ -17,7 +17,6 @@ from kmirror.logdir.dump.batches import (
     AnyFileBatch,
     FileBatch,
     LegacyRecord,
-    sequence_of,
 )
 from kmirror.logdir.dump.batches import AnyRecord as AnyFileRecord
 from kmirror.logdir.dump.decoders import Decoder
@@ -174,7 +173,7 @@ class TextPrinter:
         names = ",".join(name for name, _ in record.headers)
         self._write(
             f"| offset: {record.offset} {kind}: {record.timestamp} keySize: {key_size} valueSize: {value_size}"
-            f" sequence: {sequence_of(record)} headerKeys: [{names}]"
+            f" sequence: {record.sequence} headerKeys: [{names}]"
         )
         if batch.is_control:
             self._write(Control(batch, record).text())
@@ -291,7 +290,7 @@ class JsonPrinter:
         else:
             fields["key_size"] = -1 if record.key is None else len(record.key)
             fields["value_size"] = -1 if record.value is None else len(record.value)
-            fields["sequence"] = sequence_of(record)
+            fields["sequence"] = record.sequence
             fields["headers"] = [[name, self._bytes(value)] for name, value in record.headers]
         if batch.is_control:
             fields["control"] = Control(batch, record).as_json()

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
@@ -52,7 +51,18 @@ _MAGIC_V2, _OVERHEAD, _LENGTH_MIN = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout
 _ATTRIBUTES_AT, _TRANSACTIONAL = layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG
 _NONE: Final = iter(list[tuple[int, int]]())
 # The header without what only the last batch of a producer is asked for: base timestamp, producer epoch, base sequence.
-_FIELDS: Final = Struct(">qiibIhi8xqq6xi")
+_FIELDS: Final = layout.header_struct(
+    "base_offset",
+    "batch_length",
+    "partition_leader_epoch",
+    "magic",
+    "crc",
+    "attributes",
+    "last_offset_delta",
+    "max_timestamp",
+    "producer_id",
+    "record_count",
+)
 # Those of batches with records: a codec, and what needs no closer look.
 _PLAIN_ATTRIBUTES: Final = frozenset(
     codec | append | transactional | horizon

@@ -8,7 +8,6 @@ what contradicts it is a fault. Producers that a snapshot lacks may have expired
 from __future__ import annotations
 
 from pathlib import Path
-from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
@@ -23,8 +22,7 @@ from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
 _ROW_SIZE: Final = 34
-# Base offset, last offset delta, producer epoch, base sequence.
-_OF_PRODUCER: Final = Struct(">q15xi24xhi")
+_OF_PRODUCER: Final = layout.header_struct("base_offset", "last_offset_delta", "producer_epoch", "base_sequence")
 
 
 class _Last(NamedTuple):
