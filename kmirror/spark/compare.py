@@ -18,8 +18,8 @@ from typing import Any
 
 from kmirror.errors import CorruptBatch
 from kmirror.records import layout
+from kmirror.records.layout import HEADER_FIELDS
 from kmirror.records.legacy import AnyBatch, LegacyBatch
-from kmirror.sim.checkers import FIELDS
 from kmirror.spark.folders import Segment, Split, index_position
 from kmirror.spark.rows import Fault, Wanted, walk
 from kmirror.spark.transactions import map_file
@@ -266,7 +266,7 @@ class Comparison:
         return int.from_bytes(stands, "big") if len(stands) == 8 else -1
 
     def _unlike(self, batch: AnyBatch, other: AnyBatch) -> None:
-        for name in FIELDS:
+        for name in HEADER_FIELDS:
             here, there = getattr(batch, name, None), getattr(other, name, None)
             if here != there:
                 self._differ("field", "destination", batch, f"{name} {here}", f"{name} {there}")
