@@ -25,6 +25,8 @@ BATCH: Final = "batch"
 """The field of a `Parting` where one side has no batch."""
 NONE: Final = "none"
 """What a side that has no batch has in its place."""
+FLIPPED_BITS_MAX: Final = 16
+"""So many bits at most a damage flips; with more it is another batch."""
 
 
 class Match(Enum):
@@ -67,29 +69,26 @@ def steps(expected: Iterable[AnyBatch], found: Cursor) -> Iterator[Step]:
     Raises `CorruptBatch` as `expected` and `found` do.
     """
     for batch in expected:
-        step = _step(batch, found)
-        while step.match is Match.EXTRA:
-            yield step
-            assert step.found is not None, "what is too much is there"
-            found.skip(step.found)
-            step = _step(batch, found)
-        yield step
-        if step.match is not Match.MISSING:
-            found.skip(step.found or batch)
+        while True:
+            match, other = found.match(batch), None
+            if match is None:
+                other = found.batch()
+                match = _beside(batch, other)
+            yield Step(match, batch, other)
+            if match is not Match.MISSING:
+                found.skip(batch if other is None else other)
+            if match is not Match.EXTRA:
+                break
     while (other := found.batch()) is not None:
         yield Step(Match.EXTRA, None, other)
         found.skip(other)
 
 
-def _step(batch: AnyBatch, found: Cursor) -> Step:
-    match = found.match(batch)
-    if match is not None:
-        return Step(match, batch, None)
-    other = found.batch()
-    ours = header_offset(batch)
-    if other is None or (theirs := header_offset(other)) > ours:
-        return Step(Match.MISSING, batch, other)
-    return Step(Match.UNLIKE if theirs == ours else Match.EXTRA, batch, other)
+def _beside(batch: AnyBatch, other: AnyBatch | None) -> Match:
+    """Return how a batch that was found stands to one that is not the same."""
+    if other is None or header_offset(other) > header_offset(batch):
+        return Match.MISSING
+    return Match.UNLIKE if header_offset(other) == header_offset(batch) else Match.EXTRA
 
 
 @dataclass(slots=True)
@@ -110,7 +109,7 @@ def compare(expected: Iterable[AnyBatch], found: Iterable[AnyBatch]) -> Comparis
             result.parted = step
             break
         result.batches += 1
-        result.bytes += step.expected.size_in_bytes
+        result.bytes += len(step.expected.view)
     return result
 
 
@@ -189,6 +188,25 @@ def first_byte(expected: Buffer, found: Buffer) -> int | None:
 def byte_field(at: int) -> str:
     """Return what a byte is called in which no field has a part, or only one that is equal."""
     return f"byte {at} of the batch"
+
+
+class FlippedBits(NamedTuple):
+    """How many bits differ, and the first one: in which byte, and which of its bits counted from the lowest."""
+
+    total: int
+    byte: int
+    bit: int
+
+
+def flipped_bits(expected: Buffer, found: Buffer) -> FlippedBits | None:
+    """Return the bits in which two buffers of one size differ, None if they are equal or more than a damage flips."""
+    assert len(expected) == len(found), "bits have places"
+    difference = int.from_bytes(found, "big") ^ int.from_bytes(expected, "big")
+    total = difference.bit_count()
+    if not 0 < total <= FLIPPED_BITS_MAX:
+        return None
+    high = difference.bit_length() - 1  # The first byte is the highest of the number.
+    return FlippedBits(total, len(expected) - 1 - high // 8, high % 8)
 
 
 def header_offset(batch: AnyBatch) -> int:
