@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from kmirror.records.layout import HEADER_FIELDS, MAGIC_V2, Buffer
 from kmirror.records.legacy import LEGACY_FIELDS, AnyBatch, LegacyBatch
 
+Value: TypeAlias = int | str | None
+"""What a field holds on one side: a number, or its value in words; None where there is none or it is not known."""
 BATCH: Final = "batch"
 """The field of a `Parting` where one side has no batch."""
 NONE: Final = "none"
@@ -140,8 +142,8 @@ class Parting(NamedTuple):
 
     offset: int
     field: str
-    expected: object
-    found: object
+    expected: Value
+    found: Value
     byte: int | None = None
 
 
@@ -167,8 +169,8 @@ class FieldValues(NamedTuple):
     """A field with another value on each side."""
 
     name: str
-    expected: object
-    found: object
+    expected: Any
+    found: Any
 
 
 def first_field(expected: object, found: object, names: Iterable[str]) -> FieldValues | None:
