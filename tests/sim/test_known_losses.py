@@ -112,23 +112,29 @@ def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None
     assert log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset
 
 
-def with_a_foreign_log(count: int) -> Pair:
-    """Return a pair in which A's topic has `count` records and B's has nine others of the same epoch."""
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(count)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    return pair(logs=theirs, b_logs=ours)
-
-
-def mirrored_without_one(p: Pair) -> int:
-    """Kill a follower of B's, then mirror the topic while it is out of the ISR; returns the broker."""
+def away(p: Pair) -> int:
+    """Create the mirror, kill a follower of B's and wait until it is out of the ISR; returns the broker."""
     p.there.create()
     settle(p.b)
     victim = next(b for b in p.b.broker_ids if b != leader(p.b).broker_id)
     p.b.kill(victim)
     run_until(p, lambda: victim not in leader(p.b).isr, "the ISR to shrink")
+    return victim
+
+
+def mirrored_without_one(p: Pair) -> int:
+    """Mirror the topic while a follower of B's is away; returns the broker."""
+    victim = away(p)
     p.there.add_topics([TOPIC])
     mirrored(p.there)
     return victim
+
+
+def with_a_foreign_log(count: int) -> Pair:
+    """Return a pair in which A's topic has `count` records and B's has nine others of the same epoch."""
+    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(count)]})
+    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
+    return pair(logs=theirs, b_logs=ours)
 
 
 @pytest.mark.decision("D30")
