@@ -145,15 +145,26 @@ def away(p: Pair) -> int:
     return victim
 
 
-@pytest.mark.decision("D30")
-def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
-    """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(20)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    p = pair(logs=theirs, b_logs=ours)
+def mirrored_without_one(p: Pair) -> int:
+    """Mirror the topic while a follower of B's is away; returns the broker."""
     victim = away(p)
     p.there.add_topics([TOPIC])
     mirrored(p.there)
+    return victim
+
+
+def with_a_foreign_log(count: int) -> Pair:
+    """Return a pair in which A's topic has `count` records and B's has nine others of the same epoch."""
+    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(count)]})
+    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
+    return pair(logs=theirs, b_logs=ours)
+
+
+@pytest.mark.decision("D30")
+def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
+    """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
+    p = with_a_foreign_log(20)
+    victim = mirrored_without_one(p)
     assert dict(persisted(p.b).uncut)[victim] == -1
     p.b.restart(victim)
     assert_equal(p.there)
@@ -167,13 +178,9 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
 @pytest.mark.decision("D30")
 @pytest.mark.parametrize("when", ["mirroring", "stopped", "preparing again"])
 def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(when: str) -> None:
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(6)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    p = pair(logs=theirs, b_logs=ours)
+    p = with_a_foreign_log(6)
     assert alter(p.b, TOPIC, {"unclean.leader.election.enable": "true"}) is ErrorCode.NONE
-    victim = away(p)
-    p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    victim = mirrored_without_one(p)
     if when != "mirroring":
         p.fail_over()
     if when == "preparing again":
@@ -439,12 +446,8 @@ def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> No
 
 @pytest.mark.decision("D40")
 def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(20)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    p = pair(logs=theirs, b_logs=ours)
-    victim = away(p)
-    p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    p = with_a_foreign_log(20)
+    victim = mirrored_without_one(p)
     p.fail_over()
     p.simulation.cut(p.a, p.b)
     other = Mirror("n", source=p.a, destination=p.b)

@@ -16,8 +16,9 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.compare import Parting, Value
 from kmirror.logdir.checkpoints import read_folder_facts
-from kmirror.logdir.compare.words import BatchDifference, Value, first_difference
+from kmirror.logdir.compare.words import first_difference
 from kmirror.logdir.consume import read_transactions
 from kmirror.logdir.dump.batches import AnyFileBatch, Head, iter_heads, open_batch
 from kmirror.logdir.faults import Progress
@@ -215,8 +216,9 @@ def _known_ends(left: _Side, right: _Side) -> tuple[int | None, int | None]:
     return (left.next_offset if left.head() is None else None, right.next_offset if right.head() is None else None)
 
 
-def _told(left: _Side, found: BatchDifference) -> Difference:
-    return Difference(left.folder.tp, found.offset, found.field, found.left, found.right, found.text)
+def _told(left: _Side, where: Parting) -> Difference:
+    text = f"{where.field} is {where.expected} on the left and {where.found} on the right"
+    return Difference(left.folder.tp, where.offset, where.field, where.expected, where.found, text)
 
 
 # Folders

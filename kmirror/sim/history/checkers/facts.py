@@ -175,10 +175,6 @@ class Facts:
         """Was a leader elected from outside the ISR, so that a record of this time may be lost by it?"""
         return any(begin - ZOMBIE <= at <= end for at in self._unclean.get(place, []))
 
-    def unclean_anywhere(self, tp: TopicPartition, end: Instant = NEVER) -> bool:
-        """Was there an unclean election of the partition in any cluster?"""
-        return any(place[1] == tp and times[0] <= end for place, times in self._unclean.items())
-
     # -- mirrors ------------------------------------------------------------------------------
 
     @cached_property
