@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kmirror.cluster import fetcher, isr, lifecycle, metadata_follower, replicas, requester
+from kmirror.cluster.broker_apis.routes import BROKER_HANDLERS
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions import TransactionCoordinator
 from kmirror.cluster.disk import Disk
@@ -18,7 +19,6 @@ from kmirror.cluster.images import RESOURCE_TOPIC, Delta, MetadataImage
 from kmirror.cluster.internal_topics import InternalTopics
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.requester import OnReply, Requester
-from kmirror.cluster.routes import BROKER_HANDLERS
 from kmirror.cluster.server import Server
 from kmirror.cluster.sessions import FetchSessions
 from kmirror.kernel.clock import Instant

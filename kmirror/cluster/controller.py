@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from kmirror.cluster.controller_routes import CONTROLLER_HANDLERS, DECISIONS
+from kmirror.cluster.controller_apis.routes import CONTROLLER_HANDLERS, DECISIONS
 from kmirror.cluster.decisions import Decide
 from kmirror.cluster.disk import Disk
 from kmirror.cluster.elections import fence_records, unfence_records

@@ -17,6 +17,7 @@ from kmirror.cluster.server import Handler
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer, TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.broker_apis.routes import BROKER_HANDLERS
 from kmirror.mirror.configs import (
     BOOTSTRAP_SERVERS,
     RESOURCE_MIRROR,
@@ -35,7 +36,6 @@ from kmirror.mirror.owing import has_news, put_in_force, still_owing
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened import StopPlan, tail_of
-from kmirror.mirror.routes import BROKER_HANDLERS
 from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kmirror.cluster.decisions import Decide
-from kmirror.mirror.routes import DECISIONS
+from kmirror.mirror.broker_apis.routes import DECISIONS
 
 
 class MirrorControllerComponent:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.producer_ids import ProducerIds
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone, partition_for
+from kmirror.cluster.coordinators.transaction_apis import add_partitions_to_txn, end_txn, init_producer_id
 from kmirror.cluster.coordinators.transaction_state import (
     EPOCH_MAX,
     PREPARING,
@@ -25,7 +26,6 @@ from kmirror.cluster.coordinators.transaction_state import (
     Transaction,
     TransactionShard,
 )
-from kmirror.cluster.handlers import k22_init_producer_id, k24_add_partitions_to_txn, k26_end_txn
 from kmirror.cluster.server import Handler
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import SetTimer, TimerKey
@@ -62,9 +62,9 @@ class TransactionCoordinator(BrokerComponent):
 
     def routes(self) -> Mapping[int, Handler]:
         return {
-            22: partial(k22_init_producer_id.handle, self),
-            24: partial(k24_add_partitions_to_txn.handle, self),
-            26: partial(k26_end_txn.handle, self),
+            22: partial(init_producer_id.handle, self),
+            24: partial(add_partitions_to_txn.handle, self),
+            26: partial(end_txn.handle, self),
         }
 
     # -- where ids live -----------------------------------------------------------------------

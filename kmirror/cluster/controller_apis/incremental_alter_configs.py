@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.controller_apis.create_topics import Refused
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.handlers.k19_create_topics import Refused
 from kmirror.cluster.images import RESOURCE_BROKER, RESOURCE_TOPIC
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord

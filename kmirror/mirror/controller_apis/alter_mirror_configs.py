@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.controller_apis import incremental_alter_configs as cluster
+from kmirror.cluster.controller_apis.create_topics import Refused
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.handlers import k44_incremental_alter_configs as cluster
-from kmirror.cluster.handlers.k19_create_topics import Refused
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import RESOURCE_MIRROR, SOURCE_CLUSTER_ID

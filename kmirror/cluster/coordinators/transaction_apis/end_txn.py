@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.coordinators.transaction_apis.add_partitions_to_txn import producer_error
 from kmirror.cluster.coordinators.transaction_state import Status
-from kmirror.cluster.handlers.k24_add_partitions_to_txn import producer_error
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.controller_apis.create_topics import Refused, topic_records
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.handlers.k19_create_topics import Refused, topic_records
 from kmirror.cluster.internal_topics import creatable
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, RESOURCE_MIRROR

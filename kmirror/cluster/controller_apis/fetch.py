@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.handlers.k18_api_versions import describe
+from kmirror.cluster.broker_apis.api_versions import describe
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.reading import failed
 from kmirror.cluster.server import Inbound
