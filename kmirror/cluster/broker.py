@@ -36,6 +36,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
@@ -198,7 +199,7 @@ class Broker:
 
     def version_of(self, request: Message) -> int:
         """Return the version in which this cluster's nodes send `request` to each other."""
-        return version_served(request.API_KEY, mirror=self.mirror_enabled)
+        return version_served(key_of(type(request)), mirror=self.mirror_enabled)
 
     def foreign_epochs(self, partition: Partition) -> bool:
         return any(component.foreign_epochs(partition) for component in self.components)
