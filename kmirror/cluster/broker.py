@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kmirror.cluster import fetcher, isr, lifecycle, metadata_follower, replicas, requester
-from kmirror.cluster.broker_apis.routes import BROKER_HANDLERS
+from kmirror.cluster.broker_apis.routes import ROUTES
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions import TransactionCoordinator
 from kmirror.cluster.disk import Disk
@@ -79,15 +79,14 @@ class Broker:
         self.sessions = FetchSessions(rng.split("sessions"), slots)
         self.internal_topics = InternalTopics(self)
         self.transactions = TransactionCoordinator(self)
-        for key, handler in BROKER_HANDLERS.items():
-            self.server.routes[key] = partial(handler, self)
+        self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
         self.components: list[BrokerComponent] = []
         self.add(self.transactions)
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; before the first event."""
         self.components.append(component)
-        self.server.routes.update(component.routes())
+        self.server.serve(component.routes())
 
     # -- the entrance -------------------------------------------------------------------------
 

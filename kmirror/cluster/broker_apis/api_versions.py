@@ -1,23 +1,12 @@
-"""ApiVersions (18), versions 0-4: what this node serves now, and the features of the cluster.
-
-The APIs and bumps of KIP-1279 are told only while feature mirror.version is 1 (D1).
-"""
+"""ApiVersions, versions 0-4: what this broker serves now."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.images import MetadataImage
+from kmirror.cluster.api_versions import describe
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
-from kmirror.protocol.gen.api_versions_response import (
-    ApiVersion,
-    ApiVersionsResponse,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
-from kmirror.spec.features import FEATURES
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
@@ -25,26 +14,3 @@ if TYPE_CHECKING:
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     inbound.reply(describe(broker.api_versions(), broker.image, inbound.version))
-
-
-def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage, version: int) -> ApiVersionsResponse:
-    """Return the answer, in `version`, of a node that serves `versions`."""
-    return ApiVersionsResponse(
-        api_keys=[
-            ApiVersion(api_key=key, min_version=first, max_version=last)
-            for key, (first, last) in sorted(versions.items())
-        ],
-        supported_features=[
-            # A minimum of 0 cannot be said before v4 (KAFKA-17011); 1 is what older clients are told.
-            SupportedFeatureKey(
-                name=row.name, min_version=row.minimum if version >= 4 else max(row.minimum, 1), max_version=row.maximum
-            )
-            for row in FEATURES
-        ],
-        finalized_features_epoch=max(image.offset, 0),
-        finalized_features=[
-            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in image.features.items()
-            if level > 0
-        ],
-    )

@@ -1,4 +1,4 @@
-"""Fetch (1), versions 4-19.
+"""Fetch, versions 4-19.
 
 Serves followers (replica id >= 0) and consumers (-1), with sessions from v7 on, topic ids from v13
 on, divergence on fetch from v12 on (KIP-595), the follower's high watermark in v18 (KIP-1166) and

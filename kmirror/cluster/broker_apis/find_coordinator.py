@@ -1,4 +1,4 @@
-"""FindCoordinator (10), versions 0-7: who coordinates a transactional id (1) or a mirror (3, D1).
+"""FindCoordinator, versions 0-7: who coordinates a transactional id (1) or a mirror (3, D1).
 
 The coordinator of a key leads one partition of an internal topic. A topic that does not exist yet
 is created on the first question. Left out: group (0) and share (2) coordinators.

@@ -1,4 +1,4 @@
-"""ListOffsets (2), versions 1-11.
+"""ListOffsets, versions 1-11.
 
 Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
 as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower asks

@@ -1,4 +1,4 @@
-"""Metadata (3), versions 0-13: brokers that are alive, and topics by name or by id.
+"""Metadata, versions 0-13: brokers that are alive, and topics by name or by id.
 
 A partition without a living leader is told as LEADER_NOT_AVAILABLE with its last known epoch.
 Left out: creation of missing topics, authorized operations.

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (23), versions 2-4: where a leader epoch ends in this leader's log (KIP-101, KIP-320).
+"""OffsetForLeaderEpoch, versions 2-4: where a leader epoch ends in this leader's log (KIP-101, KIP-320).
 
 The answer is the largest epoch not above the one asked for, and its end offset; -1 and -1 if there
 is none. Consumers are served from the same log as followers.

@@ -1,4 +1,4 @@
-"""Produce (0), versions 3-13.
+"""Produce, versions 3-13.
 
 acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before
 anything is read of the records. acks=-1 needs min.insync.replicas members before and after. A client that

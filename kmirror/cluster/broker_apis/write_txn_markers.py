@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (27), version 1: a transaction coordinator ends a transaction in the partitions it touched.
+"""WriteTxnMarkers, version 1: a transaction coordinator ends a transaction in the partitions it touched.
 
 One control batch for each partition, acknowledged by the whole ISR. A marker into a mirrored topic
 is refused like any other write (D7): after failover nobody here may end a source's transaction. As long as the

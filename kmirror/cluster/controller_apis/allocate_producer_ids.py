@@ -1,4 +1,4 @@
-"""AllocateProducerIds (67), decided by the controller: a block of producer ids for one broker (KIP-730)."""
+"""AllocateProducerIds, decided by the controller: a block of producer ids for one broker (KIP-730)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AlterPartition (56), versions 2-3, decided by the controller: a leader proposes a new ISR.
+"""AlterPartition, versions 2-3, decided by the controller: a leader proposes a new ISR.
 
 Refused when the proposal rests on old knowledge: another leader epoch, another partition epoch, a
 member that is fenced or has restarted since (KIP-903). Left out: eligible leader replicas.

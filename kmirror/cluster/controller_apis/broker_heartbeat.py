@@ -1,4 +1,4 @@
-"""BrokerHeartbeat (63), versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
+"""BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
 A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. Left out:
 controlled shutdown.

@@ -1,4 +1,4 @@
-"""BrokerRegistration (62), versions 0-4: a broker starts; it is fenced until it has caught up (KIP-631).
+"""BrokerRegistration, versions 0-4: a broker starts; it is fenced until it has caught up (KIP-631).
 
 The broker epoch is the offset of the registration record. A broker id that is alive under another
 incarnation is refused until its session ends. Left out: log directories, feature checks.

@@ -1,4 +1,4 @@
-"""CreateTopics (19), versions 2-8, decided by the controller.
+"""CreateTopics, versions 2-8, decided by the controller.
 
 Partitions are laid out round robin over the living brokers, from a seeded start. MirrorInfo (v8,
 KIP-1279) gives the topic the id that it has in the source cluster; the id must be free and every

@@ -1,4 +1,4 @@
-"""Envelope (58): a broker passes on a client's request that only the controller decides (KIP-590).
+"""Envelope: a broker passes on a client's request that only the controller decides (KIP-590).
 
 A request whose feature is off is refused inside, in its own words (D1): the broker may not know yet that it is
 off. Left out: authorisation of the principal inside.
@@ -29,16 +29,16 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
         if not refused and not contains(controller.api_versions(), head):
             inbound.reply(EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
             return
-        if not refused and head.api_key not in controller.decisions:
-            inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
-            return
         body = decode_request(envelope.request_data).body
     except ProtocolError:
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
     if refused:
         answer = disabled(body, head.api_version)
+    elif type(body) in controller.decisions:
+        answer = controller.decide(now, body, head.api_version)
     else:
-        answer = controller.decide(now, head.api_key, body, head.api_version)
+        inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
+        return
     data = encode_response(answer, head.api_version, correlation_id=head.correlation_id)
     inbound.reply(EnvelopeResponse(response_data=data))

@@ -1,4 +1,4 @@
-"""Fetch (1) and ApiVersions (18) on a controller: brokers follow the metadata log.
+"""Fetch, versions 4-19, on a controller: brokers follow the metadata log.
 
 Only `__cluster_metadata`, by topic id, without sessions. Left out: snapshots (FetchSnapshot), voters.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.broker_apis.api_versions import describe
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.reading import failed
 from kmirror.cluster.server import Inbound
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
 
 TIMER = "metadata-fetch"
-
-
-def handle_api_versions(controller: Controller, now: Instant, inbound: Inbound) -> None:
-    inbound.reply(describe(controller.api_versions(), controller.image, inbound.version))
 
 
 def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:

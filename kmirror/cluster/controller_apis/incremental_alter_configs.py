@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44), versions 0-2, decided by the controller: SET, DELETE, APPEND and SUBTRACT.
+"""IncrementalAlterConfigs, versions 0-2, decided by the controller: SET, DELETE, APPEND and SUBTRACT.
 
 Topics and brokers are served here, mirrors (KIP-1279's bump to version 2) by a component. A resource is altered whole
 or not at all. `mirror.name` is the mirror APIs' own and refused here (D7). For a broker, or for all with an empty

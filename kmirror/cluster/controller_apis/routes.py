@@ -1,13 +1,14 @@
-"""Which handler serves which API on a controller: the one table."""
+"""Which handler of a controller answers which request, and which decisions go into the metadata log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.controller_apis import (
     allocate_producer_ids,
     alter_partition,
+    api_versions,
     broker_heartbeat,
     broker_registration,
     create_topics,
@@ -18,21 +19,31 @@ from kmirror.cluster.controller_apis import (
 from kmirror.cluster.decisions import Decide
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
+from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.envelope_request import EnvelopeRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.message import Message
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
 
-CONTROLLER_HANDLERS: dict[int, Callable[[Controller, Instant, Inbound], None]] = {
-    1: fetch.handle,
-    18: fetch.handle_api_versions,
-    58: envelope.handle,
-    62: broker_registration.handle,
-    63: broker_heartbeat.handle,
+ROUTES: Mapping[type[Message], Callable[[Controller, Instant, Inbound], None]] = {
+    FetchRequest: fetch.handle,
+    ApiVersionsRequest: api_versions.handle,
+    EnvelopeRequest: envelope.handle,
+    BrokerRegistrationRequest: broker_registration.handle,
+    BrokerHeartbeatRequest: broker_heartbeat.handle,
 }
 
-DECISIONS: dict[int, Decide] = {
-    19: create_topics.decide,
-    44: incremental_alter_configs.decide,
-    56: alter_partition.decide,
-    67: allocate_producer_ids.decide,
+DECISIONS: Mapping[type[Message], Decide] = {
+    CreateTopicsRequest: create_topics.decide,
+    IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    AlterPartitionRequest: alter_partition.decide,
+    AllocateProducerIdsRequest: allocate_producer_ids.decide,
 }

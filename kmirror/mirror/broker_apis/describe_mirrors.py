@@ -1,4 +1,4 @@
-"""DescribeMirrors (99): state, offsets and last mirrored epoch of the partitions that *this* broker leads.
+"""DescribeMirrors: state, offsets and last mirrored epoch of the partitions that *this* broker leads.
 
 Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
 client does; so no partition is reported twice. The source's offset is its high watermark: what lies

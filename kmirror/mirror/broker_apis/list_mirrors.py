@@ -1,4 +1,4 @@
-"""ListMirrors (98): the mirrors of this cluster, from the image alone. Left out: authorisation (D18)."""
+"""ListMirrors: the mirrors of this cluster, from the image alone. Left out: authorisation (D18)."""
 
 from __future__ import annotations
 

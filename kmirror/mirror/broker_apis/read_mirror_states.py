@@ -1,4 +1,4 @@
-"""ReadMirrorStates (100): what the coordinator has persisted, for partitions whose shard this broker leads.
+"""ReadMirrorStates: what the coordinator has persisted, for partitions whose shard this broker leads.
 
 A partition of which nothing is persisted is UNKNOWN, without an error. Left out: authorisation (D18).
 """

@@ -1,11 +1,10 @@
-"""Which handler serves which mirror API: the one table. What the controller decides is forwarded."""
+"""Which handler of a broker answers which request about mirrors. What only the controller may decide is forwarded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.decisions import Decide
 from kmirror.cluster.forwarding import forward
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -16,12 +15,14 @@ from kmirror.mirror.broker_apis import (
     read_mirror_states,
     write_mirror_states,
 )
-from kmirror.mirror.controller_apis import (
-    alter_mirror_configs,
-    bump_leader_epochs,
-    create_mirror,
-    remove_topics_from_mirror,
-)
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
+from kmirror.protocol.message import Message
 
 if TYPE_CHECKING:
     from kmirror.mirror.component import MirrorComponent
@@ -31,20 +32,12 @@ def _forward(component: MirrorComponent, now: Instant, inbound: Inbound) -> None
     forward(component.broker, now, inbound)
 
 
-BROKER_HANDLERS: dict[int, Callable[[MirrorComponent, Instant, Inbound], None]] = {
-    94: _forward,
-    95: add_topics_to_mirror.handle,
-    96: _forward,
-    98: list_mirrors.handle,
-    99: describe_mirrors.handle,
-    100: read_mirror_states.handle,
-    101: write_mirror_states.handle,
-}
-
-DECISIONS: dict[int, Decide] = {
-    44: alter_mirror_configs.decide,
-    94: create_mirror.decide,
-    95: add_topics_to_mirror.decide,
-    96: remove_topics_from_mirror.decide,
-    105: bump_leader_epochs.decide,
+ROUTES: Mapping[type[Message], Callable[[MirrorComponent, Instant, Inbound], None]] = {
+    CreateMirrorRequest: _forward,
+    AddTopicsToMirrorRequest: add_topics_to_mirror.handle,
+    RemoveTopicsFromMirrorRequest: _forward,
+    ListMirrorsRequest: list_mirrors.handle,
+    DescribeMirrorsRequest: describe_mirrors.handle,
+    ReadMirrorStatesRequest: read_mirror_states.handle,
+    WriteMirrorStatesRequest: write_mirror_states.handle,
 }

@@ -1,4 +1,4 @@
-"""WriteMirrorStates (101): partition leaders persist their states; answered when committed.
+"""WriteMirrorStates: partition leaders persist their states; answered when committed.
 
 Partitions are judged one by one: fenced (D9), unknown topic id, not coordinated here, or outside the
 table of transitions (INVALID_REQUEST). `RemovedTopics` is read by nobody, as in the KIP's prototype.

@@ -1,4 +1,4 @@
-"""BumpLeaderEpochs (105), decided by the controller: leader epochs of at least what is asked (D14, D15).
+"""BumpLeaderEpochs, decided by the controller: leader epochs of at least what is asked (D14, D15).
 
 The leader stays, its epoch rises. A PartitionChangeRecord can only add one, so the whole partition
 is written anew. An epoch that is already high enough is a success that changes nothing.

@@ -1,4 +1,4 @@
-"""CreateMirror (94), decided by the controller: a mirror is its configs, stored as resource type MIRROR.
+"""CreateMirror, decided by the controller: a mirror is its configs, stored as resource type MIRROR.
 
 The first mirror brings `__mirror_state` into being. The source is not contacted: that happens when
 the first topic is added. Left out: authorisation (D18).

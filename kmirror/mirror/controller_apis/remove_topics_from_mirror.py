@@ -1,4 +1,4 @@
-"""RemoveTopicsFromMirror (96), decided by the controller: failover. Never refused because of a state (D6)."""
+"""RemoveTopicsFromMirror, decided by the controller: failover. Never refused because of a state (D6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (24), versions 0-5: a transaction is about to write to these partitions.
+"""AddPartitionsToTxn, versions 0-5: a transaction is about to write to these partitions.
 
 All or nothing: one unknown partition and none is added. From v4 on brokers ask, about many transactions at once, and
 also only whether partitions have been added (KIP-890).

@@ -1,4 +1,4 @@
-"""EndTxn (26), versions 0-4: commit or abort.
+"""EndTxn, versions 0-4: commit or abort.
 
 Answered when the decision is persisted; the markers follow. A repeated request with the same
 outcome succeeds. Left out: the epoch bump of v5 (KIP-890).

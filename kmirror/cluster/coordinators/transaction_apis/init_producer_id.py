@@ -1,4 +1,4 @@
-"""InitProducerId (22), versions 0-5: a producer id for an idempotent or transactional producer.
+"""InitProducerId, versions 0-5: a producer id for an idempotent or transactional producer.
 
 With a transactional id the epoch rises each time, which fences older producers; an ongoing
 transaction is aborted first and the client asks again (CONCURRENT_TRANSACTIONS).

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44) for mirrors, v2: configs of resource type MIRROR; the rest is the cluster's.
+"""IncrementalAlterConfigs for mirrors, v2: configs of resource type MIRROR; the rest is the cluster's.
 
 The rules are CreateMirror's. `source.cluster.id` may be set once, by the metadata sync, and never changed (D16).
 """
