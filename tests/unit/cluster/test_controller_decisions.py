@@ -32,6 +32,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.cluster.stage import BROKER_EPOCH, TOPIC_ID, TP, controller, fence
@@ -230,7 +231,7 @@ def test_an_envelope_carries_request_and_answer_of_the_client() -> None:
     c = controller()
     answer = enveloped(c, encode_request(create_mirror(), 0, correlation_id=99, client_id="client"))
     assert answer.error_code == 0 and answer.response_data is not None
-    inner = decode_response(bytes(answer.response_data), 94, 0)
+    inner = decode_response(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)
     assert inner.correlation_id == 99
     assert isinstance(inner.body, CreateMirrorResponse) and inner.body.error_code == 0
 
@@ -244,7 +245,7 @@ def test_an_envelope_of_what_is_not_served_is_refused(mirror_version: int) -> No
     expected = ErrorCode.UNSUPPORTED_VERSION if mirror_version == 0 else ErrorCode.NONE
     answer = enveloped(c, frame)
     assert answer.error_code == 0 and answer.response_data is not None, "the refusal is the client's to read"
-    inner = decode_response(bytes(answer.response_data), 94, 0).body
+    inner = decode_response(bytes(answer.response_data), key_of(CreateMirrorRequest), 0).body
     assert isinstance(inner, CreateMirrorResponse) and inner.error_code == expected
     assert ("__mirror_state" in c.image.topics) is (mirror_version == 1)
     assert enveloped(c, frame[:11]).error_code != 0, "a torn frame is refused, not raised"
