@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 READ_COMMITTED = 1
 LATEST = -1
 EARLIEST = -2
-FETCH = 1
 FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
@@ -206,7 +205,7 @@ class MirrorFetchers:
 
     def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
         """No answer: the broker may be gone, its partitions led elsewhere by now."""
-        version = source.version(fetcher.endpoint, FETCH)
+        version = source.version(fetcher.endpoint, FetchRequest)
         if source.knows_versions(fetcher.endpoint) and (version is None or version < FETCH_WITH_DIVERGENCE):
             for mp in list(fetcher.partitions.values()):
                 self._component.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")

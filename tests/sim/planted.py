@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kmirror.cluster import fetcher
-from kmirror.cluster.handlers import k27_write_txn_markers as markers
+from kmirror.cluster.broker_apis import write_txn_markers as markers
 from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.replicas import ReplicaManager
