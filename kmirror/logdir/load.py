@@ -7,7 +7,6 @@ The folder is read into values and never written to. What a mirror would not tak
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from importlib import resources
@@ -28,7 +27,8 @@ from kmirror.logdir.checkpoints import (
 )
 from kmirror.logdir.load_errors import CorruptLog, reading
 from kmirror.logdir.load_segments import Expected, check_segments
-from kmirror.logdir.segments import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
+from kmirror.logdir.names import SET_ASIDE, parse_folder_name
+from kmirror.logdir.segments import SegmentFile, is_segment_name, list_segments
 from kmirror.protocol.uuid import Uuid
 
 __all__ = ["CorruptLog", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
@@ -48,10 +48,6 @@ INTERNAL_TOPICS = frozenset(
 # Replicas that share bytes take less.
 COPIES = 7
 
-# A folder that is being deleted, is not in the metadata, or is the target of a move between disks.
-_SET_ASIDE = re.compile(rf"\S+-\S+\.\S+-({'|'.join(SET_ASIDE)})")
-_PARTITION_FOLDER = re.compile(PARTITION_NAME)
-_PARTITION_MAX = 2**31 - 1
 _ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"
 
 Progress = Callable[[int, int], None]
@@ -185,11 +181,13 @@ def _find_partitions(top: Path, names: list[str], skipped: list[Skipped]) -> Ite
     """Yield the folders of `top` that a broker would load; the others are added to `skipped`."""
     internal = set()
     for name in names:
-        tp = _parse_name(name)
-        if aside := _SET_ASIDE.fullmatch(name):
-            skipped.append(Skipped(name, SET_ASIDE[aside[1]]))
-        elif tp is None:
+        found = parse_folder_name(name)
+        if found is None:
             skipped.append(Skipped(name, "the name is not TOPIC-PARTITION"))
+            continue
+        tp, set_aside = found
+        if set_aside is not None:
+            skipped.append(Skipped(name, SET_ASIDE[set_aside]))
         elif tp.topic in INTERNAL_TOPICS:
             if tp.topic not in internal:
                 skipped.append(Skipped(tp.topic, "internal topic"))
@@ -198,14 +196,6 @@ def _find_partitions(top: Path, names: list[str], skipped: list[Skipped]) -> Ite
             yield _PartitionFolder(tp, top / name, list_segments(top / name))
         else:
             skipped.append(Skipped(name, "no segment file in it"))
-
-
-def _parse_name(name: str) -> TopicPartition | None:
-    """Return the partition whose folder has this name, None for a name that no broker gives one."""
-    match = _PARTITION_FOLDER.fullmatch(name)
-    if match is None or match["topic"] in (".", "..") or int(match["partition"]) > _PARTITION_MAX:
-        return None
-    return TopicPartition(match["topic"], int(match["partition"]))
 
 
 def _pick(

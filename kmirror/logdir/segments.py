@@ -18,14 +18,6 @@ from kmirror.logdir.load_errors import CorruptLog, reading
 from kmirror.records import layout
 from kmirror.records.legacy import iter_any_batches
 
-# The name of a partition's folder; topics may hold dots and dashes themselves.
-PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
-# Why a broker has renamed a folder, by what the new name ends in: `orders-0.<32 hex digits>-future`.
-SET_ASIDE = {
-    "delete": "the broker was deleting this folder",
-    "stray": "the broker found no such partition in its metadata",
-    "future": "a move between disks was not finished",
-}
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
 _OFFSET_DIGITS = 20

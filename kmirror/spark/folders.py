@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import glob
 import mmap
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +20,13 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.load import INTERNAL_TOPICS
-from kmirror.logdir.segments import PARTITION_NAME, is_segment_name, list_segments
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.segments import is_segment_name, list_segments
 from kmirror.records import layout
 
 SPLIT_BYTES = 64 << 20
 _INDEX_ENTRY = Struct(">ii")
 _HEAD = Struct(">qi")
-_FOLDER = re.compile(PARTITION_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
     for path in _expand(paths):
         before = len(found)
         for folder in _partition_folders(path):
-            tp = parse_folder_name(folder.name)
+            tp = partition_of(folder.name)
             if tp is None:
                 refused.append(f"{folder.name} is not named TOPIC-PARTITION")
             elif tp.topic in INTERNAL_TOPICS and not internal:
@@ -71,12 +70,6 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
         raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
     return found
-
-
-def parse_folder_name(name: str) -> TopicPartition | None:
-    """Return the partition whose folder has this name, or None for any other folder."""
-    match = _FOLDER.fullmatch(name)
-    return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
 
 
 def _expand(paths: str) -> Iterator[Path]:
@@ -106,7 +99,7 @@ def _partition_folders(path: Path) -> Iterator[Path]:
         yield path.resolve()
         return
     for entry in sorted(path.iterdir()):
-        if entry.is_dir() and parse_folder_name(entry.name) is not None and _has_segments(entry):
+        if entry.is_dir() and partition_of(entry.name) is not None and _has_segments(entry):
             yield entry
 
 
