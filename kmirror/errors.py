@@ -31,15 +31,15 @@ def _again(kind: type[KmirrorError], args: tuple[object, ...]) -> KmirrorError:
 
 
 class ProtocolError(KmirrorError):
-    """Bytes from outside are malformed; `position` is the byte offset, `path` the field path if known."""
+    """Bytes from outside are malformed; `position` is the byte offset, `field` the path of the field if known."""
 
-    def __init__(self, message: str, *, position: int | None = None, path: str = "") -> None:
+    def __init__(self, message: str, *, position: int | None = None, field: str = "") -> None:
         self.reason = message
         self.position = position
-        self.path = path
+        self.field = field
         where = []
-        if path:
-            where.append(f"field {path}")
+        if field:
+            where.append(f"field {field}")
         if position is not None:
             where.append(f"byte {position}")
         super().__init__(f"{message} (at {', '.join(where)})" if where else message)
