@@ -25,13 +25,13 @@ from kmirror.logdir.checkpoints import (
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.faults import FileFault, reading, refusal
 from kmirror.logdir.load_segments import Expected, check_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.segments import SegmentFile, is_segment_name, list_segments
 from kmirror.protocol.uuid import Uuid
 
-__all__ = ["CorruptLog", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
+__all__ = ["FileFault", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
 
 # Kafka's own topics, the mirrors' state, and the metadata logs that share a log folder with user topics.
 INTERNAL_TOPICS = frozenset(
@@ -125,7 +125,7 @@ def read_log_dirs(
     """Return what the log folder, or the single partition folder, at `path` holds.
 
     `topics` picks; without it everything that can be mirrored is read. `memory_limit` is in bytes and stands
-    for what the machine has free. Raises `UsageError`, or `CorruptLog` at the first fault in a file.
+    for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
     """
     folder = Path(path)
     names = _list_folder(folder)
@@ -167,7 +167,7 @@ def _list_folder(folder: Path) -> list[str]:
     except NotADirectoryError:
         raise UsageError(f"{folder}: is not a folder; {_ADVICE}") from None
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        raise refusal(error, folder) from None
 
 
 def _holds_partition_files(folder: Path) -> bool:

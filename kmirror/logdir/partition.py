@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,8 +15,8 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.logdir.checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
-from kmirror.logdir.load_errors import CorruptLog, reading
-from kmirror.logdir.mapped import FileFault, Mapped, fault_of, mapped
+from kmirror.logdir.faults import fault_of, reading, refusal
+from kmirror.logdir.mapped import Mapped, mapped
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name, partition_of
 from kmirror.logdir.segments import SegmentFile, is_segment_name, list_segments
 from kmirror.records.legacy import AnyBatch, iter_any_batches
@@ -48,15 +47,6 @@ class PartitionFolder(NamedTuple):
         return self.segments[max(0, below - 1) :]
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Tell what is wrong with a file without the advice that is for who wants to mirror it."""
-    try:
-        yield
-    except CorruptLog as error:
-        raise FileFault(error.reason, path=error.path, position=error.position, offset=error.offset) from None
-
-
 def holds_partition_files(folder: Path) -> bool:
     """Whether `folder` is a partition's own; raises `UsageError` if it cannot be listed."""
     try:
@@ -67,7 +57,7 @@ def holds_partition_files(folder: Path) -> bool:
     except FileNotFoundError:
         raise UsageError(f"{folder}: no such folder") from None
     except (OSError, ValueError) as error:
-        raise FileFault(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=folder) from None
+        raise refusal(error, folder) from None
     return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
 
 
@@ -90,11 +80,10 @@ def open_partition(
     if name is None:
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
     tp, is_set_aside = name.tp, name.set_aside is not None
-    with plain_errors():
-        around = read_folder_facts(named.parent) if facts is None else facts
-        if is_set_aside and (named.parent / str(tp)).is_dir():
-            around = FolderFacts()  # They are about that one.
-        segments = list_segments(folder)
+    around = read_folder_facts(named.parent) if facts is None else facts
+    if is_set_aside and (named.parent / str(tp)).is_dir():
+        around = FolderFacts()  # They are about that one.
+    segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
     return PartitionFolder(

@@ -16,7 +16,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.committed import CommittedWalk
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name, offset_of
 from kmirror.logdir.checkpoints import CLEANER_OFFSETS, read_if_present, read_offsets
-from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.faults import FileFault, reading
 
 
 def committed_walk(folder: Path, tp: TopicPartition, *, base_offset: int) -> CommittedWalk:
@@ -46,5 +46,5 @@ def _open_at(folder: Path, offset: int) -> Mapping[int, int] | None:
 def _cleaned_offset(folder: Path, tp: TopicPartition) -> int:
     try:
         return read_offsets(Path(os.path.abspath(folder)).parent / CLEANER_OFFSETS).get(tp, 0)
-    except CorruptLog:
+    except FileFault:
         return 0

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.java import wrap_int32
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
-from kmirror.logdir.mapped import FileFault, Mapped
+from kmirror.logdir.faults import FileFault
+from kmirror.logdir.mapped import Mapped
 from kmirror.records.crc32c import crc32c
 
 _OFFSET_ROW: Final = Struct(">ii")
