@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, offset_of
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.logdir.checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
 from kmirror.logdir.faults import fault_of, reading, refusal
@@ -75,6 +76,14 @@ def open_partition(
         told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
         if near or not may_be_empty:
             raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
+    return read_partition(folder, facts)
+
+
+def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionFolder:
+    """Return the partition that a folder of this name is, whichever files are in it; for `facts` see `open_partition`.
+
+    Raises `UsageError` for the name, `FileFault` for a file of the folder around it or for the name of a segment.
+    """
     named = Path(os.path.abspath(folder))  # `.` has no name, and a link has its own.
     name = parse_folder_name(named.name)
     if name is None:
@@ -125,6 +134,13 @@ def set_aside(top: Path) -> list[tuple[str, str]]:
             if name is not None and name.set_aside is not None and entry.is_dir():
                 found.append((entry.name, SET_ASIDE[name.set_aside]))
     return sorted(found)
+
+
+def snapshots_of(folder: Path) -> list[tuple[int, Path]]:
+    """Return the producer snapshots in a partition's folder, each with the offset below which it speaks, in order."""
+    with reading(folder):
+        found = ((offset_of(name, SNAPSHOT_SUFFIX), folder / name) for name in os.listdir(folder))
+        return sorted((offset, path) for offset, path in found if offset is not None)
 
 
 def is_log_dirs(folder: Path) -> bool:
