@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +23,8 @@ from kmirror.log.segment import next_offset
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
 from kmirror.logdir.checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
-from kmirror.logdir.segments import CLEANED_SUFFIX, OFFSET_MAX, PARTITION_NAME, SWAP_SUFFIX, offset_in
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.segments import CLEANED_SUFFIX, OFFSET_MAX, SWAP_SUFFIX, offset_in
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
@@ -33,7 +33,6 @@ SHARED_FILES = {
     RECOVERY_POINT: RECOVERY_POINTS,
     CLEANER_OFFSET: CLEANER_OFFSETS,
 }
-_PARTITION_FOLDER = re.compile(PARTITION_NAME)
 # Kafka renames what it deletes, and deletes it a minute later.
 _DELETED_SUFFIX = ".deleted"
 _MAPS_KEPT = 8
@@ -67,8 +66,8 @@ class LogFolder:
 
     def partitions(self) -> list[TopicPartition]:
         """The partitions that have a folder, sorted; folders that are being deleted or moved are not among them."""
-        matches = (_PARTITION_FOLDER.fullmatch(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
-        return sorted(TopicPartition(m["topic"], int(m["partition"])) for m in matches if m)
+        found = (partition_of(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
+        return sorted(tp for tp in found if tp is not None)
 
     def open(self, tp: TopicPartition) -> FileStore:
         """The partition's store; an empty folder is made if there is none."""

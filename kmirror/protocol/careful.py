@@ -94,7 +94,7 @@ class Reader:
         self.note = note
 
     def fail(self, message: str, path: str, position: int | None = None) -> ProtocolError:
-        return ProtocolError(message, position=self.position if position is None else position, path=path)
+        return ProtocolError(message, position=self.position if position is None else position, field=path)
 
     def report(self, start: int, path: str, value: object) -> None:
         if self.note is not None:

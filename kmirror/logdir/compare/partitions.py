@@ -21,15 +21,14 @@ from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.compare.words import first_difference
 from kmirror.logdir.consume import read_transactions
 from kmirror.logdir.dump.batches import AnyFileBatch, Head, iter_heads, open_batch
-from kmirror.logdir.faults import Progress
+from kmirror.logdir.faults import FileFault, Progress, fault_of
 from kmirror.logdir.load import INTERNAL_TOPICS
-from kmirror.logdir.mapped import FileFault, Mapped, fault_of
+from kmirror.logdir.mapped import Mapped
 from kmirror.logdir.partition import (
     PartitionFolder,
     is_log_dirs,
     open_partition,
     partition_paths,
-    plain_errors,
 )
 
 _RUN_BYTES: Final = 256 * 1024
@@ -262,8 +261,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
 
 
 def _partitions(top: Path, is_wanted: Callable[[TopicPartition], bool]) -> dict[TopicPartition, PartitionFolder]:
-    with plain_errors():
-        facts = read_folder_facts(top)
+    facts = read_folder_facts(top)
     found = (open_partition(path, facts, may_be_empty=True) for path in partition_paths(top))
     return {folder.tp: folder for folder in found if is_wanted(folder.tp)}
 

@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
-from kmirror.logdir.mapped import FileFault, Mapped
+from kmirror.logdir.faults import FileFault
+from kmirror.logdir.mapped import Mapped
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import subtract_from_sequence
 
