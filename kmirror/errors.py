@@ -14,7 +14,10 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from kmirror.spec.error_codes import ErrorCode
 
 
 class KmirrorError(Exception):
@@ -74,9 +77,12 @@ class UsageError(KmirrorError):
 class KafkaError(KmirrorError):
     """A request was answered with `code` where the caller asked for success."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: ErrorCode, message: str) -> None:
         self.code = code
         super().__init__(message)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.code.name}, {str(self)!r})"
 
 
 class SimulationFailure(KmirrorError):

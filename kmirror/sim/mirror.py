@@ -199,4 +199,4 @@ class Mirror:
 def _check(code: int, message: str | None, what: str) -> None:
     if code:
         error = ErrorCode(code)
-        raise KafkaError(code, f"cannot {what}: {error.name}: {message or error.text}")
+        raise KafkaError(error, f"cannot {what}: {error.name}: {message or error.text}")

@@ -62,7 +62,7 @@ class Producer:
                 if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
                     offsets[tp] = offset
                 elif not error.retriable:
-                    raise KafkaError(code, f"cannot write to {tp}: {error.name}: {message or error.text}")
+                    raise KafkaError(error, f"cannot write to {tp}: {error.name}: {message or error.text}")
             if len(offsets) < len(batches):
                 self._cluster.simulation.run_for(PAUSE_SECONDS)
         missing = [str(tp) for tp in batches if tp not in offsets]
