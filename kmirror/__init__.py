@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from kmirror.kernel.ids import TopicPartition
     from kmirror.logdir.load import read_log_dirs, read_sample
+    from kmirror.mirror.states import MirrorState
     from kmirror.records.batch import Batch
     from kmirror.records.codecs import Compression
     from kmirror.records.record import Record, RecordData
@@ -45,6 +46,7 @@ _HOME = {
     "RecordData": "kmirror.records.record",
     "Compression": "kmirror.records.codecs",
     "ErrorCode": "kmirror.spec.error_codes",
+    "MirrorState": "kmirror.mirror.states",
     "TopicPartition": "kmirror.kernel.ids",
     "KmirrorError": "kmirror.errors",
     "ProtocolError": "kmirror.errors",
@@ -69,6 +71,7 @@ __all__ = [
     "RecordData",
     "Compression",
     "ErrorCode",
+    "MirrorState",
     "TopicPartition",
     # errors
     "KmirrorError",

@@ -15,6 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.partition import LogCut
+from kmirror.mirror.states import MirrorState
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
@@ -189,7 +190,7 @@ class Demo:
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
-        self._wait(mirror, "MIRRORING", caught_up=True)
+        self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
         self.report.mirrored = self._prove("after mirroring", mirror)
         self._expect_read_only()
         self.observer.say("produce to b: refused with READ_ONLY_TOPIC for every partition")
@@ -206,7 +207,7 @@ class Demo:
         self._cuts.clear()
         mirror.remove_topics(self.topics)
         self._maybe_kill(self.b)
-        rows = {row.tp: row for row in self._wait(mirror, "STOPPED")}
+        rows = {row.tp: row for row in self._wait(mirror, MirrorState.STOPPED)}
         self._settle(self.b)
         for tp in self.partitions:
             log = self._leader(self.b, tp)
@@ -231,7 +232,7 @@ class Demo:
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
-        self._wait(mirror, "MIRRORING", caught_up=True)
+        self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
         self.report.final = self._prove("after failback", mirror)
         for tp in self.partitions:
             first = first_lost(before[tp], self._leader(self.a, tp), ends[tp])
@@ -242,7 +243,7 @@ class Demo:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def _wait(self, mirror: Mirror, state: str, *, caught_up: bool = False) -> list[MirrorRow]:
+    def _wait(self, mirror: Mirror, state: MirrorState, *, caught_up: bool = False) -> list[MirrorRow]:
         total = len(self.partitions)
         return mirror.wait_for_state(
             state, self.partitions, within=PATIENCE_SECONDS, caught_up=caught_up,

@@ -10,6 +10,7 @@ from kmirror.errors import KafkaError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
@@ -37,7 +38,7 @@ class MirrorRow:
     source_offset: int
     destination_offset: int
     lag: int
-    state: str
+    state: MirrorState
     last_mirrored_epoch: int
     reason: str = ""
     """Why the partition waits or failed (D38)."""
@@ -99,7 +100,8 @@ class Mirror:
                     for p in topic.partitions:
                         tp = TopicPartition(topic.topic_name, p.partition_index)
                         rows[tp] = MirrorRow(
-                            tp, p.source_offset, p.destination_offset, p.lag, p.state, p.last_mirror_epoch, p.reason
+                            tp, p.source_offset, p.destination_offset, p.lag, MirrorState[p.state],
+                            p.last_mirror_epoch, p.reason,
                         )
         return [rows[tp] for tp in sorted(rows)]
 
@@ -108,7 +110,7 @@ class Mirror:
 
         DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
         """
-        self.wait_for_state("MIRRORING", self.partitions(), within=within, caught_up=True)
+        self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within=within, caught_up=True)
 
     def fail_over(self, *, within: float = 120) -> list[MirrorRow]:
         """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
@@ -117,7 +119,7 @@ class Mirror:
         """
         topics = self.topics()
         self.remove_topics(topics)
-        return self.wait_for_state("STOPPED", self.destination.partitions(topics), within=within)
+        return self.wait_for_state(MirrorState.STOPPED, self.destination.partitions(topics), within=within)
 
     def difference(self) -> Difference | None:
         """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
@@ -146,7 +148,7 @@ class Mirror:
         )
 
     def wait_for_state(
-        self, state: str, partitions: Iterable[TopicPartition], *, within: float = 120, caught_up: bool = False,
+        self, state: MirrorState, partitions: Iterable[TopicPartition], *, within: float = 120, caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
         """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
@@ -163,13 +165,13 @@ class Mirror:
             # A lag is known once a fetch was answered: before that two logs may end alike and differ.
             ready = {
                 row.tp for row in rows
-                if row.state == state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
+                if row.state is state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
             }
             if wanted <= ready:
                 return rows
             if simulation.world.now > deadline:
                 raise simulation.failure(
-                    f"mirror {self.name} did not come to {state}: {self.explain(sorted(wanted - ready), rows)}"
+                    f"mirror {self.name} did not come to {state.name}: {self.explain(sorted(wanted - ready), rows)}"
                 )
             simulation.run_for(0.5)
 
@@ -179,7 +181,7 @@ class Mirror:
         parts = []
         for tp in partitions[:3]:
             row = by_tp.get(tp)
-            where = "no leader reports it" if row is None else f"{row.state}, lag {row.lag}"
+            where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
             reason = f": {row.reason}" if row is not None and row.reason else ""
             parts.append(f"{tp} ({where}{reason})")
         more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""

@@ -24,6 +24,7 @@ PUBLIC = {
     "RecordData",
     "Compression",
     "ErrorCode",
+    "MirrorState",
     "TopicPartition",
     "KmirrorError",
     "ProtocolError",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.records.batch import iter_batches
@@ -92,7 +93,7 @@ def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
     if count:
         p.simulation.cut(p.a, p.b)
     else:
-        p.there.wait_for_state("PREPARING", [TP])
+        p.there.wait_for_state(MirrorState.PREPARING, [TP])
         p.simulation.cut(p.a, p.b)
     run_until(p, lambda: log_of(p.b).high_watermark == count, "the followers")
     assert log_of(p.b).log_end_offset == count
@@ -133,7 +134,7 @@ def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None
     p.there.create()
     p.there.add_topics([TOPIC])
     run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark == 2, "offset 2")
-    rows = p.there.wait_for_state("MIRRORING", [TP], caught_up=True)
+    rows = p.there.wait_for_state(MirrorState.MIRRORING, [TP], caught_up=True)
     assert [(row.source_offset, row.destination_offset, row.lag) for row in rows] == [(4, 2, 2)], "D22"
     p.simulation.cut(p.a, p.b)
     p.fail_over()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
@@ -231,7 +232,7 @@ def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() ->
     p.back.add_topics([TOPIC])
     run_until(p, lambda: "only copy" in reason_of(p.a), "PREPARING to wait")
     hold(p, 30, lambda: log_of(p.a).log_end_offset == 3, "ours is the only copy")
-    assert [row.state for row in p.back.describe()] == ["PREPARING"]
+    assert [row.state for row in p.back.describe()] == [MirrorState.PREPARING]
 
 
 @pytest.mark.decision("D33")
@@ -318,7 +319,7 @@ def test_failover_needs_nothing_but_the_destination() -> None:
     for node_id in (*p.a.broker_ids, 100):
         p.a.kill(node_id)
     rows = p.there.fail_over()
-    assert [(row.tp, row.state) for row in rows] == [(TP, "STOPPED")]
+    assert [(row.tp, row.state) for row in rows] == [(TP, MirrorState.STOPPED)]
     assert write(p.b, "on b") == 2
 
 
