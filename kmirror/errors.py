@@ -94,5 +94,10 @@ class SimulationFailure(KmirrorError):
     def __init__(self, message: str, *, seed: int, elapsed_us: int) -> None:
         self.seed = seed
         self.elapsed_us = elapsed_us
-        seconds, micros = divmod(elapsed_us, 1_000_000)
-        super().__init__(f"{message} (seed {seed}, after {seconds}.{micros:06d} virtual seconds)")
+        super().__init__(f"{message} ({moment_of_run(seed, elapsed_us)})")
+
+
+def moment_of_run(seed: int, elapsed_us: int) -> str:
+    """Return which simulated run it is and how far it has come, as every failure of one says it."""
+    seconds, micros = divmod(elapsed_us, 1_000_000)
+    return f"seed {seed}, after {seconds}.{micros:06d} virtual seconds"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.errors import KmirrorError
+from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
@@ -37,12 +37,12 @@ CONFIGS: Mapping[str, str] = {
 CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
 
 
-class NotEqual(KmirrorError):
+class NotEqual(SimulationFailure):
     """The proof failed; `difference` is the first place where the logs differ."""
 
-    def __init__(self, what: str, difference: Difference) -> None:
+    def __init__(self, what: str, difference: Difference, simulation: Simulation) -> None:
         self.difference = difference
-        super().__init__(f"{what}: {difference}")
+        super().__init__(f"{what}: {difference}", seed=simulation.seed, elapsed_us=simulation.world.elapsed_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ class Demo:
         self._settle(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)
         if difference is not None:
-            raise NotEqual(when, difference)
+            raise NotEqual(when, difference, self.simulation)
         self.observer.say(
             f"{compared.batches} batches, {compared.bytes} bytes in {compared.partitions} partitions: "
             f"equal byte for byte on every replica of {destination.name}"
@@ -284,6 +284,7 @@ class Demo:
                     raise NotEqual(
                         "write to a mirror",
                         Difference(tp, offset, "error code", "READ_ONLY_TOPIC", ErrorCode(code).name),
+                        self.simulation,
                     )
             if left:
                 self.simulation.run_for(0.2)
@@ -367,7 +368,8 @@ class Demo:
             record = batch.control() if batch.is_control else None
             if record is not None and record.type is ControlType.MIRROR_PID_RESET:
                 return batch
-        raise NotEqual("failover", Difference(tp, log.log_end_offset - 1, "control type", "MIRROR_PID_RESET", "none"))
+        missing = Difference(tp, log.log_end_offset - 1, "control type", "MIRROR_PID_RESET", "none")
+        raise NotEqual("failover", missing, self.simulation)
 
     def _maybe_kill(self, *clusters: Cluster) -> None:
         if not self._faults:

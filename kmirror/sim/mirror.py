@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kmirror.cluster.images import RESOURCE_TOPIC
-from kmirror.errors import KafkaError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.naming import MIRROR_NAME, parse
@@ -52,6 +51,9 @@ class Mirror:
         self.source = source
         self.destination = destination
 
+    def __repr__(self) -> str:
+        return f"<Mirror {self.name}: {self.source.name} to {self.destination.name}>"
+
     def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
         values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
@@ -61,7 +63,7 @@ class Mirror:
         )
         reply = self._ask(request)
         assert isinstance(reply, CreateMirrorResponse)
-        _check(reply.error_code, reply.error_message, f"create mirror {self.name}")
+        self._check(reply.error_code, reply.error_message, f"create mirror {self.name}")
 
     def add_topics(self, topics: Iterable[str]) -> None:
         """Add topics, naming their ids if the source can be asked for them; KafkaError if one is refused."""
@@ -72,9 +74,9 @@ class Mirror:
         )
         reply = self._ask(request)
         assert isinstance(reply, AddTopicsToMirrorResponse)
-        _check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
+        self._check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
         for row in reply.topics:
-            _check(row.error_code, None, f"add topic {row.name} to mirror {self.name}")
+            self._check(row.error_code, None, f"add topic {row.name} to mirror {self.name}")
 
     def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics: failover begins; KafkaError if one is refused."""
@@ -83,9 +85,9 @@ class Mirror:
         )
         reply = self._ask(request)
         assert isinstance(reply, RemoveTopicsFromMirrorResponse)
-        _check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
+        self._check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
         for row in reply.topics:
-            _check(row.error_code, None, f"remove topic {row.name} from mirror {self.name}")
+            self._check(row.error_code, None, f"remove topic {row.name} from mirror {self.name}")
 
     def describe(self) -> list[MirrorRow]:
         """Ask every living broker of the destination what it leads; rows sorted by partition."""
@@ -124,6 +126,13 @@ class Mirror:
     def difference(self) -> Difference | None:
         """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
         return mirror_agrees(self.source, self.destination, self.partitions())[0]
+
+    def assert_equal(self) -> None:
+        """Raise AssertionError with the first difference, if there is one, and the moment of the run."""
+        difference = self.difference()
+        if difference is not None:
+            what = f"mirror {self.name} from {self.source.name} to {self.destination.name}"
+            raise AssertionError(f"{what}: {difference} ({self.destination.simulation.world.moment})")
 
     def topics(self) -> list[str]:
         """Return the names of all topics in this mirror, whether they exist at the destination or not."""
@@ -194,11 +203,11 @@ class Mirror:
     def _ask(self, request: Message) -> Message:
         return self.destination.client.call_any(self._endpoints, request, VERSION, accept=lambda _: True)
 
+    def _check(self, code: int, message: str | None, what: str) -> None:
+        if code:
+            error = ErrorCode(code)
+            text = f"cannot {what}: {error.name}: {message or error.text}"
+            raise self.destination.simulation.refusal(error, text)
+
     def _endpoints(self) -> list[Endpoint]:
         return self.destination.endpoints()
-
-
-def _check(code: int, message: str | None, what: str) -> None:
-    if code:
-        error = ErrorCode(code)
-        raise KafkaError(error, f"cannot {what}: {error.name}: {message or error.text}")

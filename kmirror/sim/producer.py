@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from kmirror.errors import KafkaError
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
@@ -62,7 +61,8 @@ class Producer:
                 if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
                     offsets[tp] = offset
                 elif not error.retriable:
-                    raise KafkaError(error, f"cannot write to {tp}: {error.name}: {message or error.text}")
+                    reason = f"cannot write to {tp}: {error.name}: {message or error.text}"
+                    raise self._cluster.simulation.refusal(error, reason)
             if len(offsets) < len(batches):
                 self._cluster.simulation.run_for(PAUSE_SECONDS)
         missing = [str(tp) for tp in batches if tp not in offsets]
@@ -172,7 +172,8 @@ class Producer:
                 waiting = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
                 fatal = [error for error in fatal if error not in waiting]
                 if fatal:
-                    raise KafkaError(fatal[0], f"{request.NAME}: {fatal[0].name}: {fatal[0].text}")
+                    reason = f"{request.NAME}: {fatal[0].name}: {fatal[0].text}"
+                    raise self._cluster.simulation.refusal(fatal[0], reason)
             self._cluster.simulation.run_for(PAUSE_SECONDS)
         raise self._cluster.simulation.failure(f"{request.NAME} found no coordinator that would do it")
 
