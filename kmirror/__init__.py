@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from kmirror.records.codecs import Compression
     from kmirror.records.record import Record, RecordData
     from kmirror.sim.cluster import Cluster
+    from kmirror.sim.consumer import Consumer, ConsumerRecord
     from kmirror.sim.mirror import Mirror
     from kmirror.sim.producer import Producer
     from kmirror.sim.simulation import Simulation
     from kmirror.spec.error_codes import ErrorCode
+    from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 __version__ = "0.1.0.dev0"
 
@@ -39,6 +41,8 @@ _HOME = {
     "Cluster": "kmirror.sim.cluster",
     "Mirror": "kmirror.sim.mirror",
     "Producer": "kmirror.sim.producer",
+    "Consumer": "kmirror.sim.consumer",
+    "ConsumerRecord": "kmirror.sim.consumer",
     "read_log_dirs": "kmirror.logdir.load",
     "read_sample": "kmirror.logdir.load",
     "Batch": "kmirror.records.batch",
@@ -46,6 +50,8 @@ _HOME = {
     "RecordData": "kmirror.records.record",
     "Compression": "kmirror.records.codecs",
     "ErrorCode": "kmirror.spec.error_codes",
+    "IsolationLevel": "kmirror.spec.wire_values",
+    "OffsetSpec": "kmirror.spec.wire_values",
     "MirrorState": "kmirror.mirror.states",
     "TopicPartition": "kmirror.kernel.ids",
     "KmirrorError": "kmirror.errors",
@@ -63,7 +69,9 @@ __all__ = [
     "Cluster",
     "Mirror",
     "Producer",
+    "Consumer",
     # data
+    "ConsumerRecord",
     "read_log_dirs",
     "read_sample",
     "Batch",
@@ -71,6 +79,8 @@ __all__ = [
     "RecordData",
     "Compression",
     "ErrorCode",
+    "IsolationLevel",
+    "OffsetSpec",
     "MirrorState",
     "TopicPartition",
     # errors

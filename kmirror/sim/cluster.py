@@ -38,10 +38,12 @@ from kmirror.sim.client import Client
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from kmirror.sim.consumer import ConsumerRecord
     from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100
@@ -179,6 +181,14 @@ class Cluster:
 
         tp = TopicPartition(topic, partition)
         return Producer(self).send({tp: [RecordData(value=value) for value in values]})[tp]
+
+    def read(
+        self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> list[ConsumerRecord]:
+        """Return all records of a partition, as a consumer gets them now; KafkaError if it does not exist."""
+        from kmirror.sim.consumer import read
+
+        return read(self, tp, isolation)
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic and wait until each partition has a leader; KafkaError if refused."""
