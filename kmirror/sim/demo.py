@@ -300,9 +300,9 @@ class Demo:
         decided = Producer(self.a, transactional_id="demo-decided")
         hanging = Producer(self.a, transactional_id="demo-open")
         for producer in (decided, hanging):
-            producer.add_partitions(chosen)
+            producer.begin_transaction()
             producer.send(chosen)
-        decided.end(commit=True)
+        decided.commit_transaction()
         self.simulation.run_until(
             lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
             within=PATIENCE_SECONDS, what="the commit markers on a",
@@ -332,8 +332,12 @@ class Demo:
         idempotent = Producer(self.b, idempotent=True)
         idempotent.send(self._records("b, idempotent", 2))
         transactional = Producer(self.b, transactional_id="demo", compression=self._rng.choice(CODECS))
-        transactional.transaction(self._records("b, committed", 2))
-        transactional.transaction(self._records("b, aborted", 1), commit=False)
+        transactional.begin_transaction()
+        transactional.send(self._records("b, committed", 2))
+        transactional.commit_transaction()
+        transactional.begin_transaction()
+        transactional.send(self._records("b, aborted", 1))
+        transactional.abort_transaction()
         self._settle(self.b)
         self.simulation.run_until(
             lambda: all(self._leader_is_stable(tp) for tp in self.partitions), within=PATIENCE_SECONDS,

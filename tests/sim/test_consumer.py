@@ -186,3 +186,36 @@ def test_a_consumer_of_a_log_that_a_failback_cut_goes_back_to_where_they_part() 
     assert log_of(p.a).log_end_offset > 3
     assert texts(list(consumer)) == ["on b", "on b again"]
     assert p.a.read(TP, isolation=COMMITTED) == p.b.read(TP, isolation=COMMITTED)
+
+
+def test_a_producer_that_is_closed_inside_a_transaction_aborts_it() -> None:
+    cluster = one(plain(0, 0, "plain"))
+    with pytest.raises(ZeroDivisionError), Producer(cluster, transactional_id="t") as producer:
+        for text in (b"committed", b"too"):
+            producer.begin_transaction()
+            producer.send({TP: [RecordData(value=text)]})
+            producer.send({TP: [RecordData(value=text)]})
+            producer.commit_transaction()
+        producer.begin_transaction()
+        producer.send({TP: [RecordData(value=b"aborted")]})
+        raise ZeroDivisionError
+    cluster.simulation.run_until(lambda: log_of(cluster).last_stable_offset == 9, what="the markers")
+    assert texts(cluster.read(TP, isolation=COMMITTED)) == ["plain", "committed", "committed", "too", "too"]
+    assert texts(cluster.read(TP))[-1] == "aborted"
+
+
+def test_a_producer_is_told_what_it_forgot() -> None:
+    cluster = one(plain(0, 0, "plain"))
+    row = {TP: [RecordData(value=b"x")]}
+    with pytest.raises(UsageError, match="without a transactional_id"):
+        Producer(cluster).begin_transaction()
+    producer = Producer(cluster, transactional_id="t")
+    assert repr(producer) == f"<Producer to a: id {producer.producer_id} epoch 0, transactional id t>"
+    for call in (producer.commit_transaction, producer.abort_transaction, lambda: producer.send(row)):
+        with pytest.raises(UsageError, match="begin_transaction comes first"):
+            call()
+    producer.begin_transaction()
+    with pytest.raises(UsageError, match="commit or abort it first"):
+        producer.begin_transaction()
+    producer.close()
+    assert repr(Producer(cluster)) == "<Producer to a: plain>"
