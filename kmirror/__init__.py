@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     )
     from kmirror.kernel.ids import TopicPartition
     from kmirror.logdir.load import read_log_dirs, read_sample
+    from kmirror.mirror.states import MirrorState
     from kmirror.records.batch import Batch
     from kmirror.records.codecs import Compression
     from kmirror.records.record import Record, RecordData
     from kmirror.sim.cluster import Cluster
+    from kmirror.sim.consumer import Consumer, ConsumerRecord
     from kmirror.sim.mirror import Mirror
     from kmirror.sim.producer import Producer
     from kmirror.sim.simulation import Simulation
     from kmirror.spec.error_codes import ErrorCode
+    from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 __version__ = "0.1.0.dev0"
 
@@ -38,6 +41,8 @@ _HOME = {
     "Cluster": "kmirror.sim.cluster",
     "Mirror": "kmirror.sim.mirror",
     "Producer": "kmirror.sim.producer",
+    "Consumer": "kmirror.sim.consumer",
+    "ConsumerRecord": "kmirror.sim.consumer",
     "read_log_dirs": "kmirror.logdir.load",
     "read_sample": "kmirror.logdir.load",
     "Batch": "kmirror.records.batch",
@@ -45,6 +50,9 @@ _HOME = {
     "RecordData": "kmirror.records.record",
     "Compression": "kmirror.records.codecs",
     "ErrorCode": "kmirror.spec.error_codes",
+    "IsolationLevel": "kmirror.spec.wire_values",
+    "OffsetSpec": "kmirror.spec.wire_values",
+    "MirrorState": "kmirror.mirror.states",
     "TopicPartition": "kmirror.kernel.ids",
     "KmirrorError": "kmirror.errors",
     "ProtocolError": "kmirror.errors",
@@ -61,7 +69,9 @@ __all__ = [
     "Cluster",
     "Mirror",
     "Producer",
+    "Consumer",
     # data
+    "ConsumerRecord",
     "read_log_dirs",
     "read_sample",
     "Batch",
@@ -69,6 +79,9 @@ __all__ = [
     "RecordData",
     "Compression",
     "ErrorCode",
+    "IsolationLevel",
+    "OffsetSpec",
+    "MirrorState",
     "TopicPartition",
     # errors
     "KmirrorError",

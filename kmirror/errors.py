@@ -26,7 +26,10 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from kmirror.spec.error_codes import ErrorCode
 
 
 class KmirrorError(Exception):
@@ -86,9 +89,12 @@ class UsageError(KmirrorError):
 class KafkaError(KmirrorError):
     """A request was answered with `code` where the caller asked for success."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: ErrorCode, message: str) -> None:
         self.code = code
         super().__init__(message)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.code.name}, {str(self)!r})"
 
 
 class SimulationFailure(KmirrorError):
@@ -100,5 +106,10 @@ class SimulationFailure(KmirrorError):
     def __init__(self, message: str, *, seed: int, elapsed_us: int) -> None:
         self.seed = seed
         self.elapsed_us = elapsed_us
-        seconds, micros = divmod(elapsed_us, 1_000_000)
-        super().__init__(f"{message} (seed {seed}, after {seconds}.{micros:06d} virtual seconds)")
+        super().__init__(f"{message} ({moment_of_run(seed, elapsed_us)})")
+
+
+def moment_of_run(seed: int, elapsed_us: int) -> str:
+    """Return which simulated run it is and how far it has come, as every failure of one says it."""
+    seconds, micros = divmod(elapsed_us, 1_000_000)
+    return f"seed {seed}, after {seconds}.{micros:06d} virtual seconds"

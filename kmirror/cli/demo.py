@@ -19,6 +19,7 @@ from rich.table import Table
 from kmirror.errors import UsageError
 from kmirror.logdir.faults import FileFault
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
+from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
 from kmirror.report.recorder import Recorder
 from kmirror.sim.demo import Demo, DemoReport, Failback, Failover, Observer
@@ -74,7 +75,7 @@ class Screen(Observer):
 
     def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
         self._rows = rows
-        ready = sum(row.lag in (0, -1) and row.state in ("MIRRORING", "STOPPED") for row in rows)
+        ready = sum(row.lag in (0, -1) and row.state in (MirrorState.MIRRORING, MirrorState.STOPPED) for row in rows)
         self._progress.update(self._partitions, description="partitions", completed=ready, total=partitions)
 
     def failover(self, rows: Sequence[Failover]) -> None:
@@ -105,7 +106,7 @@ def mirror_table(rows: Sequence[MirrorRow], most: int) -> RenderableType:
     for row in shown:
         table.add_row(
             "demo", row.tp.topic, str(row.tp.partition), _known(row.source_offset), _known(row.destination_offset),
-            _known(row.lag), row.state,
+            _known(row.lag), row.state.name,
         )
     left = len(rows) - len(shown)
     if not left:

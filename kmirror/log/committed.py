@@ -15,9 +15,9 @@ Rule 3: the cleaner never passes what is undecided. What began below its checkpo
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 from kmirror.records import layout
 from kmirror.records.batch import Batch
@@ -32,6 +32,27 @@ Ranges = list[tuple[int, int]]
 
 OpenAt = Callable[[int], Mapping[int, int] | None]
 """Tells which transactions the snapshot of an offset has open, producer id to first offset; None if it says nothing."""
+
+
+AnyBatchT = TypeVar("AnyBatchT", bound=AnyBatch)
+
+
+def with_aborted(
+    batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]]
+) -> Iterator[tuple[AnyBatchT, bool]]:
+    """Yield each batch of a fetch's answer, and whether it is data of an aborted transaction.
+
+    `aborted` is (producer id, first offset) as the answer has it: a transaction counts as aborted from there to its
+    ABORT marker.
+    """
+    waiting = sorted(aborted, key=lambda row: row[1], reverse=True)
+    hidden: dict[int, None] = {}
+    for batch in batches:
+        while waiting and waiting[-1][1] <= batch.last_offset:
+            hidden[waiting.pop()[0]] = None
+        if batch.is_control and (record := batch.control()) is not None and record.type is ControlType.ABORT:
+            hidden.pop(batch.producer_id, None)
+        yield batch, batch.is_transactional and not batch.is_control and batch.producer_id in hidden
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,22 +12,17 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class LogAppendError(KafkaError):
-    """The leader refuses to append; `error` is the code that the producer is answered with."""
-
-    def __init__(self, error: ErrorCode, message: str) -> None:
-        self.error = error
-        super().__init__(int(error), message)
+    """The leader refuses to append; `code` is what the producer is answered with."""
 
 
 class OffsetOutOfRange(KafkaError):
     """An offset outside `log_start_offset` to `log_end_offset` was asked for."""
 
     def __init__(self, message: str, *, offset: int, log_start_offset: int, log_end_offset: int) -> None:
-        self.error = ErrorCode.OFFSET_OUT_OF_RANGE
         self.offset = offset
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
-        super().__init__(int(self.error), message)
+        super().__init__(ErrorCode.OFFSET_OUT_OF_RANGE, message)
 
 
 class OffsetsOutOfOrder(CorruptBatch):

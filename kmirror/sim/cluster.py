@@ -1,9 +1,14 @@
-"""A simulated cluster as scripts and tests hold it: one controller, some brokers, and their disks."""
+"""A simulated cluster as scripts and tests hold it: one controller, some brokers, and their disks.
+
+    with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in the end
+        a.create_topic("orders")
+        a.produce("orders", 0, [b"one", b"two"])
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from kmirror.cluster.broker import Broker, BrokerOptions
 from kmirror.cluster.component import BrokerComponent
@@ -11,7 +16,6 @@ from kmirror.cluster.controller import Controller, ControllerComponent, Controll
 from kmirror.cluster.disk import MemoryDisk
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.partition import Partition
-from kmirror.errors import KafkaError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
@@ -34,8 +38,12 @@ from kmirror.sim.client import Client
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
+    from kmirror.sim.consumer import ConsumerRecord
     from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100
@@ -94,6 +102,18 @@ class Cluster:
         self.client = Client(world, f"{name}-client", name)
         simulation.clusters[name] = self
 
+    def __repr__(self) -> str:
+        return f"<Cluster {self.name}: of brokers {_listed(self.broker_ids)} run {_listed(self.living()) or 'none'}>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
     # -- nodes --------------------------------------------------------------------------------
 
     def process(self, node_id: int) -> str:
@@ -139,6 +159,12 @@ class Cluster:
             world.start(self.process(broker_id))
         world.run_until(self.is_settled, within=60 * SECOND, what=f"cluster {self.name} to come up")
 
+    def stop(self) -> None:
+        """End every process that runs, the controller last; the disks stay, and `start` begins anew from them."""
+        for node_id in (*self.broker_ids, CONTROLLER_ID):
+            if self.runs(node_id):
+                self.kill(node_id)
+
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
         """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`."""
         self.simulation.world.kill(self.process(node_id))
@@ -160,6 +186,14 @@ class Cluster:
         tp = TopicPartition(topic, partition)
         return Producer(self).send({tp: [RecordData(value=value) for value in values]})[tp]
 
+    def read(
+        self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> list[ConsumerRecord]:
+        """Return all records of a partition, as a consumer gets them now; KafkaError if it does not exist."""
+        from kmirror.sim.consumer import read
+
+        return read(self, tp, isolation)
+
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic and wait until each partition has a leader; KafkaError if refused."""
         request = CreateTopicsRequest(
@@ -174,7 +208,8 @@ class Cluster:
         assert isinstance(reply, CreateTopicsResponse)
         code = ErrorCode(reply.topics[0].error_code)
         if code:
-            raise KafkaError(code, f"cannot create topic {topic}: {code.name}: {reply.topics[0].error_message}")
+            reason = reply.topics[0].error_message or code.text
+            raise self.simulation.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
         wanted = self.partitions([topic])
         self.simulation.run_until(
             lambda: all(self.leader(tp) is not None for tp in wanted), what=f"leaders of topic {topic}"
@@ -281,6 +316,10 @@ class Cluster:
                     )
                 )
         return records
+
+
+def _listed(ids: Sequence[int]) -> str:
+    return ", ".join(map(str, ids))
 
 
 def _replication_configs(factor: int) -> dict[str, str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.errors import KmirrorError
+from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.partition import LogCut
+from kmirror.mirror.states import MirrorState
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
@@ -36,12 +37,12 @@ CONFIGS: Mapping[str, str] = {
 CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
 
 
-class NotEqual(KmirrorError):
+class NotEqual(SimulationFailure):
     """The proof failed; `difference` is the first place where the logs differ."""
 
-    def __init__(self, what: str, difference: Difference) -> None:
+    def __init__(self, what: str, difference: Difference, simulation: Simulation) -> None:
         self.difference = difference
-        super().__init__(f"{what}: {difference}")
+        super().__init__(f"{what}: {difference}", seed=simulation.seed, elapsed_us=simulation.world.elapsed_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class Demo:
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
-        self._wait(mirror, "MIRRORING", caught_up=True)
+        self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
         self.report.mirrored = self._prove("after mirroring", mirror)
         self._expect_read_only()
         self.observer.say("produce to b: refused with READ_ONLY_TOPIC for every partition")
@@ -206,7 +207,7 @@ class Demo:
         self._cuts.clear()
         mirror.remove_topics(self.topics)
         self._maybe_kill(self.b)
-        rows = {row.tp: row for row in self._wait(mirror, "STOPPED")}
+        rows = {row.tp: row for row in self._wait(mirror, MirrorState.STOPPED)}
         self._settle(self.b)
         for tp in self.partitions:
             log = self._leader(self.b, tp)
@@ -231,7 +232,7 @@ class Demo:
         mirror.create()
         mirror.add_topics(self.topics)
         self._maybe_kill(self.a, self.b)
-        self._wait(mirror, "MIRRORING", caught_up=True)
+        self._wait(mirror, MirrorState.MIRRORING, caught_up=True)
         self.report.final = self._prove("after failback", mirror)
         for tp in self.partitions:
             first = first_lost(before[tp], self._leader(self.a, tp), ends[tp])
@@ -242,7 +243,7 @@ class Demo:
 
     # -- steps --------------------------------------------------------------------------------
 
-    def _wait(self, mirror: Mirror, state: str, *, caught_up: bool = False) -> list[MirrorRow]:
+    def _wait(self, mirror: Mirror, state: MirrorState, *, caught_up: bool = False) -> list[MirrorRow]:
         total = len(self.partitions)
         return mirror.wait_for_state(
             state, self.partitions, within=PATIENCE_SECONDS, caught_up=caught_up,
@@ -264,7 +265,7 @@ class Demo:
         self._settle(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)
         if difference is not None:
-            raise NotEqual(when, difference)
+            raise NotEqual(when, difference, self.simulation)
         self.observer.say(
             f"{compared.batches} batches, {compared.bytes} bytes in {compared.partitions} partitions: "
             f"equal byte for byte on every replica of {destination.name}"
@@ -283,6 +284,7 @@ class Demo:
                     raise NotEqual(
                         "write to a mirror",
                         Difference(tp, offset, "error code", "READ_ONLY_TOPIC", ErrorCode(code).name),
+                        self.simulation,
                     )
             if left:
                 self.simulation.run_for(0.2)
@@ -298,9 +300,9 @@ class Demo:
         decided = Producer(self.a, transactional_id="demo-decided")
         hanging = Producer(self.a, transactional_id="demo-open")
         for producer in (decided, hanging):
-            producer.add_partitions(chosen)
+            producer.begin_transaction()
             producer.send(chosen)
-        decided.end(commit=True)
+        decided.commit_transaction()
         self.simulation.run_until(
             lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
             within=PATIENCE_SECONDS, what="the commit markers on a",
@@ -330,8 +332,12 @@ class Demo:
         idempotent = Producer(self.b, idempotent=True)
         idempotent.send(self._records("b, idempotent", 2))
         transactional = Producer(self.b, transactional_id="demo", compression=self._rng.choice(CODECS))
-        transactional.transaction(self._records("b, committed", 2))
-        transactional.transaction(self._records("b, aborted", 1), commit=False)
+        transactional.begin_transaction()
+        transactional.send(self._records("b, committed", 2))
+        transactional.commit_transaction()
+        transactional.begin_transaction()
+        transactional.send(self._records("b, aborted", 1))
+        transactional.abort_transaction()
         self._settle(self.b)
         self.simulation.run_until(
             lambda: all(self._leader_is_stable(tp) for tp in self.partitions), within=PATIENCE_SECONDS,
@@ -366,7 +372,8 @@ class Demo:
             record = batch.control() if batch.is_control else None
             if record is not None and record.type is ControlType.MIRROR_PID_RESET:
                 return batch
-        raise NotEqual("failover", Difference(tp, log.log_end_offset - 1, "control type", "MIRROR_PID_RESET", "none"))
+        missing = Difference(tp, log.log_end_offset - 1, "control type", "MIRROR_PID_RESET", "none")
+        raise NotEqual("failover", missing, self.simulation)
 
     def _maybe_kill(self, *clusters: Cluster) -> None:
         if not self._faults:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kmirror.cluster.images import RESOURCE_TOPIC
-from kmirror.errors import KafkaError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.naming import MIRROR_NAME, parse
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
@@ -37,7 +37,7 @@ class MirrorRow:
     source_offset: int
     destination_offset: int
     lag: int
-    state: str
+    state: MirrorState
     last_mirrored_epoch: int
     reason: str = ""
     """Why the partition waits or failed (D38)."""
@@ -51,6 +51,9 @@ class Mirror:
         self.source = source
         self.destination = destination
 
+    def __repr__(self) -> str:
+        return f"<Mirror {self.name}: {self.source.name} to {self.destination.name}>"
+
     def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
         values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
@@ -60,7 +63,7 @@ class Mirror:
         )
         reply = self._ask(request)
         assert isinstance(reply, CreateMirrorResponse)
-        _check(reply.error_code, reply.error_message, f"create mirror {self.name}")
+        self._check(reply.error_code, reply.error_message, f"create mirror {self.name}")
 
     def add_topics(self, topics: Iterable[str]) -> None:
         """Add topics, naming their ids if the source can be asked for them; KafkaError if one is refused."""
@@ -71,9 +74,9 @@ class Mirror:
         )
         reply = self._ask(request)
         assert isinstance(reply, AddTopicsToMirrorResponse)
-        _check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
+        self._check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
         for row in reply.topics:
-            _check(row.error_code, None, f"add topic {row.name} to mirror {self.name}")
+            self._check(row.error_code, None, f"add topic {row.name} to mirror {self.name}")
 
     def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics: failover begins; KafkaError if one is refused."""
@@ -82,9 +85,9 @@ class Mirror:
         )
         reply = self._ask(request)
         assert isinstance(reply, RemoveTopicsFromMirrorResponse)
-        _check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
+        self._check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
         for row in reply.topics:
-            _check(row.error_code, None, f"remove topic {row.name} from mirror {self.name}")
+            self._check(row.error_code, None, f"remove topic {row.name} from mirror {self.name}")
 
     def describe(self) -> list[MirrorRow]:
         """Ask every living broker of the destination what it leads; rows sorted by partition."""
@@ -99,7 +102,8 @@ class Mirror:
                     for p in topic.partitions:
                         tp = TopicPartition(topic.topic_name, p.partition_index)
                         rows[tp] = MirrorRow(
-                            tp, p.source_offset, p.destination_offset, p.lag, p.state, p.last_mirror_epoch, p.reason
+                            tp, p.source_offset, p.destination_offset, p.lag, MirrorState[p.state],
+                            p.last_mirror_epoch, p.reason,
                         )
         return [rows[tp] for tp in sorted(rows)]
 
@@ -108,7 +112,7 @@ class Mirror:
 
         DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
         """
-        self.wait_for_state("MIRRORING", self.partitions(), within=within, caught_up=True)
+        self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within=within, caught_up=True)
 
     def fail_over(self, *, within: float = 120) -> list[MirrorRow]:
         """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
@@ -117,11 +121,18 @@ class Mirror:
         """
         topics = self.topics()
         self.remove_topics(topics)
-        return self.wait_for_state("STOPPED", self.destination.partitions(topics), within=within)
+        return self.wait_for_state(MirrorState.STOPPED, self.destination.partitions(topics), within=within)
 
     def difference(self) -> Difference | None:
         """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
         return mirror_agrees(self.source, self.destination, self.partitions())[0]
+
+    def assert_equal(self) -> None:
+        """Raise AssertionError with the first difference, if there is one, and the moment of the run."""
+        difference = self.difference()
+        if difference is not None:
+            what = f"mirror {self.name} from {self.source.name} to {self.destination.name}"
+            raise AssertionError(f"{what}: {difference} ({self.destination.simulation.world.moment})")
 
     def topics(self) -> list[str]:
         """Return the names of all topics in this mirror, whether they exist at the destination or not."""
@@ -146,7 +157,7 @@ class Mirror:
         )
 
     def wait_for_state(
-        self, state: str, partitions: Iterable[TopicPartition], *, within: float = 120, caught_up: bool = False,
+        self, state: MirrorState, partitions: Iterable[TopicPartition], *, within: float = 120, caught_up: bool = False,
         watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
         """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
@@ -163,13 +174,13 @@ class Mirror:
             # A lag is known once a fetch was answered: before that two logs may end alike and differ.
             ready = {
                 row.tp for row in rows
-                if row.state == state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
+                if row.state is state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
             }
             if wanted <= ready:
                 return rows
             if simulation.world.now > deadline:
                 raise simulation.failure(
-                    f"mirror {self.name} did not come to {state}: {self.explain(sorted(wanted - ready), rows)}"
+                    f"mirror {self.name} did not come to {state.name}: {self.explain(sorted(wanted - ready), rows)}"
                 )
             simulation.run_for(0.5)
 
@@ -179,7 +190,7 @@ class Mirror:
         parts = []
         for tp in partitions[:3]:
             row = by_tp.get(tp)
-            where = "no leader reports it" if row is None else f"{row.state}, lag {row.lag}"
+            where = "no leader reports it" if row is None else f"{row.state.name}, lag {row.lag}"
             reason = f": {row.reason}" if row is not None and row.reason else ""
             parts.append(f"{tp} ({where}{reason})")
         more = f" and {len(partitions) - 3} more" if len(partitions) > 3 else ""
@@ -192,11 +203,11 @@ class Mirror:
     def _ask(self, request: Message) -> Message:
         return self.destination.client.call_any(self._endpoints, request, VERSION, accept=lambda _: True)
 
+    def _check(self, code: int, message: str | None, what: str) -> None:
+        if code:
+            error = ErrorCode(code)
+            text = f"cannot {what}: {error.name}: {message or error.text}"
+            raise self.destination.simulation.refusal(error, text)
+
     def _endpoints(self) -> list[Endpoint]:
         return self.destination.endpoints()
-
-
-def _check(code: int, message: str | None, what: str) -> None:
-    if code:
-        error = ErrorCode(code)
-        raise KafkaError(code, f"cannot {what}: {error.name}: {message or error.text}")

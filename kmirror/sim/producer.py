@@ -1,10 +1,17 @@
-"""A producer inside the simulation: plain, idempotent or transactional, with the retries of a real one."""
+"""A producer inside the simulation: plain, idempotent or transactional, with the retries of a real one.
+
+    with Producer(cluster, transactional_id="t") as producer:    # what is open in the end is aborted, as by `close`
+        producer.begin_transaction()
+        producer.send({tp: [RecordData(value=b"one")]})
+        producer.commit_transaction()
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Self
 
-from kmirror.errors import KafkaError
+from kmirror.errors import UsageError
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
@@ -22,6 +29,9 @@ from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from types import TracebackType
 
 PRODUCE_VERSION = 11
 """The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
@@ -42,15 +52,41 @@ class Producer:
         self._transactional_id = transactional_id
         self._compression = compression
         self._sequences: dict[TopicPartition, int] = {}
+        self._in_transaction: dict[TopicPartition, None] | None = None
+        """The partitions that the coordinator was told of; None outside of a transaction."""
         self.producer_id = -1
         self.producer_epoch = -1
         if idempotent or transactional_id is not None:
             self._init()
 
+    def __repr__(self) -> str:
+        kind = "plain" if self.producer_id < 0 else f"id {self.producer_id} epoch {self.producer_epoch}"
+        name = "" if self._transactional_id is None else f", transactional id {self._transactional_id}"
+        return f"<Producer to {self._cluster.name}: {kind}{name}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Abort the transaction that is open, if there is one."""
+        if self._in_transaction is not None:
+            self.abort_transaction()
+
     # -- writing ------------------------------------------------------------------------------
 
     def send(self, records: Mapping[TopicPartition, Sequence[RecordData]]) -> dict[TopicPartition, int]:
-        """Write one batch to each partition with acks=all; returns base offsets. KafkaError if one is refused."""
+        """Write one batch to each partition with acks=all; returns base offsets.
+
+        KafkaError if one is refused; UsageError if a transactional producer has begun no transaction.
+        """
+        if self._transactional_id is not None:
+            begun = self._begun()
+            self.add_partitions([tp for tp in records if tp not in begun])
         batches = {tp: self._batch(tp, rows) for tp, rows in records.items()}
         offsets: dict[TopicPartition, int] = {}
         for _ in range(RETRIES_MAX):
@@ -62,7 +98,8 @@ class Producer:
                 if error in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
                     offsets[tp] = offset
                 elif not error.retriable:
-                    raise KafkaError(code, f"cannot write to {tp}: {error.name}: {message or error.text}")
+                    reason = f"cannot write to {tp}: {error.name}: {message or error.text}"
+                    raise self._cluster.simulation.refusal(error, reason)
             if len(offsets) < len(batches):
                 self._cluster.simulation.run_for(PAUSE_SECONDS)
         missing = [str(tp) for tp in batches if tp not in offsets]
@@ -106,20 +143,36 @@ class Producer:
 
     # -- transactions -------------------------------------------------------------------------
 
-    def transaction(
-        self, records: Mapping[TopicPartition, Sequence[RecordData]], *, commit: bool = True
-    ) -> dict[TopicPartition, int]:
-        """Write one batch to each partition in a transaction, and end it; returns base offsets."""
-        self.add_partitions(records)
-        offsets = self.send(records)
-        self.end(commit=commit)
-        return offsets
+    def begin_transaction(self) -> None:
+        """Begin a transaction; nobody is asked before the first `send`. UsageError if one is open."""
+        if self._transactional_id is None:
+            raise UsageError("a producer without a transactional_id has no transactions")
+        if self._in_transaction is not None:
+            raise UsageError(f"{self!r} is in a transaction: commit or abort it first")
+        self._in_transaction = {}
 
-    def add_partitions(self, partitions: Mapping[TopicPartition, object]) -> None:
-        """Tell the coordinator which partitions the transaction is about to write to."""
-        assert self._transactional_id is not None, "a transactional producer"
+    def commit_transaction(self) -> None:
+        """Commit what was sent since `begin_transaction`; markers follow on their own. KafkaError if refused."""
+        self._end(commit=True)
+
+    def abort_transaction(self) -> None:
+        """Abort what was sent since `begin_transaction`; markers follow on their own. KafkaError if refused."""
+        self._end(commit=False)
+
+    def _begun(self) -> dict[TopicPartition, None]:
+        if self._in_transaction is None:
+            raise UsageError(f"{self!r} is in no transaction: begin_transaction comes first")
+        return self._in_transaction
+
+    def add_partitions(self, partitions: Iterable[TopicPartition]) -> None:
+        """Tell the coordinator which partitions the transaction is about to write to; `send` does so by itself."""
+        begun = self._begun()
+        assert self._transactional_id is not None, "only such a producer begins a transaction"
+        new = list(partitions)
+        if not new:
+            return
         topics: dict[str, AddPartitionsToTxnTopic] = {}
-        for tp in partitions:
+        for tp in new:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self._transactional_id, v3_and_below_producer_id=self.producer_id,
@@ -132,10 +185,15 @@ class Producer:
             return [row.partition_error_code for row in rows if row.partition_error_code]
 
         self._at_coordinator(request, 3, errors)
+        begun.update(dict.fromkeys(new))
 
-    def end(self, *, commit: bool) -> None:
-        """Commit or abort; markers follow on their own."""
-        assert self._transactional_id is not None, "a transactional producer"
+    def _end(self, *, commit: bool) -> None:
+        begun = self._begun()
+        assert self._transactional_id is not None, "only such a producer begins a transaction"
+        # Over for this producer, however it ends: an error that is not retriable leaves nothing to abort.
+        self._in_transaction = None
+        if not begun:
+            return  # The coordinator knows of no transaction, and would refuse to end one.
         request = EndTxnRequest(
             transactional_id=self._transactional_id, producer_id=self.producer_id,
             producer_epoch=self.producer_epoch, committed=commit,
@@ -172,7 +230,8 @@ class Producer:
                 waiting = (ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.OPERATION_NOT_ATTEMPTED)
                 fatal = [error for error in fatal if error not in waiting]
                 if fatal:
-                    raise KafkaError(fatal[0], f"{request.NAME}: {fatal[0].name}: {fatal[0].text}")
+                    reason = f"{request.NAME}: {fatal[0].name}: {fatal[0].text}"
+                    raise self._cluster.simulation.refusal(fatal[0], reason)
             self._cluster.simulation.run_for(PAUSE_SECONDS)
         raise self._cluster.simulation.failure(f"{request.NAME} found no coordinator that would do it")
 

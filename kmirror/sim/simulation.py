@@ -1,16 +1,25 @@
-"""`Simulation`: the root of everything simulated, and what scripts steer it with."""
+"""`Simulation`: the root of everything simulated, and what scripts steer it with.
+
+    with Simulation(seed=7) as simulation, Cluster(simulation, "a") as a:
+        a.create_topic("orders")
+
+Whatever exception leaves the `with` block of a simulation bears a note with seed and virtual time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from kmirror.errors import SimulationFailure
+from kmirror.errors import KafkaError, SimulationFailure
 from kmirror.kernel.clock import SECOND, Duration
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.world import World
+from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from kmirror.sim.cluster import Cluster
 
 
@@ -21,6 +30,18 @@ class Simulation:
         self.seed = seed
         self.world = World(seed, network)
         self.clusters: dict[str, Cluster] = {}
+
+    def __repr__(self) -> str:
+        return f"<Simulation {self.world.moment}, clusters: {', '.join(self.clusters) or 'none'}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self.world.moment not in str(error):
+            error.add_note(self.world.moment)
 
     @property
     def digest(self) -> str:
@@ -34,6 +55,10 @@ class Simulation:
     def failure(self, message: str) -> SimulationFailure:
         """Return an exception that names this run's seed and the present instant."""
         return self.world.failure(message)
+
+    def refusal(self, code: ErrorCode, message: str) -> KafkaError:
+        """Return an exception for an answer with `code`; its text names this run's seed and the present instant."""
+        return KafkaError(code, f"{message} ({self.world.moment})")
 
     def run_for(self, seconds: float) -> None:
         """Let virtual time pass."""

@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kmirror.errors import SimulationFailure
+from kmirror.errors import SimulationFailure, moment_of_run
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
@@ -79,7 +79,17 @@ class World:
 
     def failure(self, message: str) -> SimulationFailure:
         """Return an exception that names this run's seed and the time since it began."""
-        return SimulationFailure(message, seed=self.seed, elapsed_us=self.now - START)
+        return SimulationFailure(message, seed=self.seed, elapsed_us=self.elapsed_us)
+
+    @property
+    def elapsed_us(self) -> Duration:
+        """Return the virtual time since the run began."""
+        return self.now - START
+
+    @property
+    def moment(self) -> str:
+        """Return this run's seed and the time since it began, as text for an error."""
+        return moment_of_run(self.seed, self.elapsed_us)
 
     # -- processes ----------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from tests.repo.sources import Source
 
 # A row may import the rows above it. Packages of one row are siblings and never import each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "spec"),
+    ("spec",),
+    ("errors",),
     ("kernel",),
     ("protocol",),
     ("records",),

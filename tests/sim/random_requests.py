@@ -14,6 +14,7 @@ from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
@@ -221,9 +222,9 @@ def start(seed: int) -> Cluster:
     live = Mirror("live", source=source, destination=cluster)
     live.create()
     live.add_topics(MIRRORED)
-    live.wait_for_state("MIRRORING", [TopicPartition(topic, 0) for topic in MIRRORED])
+    live.wait_for_state(MirrorState.MIRRORING, [TopicPartition(topic, 0) for topic in MIRRORED])
     live.remove_topics([REMOVED])
-    live.wait_for_state("STOPPED", [TopicPartition(REMOVED, 0)])
+    live.wait_for_state(MirrorState.STOPPED, [TopicPartition(REMOVED, 0)])
     simulation.run_until(cluster.is_settled, what="everything to settle")
     begin_transactions(cluster)
     return cluster

@@ -13,6 +13,7 @@ from kmirror.log.store import LOG_START_OFFSET
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.partition import LogCut, MirrorPartition
 from kmirror.mirror.state_records import NOTHING, PartitionState
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
 from kmirror.protocol.gen.create_topics_request import (
     CreatableReplicaAssignment,
@@ -280,7 +281,7 @@ def partitions_of(cluster: Cluster, topics: Sequence[str]) -> list[TopicPartitio
 def mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
     """Wait until every partition is MIRRORING and the destination's committed log ends where the source's does."""
     wanted = partitions_of(mirror.source, topics)
-    mirror.wait_for_state("MIRRORING", wanted)
+    mirror.wait_for_state(MirrorState.MIRRORING, wanted)
     for tp in wanted:
         mirror.destination.simulation.run_until(
             lambda tp=tp: has_all(mirror, tp), what=f"{tp} in {mirror.destination.name} to catch up"  # type: ignore[misc]
@@ -299,7 +300,7 @@ def has_all(mirror: Mirror, tp: TopicPartition = TP) -> bool:
 
 
 def stopped(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
-    return mirror.wait_for_state("STOPPED", partitions_of(mirror.destination, topics))
+    return mirror.wait_for_state(MirrorState.STOPPED, partitions_of(mirror.destination, topics))
 
 
 def settle(*clusters: Cluster) -> None:

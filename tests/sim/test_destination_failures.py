@@ -74,7 +74,7 @@ def test_leader_dies_while_preparing(cut_yet: bool) -> None:
 
 
 def assert_equal_when_back(p: Pair, victim: int) -> None:
-    p.there.wait_for_state("MIRRORING", [TP])
+    p.there.wait_for_state(MirrorState.MIRRORING, [TP])
     p.b.restart(victim)
     assert_equal(p.there)
 
@@ -88,7 +88,7 @@ def test_leader_dies_while_mirroring_again_and_again() -> None:
         write(p.a, f"turn {turn}")
         victim = elect(p.b)
         write(p.a, f"turn {turn}, second")
-        p.there.wait_for_state("MIRRORING", [TP])
+        p.there.wait_for_state(MirrorState.MIRRORING, [TP])
         p.b.restart(victim)
         settle(p.b)
     assert_equal(p.there)
@@ -132,7 +132,7 @@ def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
         return mp is not None and STEPS[step](p, mp)
 
     victim = kill_when(p, reached, f"STOPPING: {step}")
-    rows = p.there.wait_for_state("STOPPED", [TP])
+    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
     p.b.restart(victim)
     settle(p.b)
     assert [row.last_mirrored_epoch for row in rows] == [4]
@@ -164,7 +164,7 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
         return mp is not None and STEPS[step](p, mp)
 
     victim = kill_when(p, reached, f"STOPPING: {step}")
-    p.there.wait_for_state("STOPPED", [TP])
+    p.there.wait_for_state(MirrorState.STOPPED, [TP])
     p.b.restart(victim)
     settle(p.b)
     for replica in p.b.replicas(TP).values():
@@ -205,7 +205,7 @@ def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
     assert reason_of(p.b).startswith("not every member of ISR")
     for follower in followers:
         p.b.restart(follower)
-    p.there.wait_for_state("STOPPED", [TP])
+    p.there.wait_for_state(MirrorState.STOPPED, [TP])
     assert values(log_of(p.b))[-1] == (3, "only the leader has it")
 
 
@@ -230,7 +230,7 @@ def test_followers_are_waited_for_before_anything_of_our_own_is_written() -> Non
     assert reason_of(p.b).startswith("not every member of ISR")
     for follower in followers:
         p.b.restart(follower)
-    rows = p.there.wait_for_state("STOPPED", [TP])
+    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
     assert [row.last_mirrored_epoch for row in rows] == [3]
     settle(p.b)
     assert [values(replica.log)[-1] for replica in p.b.replicas(TP).values()] == [(2, "r2")] * 3
@@ -282,7 +282,7 @@ def test_every_broker_restarts_in_the_middle_of_a_stop() -> None:
         p.b.kill(broker_id)
     for broker_id in p.b.broker_ids:
         p.b.restart(broker_id)
-    rows = p.there.wait_for_state("STOPPED", [TP])
+    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
     assert [row.last_mirrored_epoch for row in rows] == [3]
     assert len(resets(log_of(p.b))) == 1
 

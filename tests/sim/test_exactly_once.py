@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.records.batch import iter_batches
@@ -54,6 +55,13 @@ RESET_AT = {1: 0, 2: 0, 3: 0, 4: 3, 5: 5, 6: 6}
 """With nothing mirrored there is nothing to reset (D33)."""
 
 
+def commit(producer: Producer, *values: str) -> None:
+    """Write these values in a transaction."""
+    producer.begin_transaction()
+    producer.send(records(*values))
+    producer.commit_transaction()
+
+
 def read_committed(cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int, str]]:
     """Return what a read_committed consumer gets, by Fetch, as a client's fetcher sorts it out."""
     partition = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
@@ -92,7 +100,7 @@ def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
     if count:
         p.simulation.cut(p.a, p.b)
     else:
-        p.there.wait_for_state("PREPARING", [TP])
+        p.there.wait_for_state(MirrorState.PREPARING, [TP])
         p.simulation.cut(p.a, p.b)
     run_until(p, lambda: log_of(p.b).high_watermark == count, "the followers")
     assert log_of(p.b).log_end_offset == count
@@ -133,7 +141,7 @@ def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None
     p.there.create()
     p.there.add_topics([TOPIC])
     run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark == 2, "offset 2")
-    rows = p.there.wait_for_state("MIRRORING", [TP], caught_up=True)
+    rows = p.there.wait_for_state(MirrorState.MIRRORING, [TP], caught_up=True)
     assert [(row.source_offset, row.destination_offset, row.lag) for row in rows] == [(4, 2, 2)], "D22"
     p.simulation.cut(p.a, p.b)
     p.fail_over()
@@ -150,14 +158,14 @@ def test_after_a_stop_with_two_open_transactions_the_same_transactional_ids_comm
     open_one = Producer(p.a, transactional_id="t1")
     open_two = Producer(p.a, transactional_id="t2")
     for producer, text in ((open_one, "open 1"), (open_two, "open 2")):
-        producer.add_partitions(records(text))
+        producer.begin_transaction()
         producer.send(records(text))
     p.begin()
     assert log_of(p.b).log_end_offset == 1, "open transactions are above the source's LSO"
     p.simulation.cut(p.a, p.b)
     p.fail_over()
     for name in ("t1", "t2"):
-        Producer(p.b, transactional_id=name).transaction(records(f"{name} on b"))
+        commit(Producer(p.b, transactional_id=name), f"{name} on b")
     run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the markers")
     assert [value for _, value in read_committed(p.b)] == ["before", "t1 on b", "t2 on b"]
 
@@ -182,7 +190,7 @@ def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> 
     given = {idempotent.producer_id, second.producer_id}
     assert given & {0, 1}, f"the ids do repeat, but B gave out {given}"
     idempotent.send(records("from b"))
-    second.transaction(records("in a transaction on b"))
+    commit(second, "in a transaction on b")
     run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
     assert [value for _, value in values(log_of(p.b))][-2:] == ["from b", "in a transaction on b"]
     p.fail_back()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
@@ -261,7 +262,7 @@ def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() ->
     p.back.add_topics([TOPIC])
     run_until(p, lambda: "only copy" in reason_of(p.a), "PREPARING to wait")
     hold(p, 30, lambda: log_of(p.a).log_end_offset == 3, "ours is the only copy")
-    assert [row.state for row in p.back.describe()] == ["PREPARING"]
+    assert [row.state for row in p.back.describe()] == [MirrorState.PREPARING]
 
 
 @pytest.mark.decision("D33")
@@ -271,21 +272,21 @@ def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> 
     create_topic(p.b)
     write(p.b, "b0")
     open_here = Producer(p.b, transactional_id="t")
-    open_here.add_partitions(records("in a transaction"))
+    open_here.begin_transaction()
     open_here.send(records("in a transaction"))
     ended_meanwhile = Producer(p.b, transactional_id="u")
-    ended_meanwhile.add_partitions(records("ended while preparing"))
+    ended_meanwhile.begin_transaction()
     ended_meanwhile.send(records("ended while preparing"))
     write(p.b, "b3")
     p.simulation.cut(p.a, p.b)
     p.there.create()
     p.there.add_topics([TOPIC])
     run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
-    ended_meanwhile.end(commit=True)
+    ended_meanwhile.commit_transaction()
     victim = elect(p.b)
     p.fail_over()
     p.b.restart(victim)
-    open_here.end(commit=True)
+    open_here.commit_transaction()
     settle(p.b)
     assert resets(log_of(p.b)) == []
     run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
@@ -348,7 +349,7 @@ def test_failover_needs_nothing_but_the_destination() -> None:
     for node_id in (*p.a.broker_ids, 100):
         p.a.kill(node_id)
     rows = p.there.fail_over()
-    assert [(row.tp, row.state) for row in rows] == [(TP, "STOPPED")]
+    assert [(row.tp, row.state) for row in rows] == [(TP, MirrorState.STOPPED)]
     assert write(p.b, "on b") == 2
 
 
@@ -358,7 +359,7 @@ def test_lag_counts_what_a_failover_would_lose() -> None:
     create_topic(p.a)
     write(p.a, "before")
     producer = Producer(p.a, transactional_id="t")
-    producer.add_partitions(records("open"))
+    producer.begin_transaction()
     producer.send(records("open"))
     for n in range(100):
         write(p.a, f"acknowledged {n}")

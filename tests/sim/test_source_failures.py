@@ -7,6 +7,7 @@ import pytest
 from kmirror.errors import KafkaError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import mirror_configs
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
@@ -190,7 +191,7 @@ def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_add
     corrupt(p.a, TP, 1)
     p.there.create()
     p.there.add_topics([TOPIC, "other"])
-    p.there.wait_for_state("FAILED", [TP])
+    p.there.wait_for_state(MirrorState.FAILED, [TP])
     mirrored(p.there, ["other"])
     assert "checksum" in reason_of(p.b).lower() or "crc" in reason_of(p.b).lower(), reason_of(p.b)
     write(p.a, "goes on", tp=OTHER)
@@ -223,7 +224,7 @@ def test_a_topic_of_the_same_name_and_another_id_fails_and_keeps_its_records() -
     with pytest.raises(KafkaError, match="INCONSISTENT_TOPIC_ID"):
         p.there.add_topics([TOPIC])
     add_without_id(p)
-    p.there.wait_for_state("FAILED", [TP])
+    p.there.wait_for_state(MirrorState.FAILED, [TP])
     assert "id" in reason_of(p.b)
     assert values(log_of(p.b)) == [(0, "ours")], "another topic's log is not cut"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.mirror.states import MirrorState
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import (
     TOPIC,
@@ -119,7 +120,7 @@ def test_a_replica_that_missed_the_cut_and_leads_uncleanly_cuts_before_it_serves
         p.a.restart(broker_id)
     write(p.b, "from b")
     settle(p.a)
-    p.back.wait_for_state("MIRRORING", [TP])
+    p.back.wait_for_state(MirrorState.MIRRORING, [TP])
     run_until(p, lambda: log_of(p.a).log_end_offset == log_of(p.b).log_end_offset, "A's log to end where B's does")
     settle(p.a, p.b)
     assert_equal(p.back)

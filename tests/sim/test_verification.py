@@ -6,6 +6,7 @@ import pytest
 
 from kmirror.cluster.verification import Verification
 from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.build import build_batch
@@ -65,8 +66,9 @@ def sent(cluster: Cluster, producer: Producer, version: int) -> ErrorCode:
 def test_a_batch_of_a_transaction_that_is_over_is_refused(version: int, error: ErrorCode) -> None:
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
-    producer.add_partitions({TP: None})
-    producer.end(commit=False)
+    producer.begin_transaction()
+    producer.add_partitions([TP])
+    producer.abort_transaction()
     cluster.simulation.run_for(2)
     assert sent(cluster, producer, version) is error
     assert not log_of(cluster).producers.ongoing
@@ -76,8 +78,9 @@ def test_without_verification_it_hangs() -> None:
     """What brokers before 3.6 do, and what the option brings back."""
     cluster = running(**{"transaction.partition.verification.enable": "false"})
     producer = Producer(cluster, transactional_id="t")
-    producer.add_partitions({TP: None})
-    producer.end(commit=False)
+    producer.begin_transaction()
+    producer.add_partitions([TP])
+    producer.abort_transaction()
     cluster.simulation.run_for(2)
     assert sent(cluster, producer, 11) is ErrorCode.NONE
     cluster.simulation.run_for(120)
@@ -88,7 +91,10 @@ def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
     assert sent(cluster, producer, 12) is ErrorCode.NONE
-    producer.end(commit=True)
+    request = EndTxnRequest(
+        transactional_id="t", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch, committed=True
+    )
+    cluster.client.call(cluster.endpoint(leader(cluster, SHARD).broker_id), request, 4)
     cluster.simulation.run_until(
         lambda: log_of(cluster).last_stable_offset == log_of(cluster).log_end_offset == 2, what="the marker"
     )
@@ -97,7 +103,8 @@ def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
 def test_a_fenced_producer_is_told_so() -> None:
     cluster = running()
     old = Producer(cluster, transactional_id="t")
-    old.add_partitions({TP: None})
+    old.begin_transaction()
+    old.add_partitions([TP])
     Producer(cluster, transactional_id="t")
     assert sent(cluster, old, 11) is ErrorCode.INVALID_PRODUCER_EPOCH
 
@@ -110,7 +117,8 @@ def test_a_coordinator_that_is_away_is_asked_again() -> None:
         elect(cluster)
         owner = leader(cluster, SHARD).broker_id
     assert leader(cluster).broker_id != owner
-    producer.add_partitions({TP: None})
+    producer.begin_transaction()
+    producer.add_partitions([TP])
     cluster.kill(owner)
     assert sent(cluster, producer, 11) is ErrorCode.NOT_ENOUGH_REPLICAS, "every client sends that again"
     assert producer.send({TP: [RecordData(value=b"x")]}) == {TP: 0}
@@ -120,7 +128,8 @@ def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytes
     """The coordinator says yes, then ends the transaction; its marker overtakes the answer."""
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
-    producer.add_partitions({TP: None})
+    producer.begin_transaction()
+    producer.add_partitions([TP])
     asked: list[Verification] = []
     verdicts = Verification._verdicts
 
@@ -142,10 +151,11 @@ def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
     p.begin()
     p.fail_over()
     producer = Producer(p.b, transactional_id="t")
-    producer.add_partitions({TP: None})
+    producer.begin_transaction()
+    producer.add_partitions([TP])
     p.there.add_topics([TOPIC])
     mirrored(p.there)
-    producer.end(commit=False)
+    producer.abort_transaction()
     p.simulation.run_for(5)
     p.there.remove_topics([TOPIC])
     stopped(p.there)

@@ -32,6 +32,19 @@ ERRORS: list[KmirrorError] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (KafkaError(ErrorCode.READ_ONLY_TOPIC, "read-only"), "KafkaError(READ_ONLY_TOPIC, 'read-only')"),
+        (LogAppendError(ErrorCode.INVALID_RECORD, "nothing in it"), "LogAppendError(INVALID_RECORD, 'nothing in it')"),
+    ],
+    ids=["plain", "log"],
+)
+def test_a_refusal_shows_its_code(error: KafkaError, text: str) -> None:
+    assert repr(error) == repr(pickle.loads(pickle.dumps(error))) == text
+    assert type(error.code) is ErrorCode
+
+
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 def test_pickles_and_copies_say_the_same(error: KmirrorError) -> None:
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):

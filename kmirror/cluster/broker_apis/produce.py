@@ -128,7 +128,7 @@ def _append(
     try:
         info = broker.replicas.append(now, partition, bytes(data.records or b""))
     except LogAppendError as error:
-        answer.error_code, answer.error_message = error.error, str(error)
+        answer.error_code, answer.error_message = error.code, str(error)
         return None
     except CorruptBatch as error:
         answer.error_code, answer.error_message = ErrorCode.CORRUPT_MESSAGE, str(error)

@@ -84,7 +84,7 @@ def _write(broker: Broker, now: Instant, tp: TopicPartition, marker: WritableTxn
     try:
         info = broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
     except LogAppendError as error:
-        on_acked(now, error.error)
+        on_acked(now, error.code)
         return
     timeout_ms = broker.configs.integer("request.timeout.ms")
     broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -161,7 +161,7 @@ class CoordinatorRuntime(Generic[S]):
         try:
             info = self._broker.replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
-            refuse(error.error)
+            refuse(error.code)
             return
         end = info.last_offset + 1
         timeout_ms = self._broker.configs.integer("request.timeout.ms")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kmirror.log.committed import with_aborted
 from kmirror.records.batch import Batch
 
 
@@ -36,19 +37,11 @@ class Reader:
 
     def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[Row]:
         """Yield the records of `batches` in order; `aborted` is (producer id, first offset) as a fetch tells it."""
-        waiting = sorted(aborted, key=lambda row: row[1], reverse=True)
-        hidden: dict[int, None] = {}
-        for batch in batches:
-            contents = self._contents(batch)
-            while waiting and waiting[-1][1] <= batch.last_offset:
-                hidden[waiting.pop()[0]] = None
-            producer_id = batch.producer_id
-            if batch.is_control and contents and contents[0][1].startswith("<ABORT"):
-                hidden.pop(producer_id, None)
-            is_aborted = batch.is_transactional and not batch.is_control and producer_id in hidden
-            for offset, value in contents:
+        for batch, is_aborted in with_aborted(batches, aborted):
+            for offset, value in self._contents(batch):
                 yield Row(
-                    offset, batch.partition_leader_epoch, value, producer_id, batch.is_control, is_aborted, batch.crc
+                    offset, batch.partition_leader_epoch, value, batch.producer_id, batch.is_control, is_aborted,
+                    batch.crc,
                 )
 
     def _contents(self, batch: Batch) -> Contents:

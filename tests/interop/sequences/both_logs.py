@@ -210,7 +210,7 @@ class BothLogs:
         try:
             ours = _DEEDS[step.deed](self.log, step)
         except LogAppendError as error:
-            ours = f"!{error.error.name}"
+            ours = f"!{error.code.name}"
         except OffsetOutOfRange:
             ours = "!OFFSET_OUT_OF_RANGE"
         except OffsetsOutOfOrder:

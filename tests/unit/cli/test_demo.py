@@ -13,6 +13,7 @@ import pytest
 
 from kmirror.cli.demo import failback_table, mirror_table
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.states import MirrorState
 from kmirror.sim.demo import Failback
 from kmirror.sim.mirror import MirrorRow
 
@@ -120,7 +121,9 @@ def test_a_truncated_segment_is_named(folder: Path) -> None:
 def test_a_long_table_shows_what_lags_first(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
-    rows = [MirrorRow(TopicPartition("t", n), 10, 10 - (n == 7), int(n == 7), "MIRRORING", -1) for n in range(9)]
+    rows = [
+        MirrorRow(TopicPartition("t", n), 10, 10 - (n == 7), int(n == 7), MirrorState.MIRRORING, -1) for n in range(9)
+    ]
     Console(width=140).print(mirror_table(rows, 3))
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["demo", "t", "7", "10", "9", "1", "MIRRORING"]

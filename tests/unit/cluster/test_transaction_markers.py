@@ -48,7 +48,7 @@ def start(configs: Mapping[str, str]) -> tuple[Cluster, int, TopicPartition, Top
 def begin(cluster: Cluster, *partitions: TopicPartition) -> Producer:
     producer = Producer(cluster, transactional_id="id")
     rows = {tp: [RecordData(value=b"v")] for tp in partitions}
-    producer.add_partitions(rows)
+    producer.begin_transaction()
     producer.send(rows)
     return producer
 
@@ -77,7 +77,7 @@ def test_a_slow_partition_gets_one_marker_while_another_is_asked_again_and_again
     assert victim is not None
     # The slow one waits for this broker as a follower, until the controller misses it.
     cluster.kill(victim.broker_id)
-    producer.end(commit=True)
+    producer.commit_transaction()
     cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within=60)
     assert markers(cluster, slow) == [ControlType.COMMIT]
     assert markers(cluster, dying) == [ControlType.COMMIT]
@@ -174,7 +174,7 @@ def test_the_opposite_of_a_decision_under_way_is_refused_for_good() -> None:
     victim = cluster.leader(one)
     assert victim is not None
     cluster.kill(victim.broker_id)
-    producer.end(commit=True)
+    producer.commit_transaction()
     assert status(cluster) is Status.PREPARE_COMMIT
     for committed, error in ((True, ErrorCode.CONCURRENT_TRANSACTIONS), (False, ErrorCode.INVALID_TXN_STATE)):
         request = EndTxnRequest(

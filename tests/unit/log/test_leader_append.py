@@ -23,7 +23,7 @@ def refused(data: bytes, *, coordinator: bool = False, **config: Any) -> ErrorCo
     with pytest.raises(LogAppendError) as caught:
         lead(log, data, coordinator=coordinator)
     assert (log.log_end_offset, log.size_in_bytes) == (0, 0)
-    return caught.value.error
+    return caught.value.code
 
 
 def with_bytes(data: bytes, at: int, new: bytes) -> bytes:

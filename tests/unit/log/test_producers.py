@@ -20,7 +20,7 @@ def refused(log: PartitionLog, data: bytes, *, coordinator: bool = False) -> Err
     with pytest.raises(LogAppendError) as caught:
         lead(log, data, coordinator=coordinator)
     assert (repr(log), repr(log.producers.entries)) == before, "a refused append leaves no trace"
-    return caught.value.error
+    return caught.value.code
 
 
 def test_sequence_numbers_must_follow() -> None:
@@ -102,7 +102,7 @@ def test_transactions_v2_end_with_the_next_epoch(epoch: int, version: int, is_re
                 end, leader_epoch=0, now_ms=NOW_MS, origin=AppendOrigin.COORDINATOR, transaction_version=version
             )
         if refused is not None:
-            assert refused.value.error is ErrorCode.INVALID_PRODUCER_EPOCH
+            assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
     assert log.producers.entries[1].txn_first_offset == (0 if is_refused else -1)
 
 

@@ -78,7 +78,7 @@ def test_outside_of_the_log(log: PartitionLog, offset: int) -> None:
     log.advance_log_start(7)
     with pytest.raises(OffsetOutOfRange) as caught:
         read(log, offset)
-    assert caught.value.error is ErrorCode.OFFSET_OUT_OF_RANGE
+    assert caught.value.code is ErrorCode.OFFSET_OUT_OF_RANGE
     assert (caught.value.log_start_offset, caught.value.log_end_offset) == (7, 70)
 
 

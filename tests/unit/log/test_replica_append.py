@@ -262,7 +262,7 @@ def test_a_log_has_an_end_that_an_offset_can_tell(before: int) -> None:
     assert log.log_end_offset == TOP
     with pytest.raises(LogAppendError) as refused:
         lead(log, batch(1), epoch=2)
-    assert refused.value.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert refused.value.code is ErrorCode.UNKNOWN_SERVER_ERROR
     assert log.log_end_offset == TOP
 
 

@@ -50,7 +50,7 @@ def test_a_refused_append_has_begun_its_epoch(data: bytes, config: dict[str, int
     lead(log, idempotent(0), epoch=1)
     with pytest.raises(LogAppendError) as refused:
         lead(log, data, epoch=3)
-    assert (refused.value.error, log.log_end_offset, log.epochs.entries) == (error, 1, [(1, 0), (3, 1)])
+    assert (refused.value.code, log.log_end_offset, log.epochs.entries) == (error, 1, [(1, 0), (3, 1)])
 
 
 def test_what_is_below_the_log_start_or_a_new_segment_needs_no_recovery() -> None:
