@@ -16,6 +16,7 @@ from kmirror.cli.dissect import command
 from kmirror.errors import CorruptBatch, KmirrorError, UsageError
 from kmirror.logdir.dissect.core import Row, with_paths
 from kmirror.logdir.dissect.files import KINDS, dissect, kind_of
+from kmirror.logdir.faults import Unreadable
 from kmirror.records import Compression, ControlType, RecordData, build_batch
 from kmirror.records.control import control_batch, mirror_pid_reset
 from kmirror.records.legacy import build_message, build_message_set
@@ -229,7 +230,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, reason: str) -> 
     if name == "x.txt":
         path.write_bytes(BATCH)
     result = run(path, *(["--as", "log"] if not name else []))
-    assert isinstance(result.exception, UsageError)
+    assert isinstance(result.exception, UsageError | Unreadable)
     assert str(path) in str(result.exception) and reason in str(result.exception)
 
 
