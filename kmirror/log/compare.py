@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from kmirror.records.layout import HEADER_FIELDS, MAGIC_V2, Buffer
+from kmirror.records.layout import HEADER_FIELD_NAMES, MAGIC_V2, Buffer
 from kmirror.records.legacy import LEGACY_FIELDS, AnyBatch, LegacyBatch
 
 Value: TypeAlias = int | str | None
@@ -156,7 +156,7 @@ def parting(step: Step) -> Parting:
         values = (offsets(batch), NONE) if other is None else (NONE, offsets(batch))
         return Parting(header_offset(batch), BATCH, *values)
     offset = min(header_offset(one), header_offset(other))
-    names = ("magic",) if one.magic != other.magic else LEGACY_FIELDS if one.magic < MAGIC_V2 else HEADER_FIELDS
+    names = ("magic",) if one.magic != other.magic else LEGACY_FIELDS if one.magic < MAGIC_V2 else HEADER_FIELD_NAMES
     field = first_field(one, other, names)
     if field is not None:
         return Parting(offset, *field)

@@ -57,7 +57,7 @@ CONTROL_FLAG: Final = 0x20
 DELETE_HORIZON_FLAG: Final = 0x40
 
 # The fields as a `Batch` names them, in the order in which they stand.
-HEADER_FIELDS: Final = (
+HEADER_FIELD_NAMES: Final = (
     "base_offset", "batch_length", "partition_leader_epoch", "magic", "crc", "attributes", "last_offset_delta",
     "base_timestamp", "max_timestamp", "producer_id", "producer_epoch", "base_sequence", "record_count",
 )  # fmt: skip
