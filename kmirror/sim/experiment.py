@@ -197,7 +197,7 @@ class Experiment:
         self._there = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         self._there.create()
         self._there.add_topics([TOPIC])
-        self._there.wait_for_state(MirrorState.MIRRORING, self.partitions, within=PATIENCE_SECONDS)
+        self._there.wait_for_state(MirrorState.MIRRORING, self.partitions, within_s=PATIENCE_SECONDS)
         self._watch_marks()
         load, failed_at = self._until_failure()
         after = self._fail_over(load, failed_at)
@@ -237,7 +237,7 @@ class Experiment:
         self._there.remove_topics([TOPIC])
         after = self._load(self.b, "b")
         after.start()
-        rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within=PATIENCE_SECONDS)
+        rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within_s=PATIENCE_SECONDS)
         # Of the others b mirrored nothing, so a has the only copy, and a failback waits rightly (D25).
         self._mirrored = [row.tp for row in rows if row.last_mirrored_epoch >= 0]
         self._wait(lambda: len(after.first_ack) == len(self.partitions), "b to take writes in every partition")
@@ -265,7 +265,7 @@ class Experiment:
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         back.create()
         back.add_topics([TOPIC])
-        back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within=PATIENCE_SECONDS, caught_up=True)
+        back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=PATIENCE_SECONDS, caught_up=True)
         figures.failback_ms = (world.now - began) // MILLISECOND
         self._settle(self.a, self.b)
         figures.virtual_ms = world.now // MILLISECOND - self._began_ms
@@ -428,7 +428,7 @@ class Experiment:
 
     def _wait(self, condition: object, what: str) -> None:
         assert callable(condition)
-        self.simulation.run_until(condition, within=PATIENCE_SECONDS, what=what)
+        self.simulation.run_until(condition, within_s=PATIENCE_SECONDS, what=what)
 
 
 def run(options: ExperimentOptions) -> Outcome:
