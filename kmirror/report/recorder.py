@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.partition import LogCut
+from kmirror.mirror.partition import LogCut, StateEntered
 from kmirror.sim.demo import Demo
 from kmirror.sim.world import START
 
@@ -65,16 +65,14 @@ class Recorder:
         self.recording.end_ms = self._ms(now)
         if what.startswith(_DULL):
             return
-        words = what.split()
-        if len(words) >= 3 and words[1] == "state":
-            topic, _, partition = words[0].rpartition("-")
-            tp = TopicPartition(topic, int(partition))
-            self.recording.states.append(StateChange(who.partition("-")[0], tp, self._ms(now), words[2]))
         if len(self.recording.trace) < TRACE_MAX:
             self.recording.trace.append(f"{self._ms(now):>8} ms  {who:<14} {what}")
         else:
             self.recording.untold += 1
 
     def _on_fact(self, process: str, fact: object) -> None:
+        cluster, at_ms = process.partition("-")[0], self._ms(self._world.now)
         if isinstance(fact, LogCut):
-            self.recording.cuts.append(Cut(process.partition("-")[0], self._ms(self._world.now), fact))
+            self.recording.cuts.append(Cut(cluster, at_ms, fact))
+        elif isinstance(fact, StateEntered):
+            self.recording.states.append(StateChange(cluster, fact.tp, at_ms, fact.state.name))

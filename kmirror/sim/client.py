@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from kmirror.cluster import requester
 from kmirror.cluster.requester import Requester
-from kmirror.kernel.clock import SECOND, Instant
+from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, TimerFired
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.message import Message
@@ -66,16 +66,16 @@ class Client:
         """Send, run the world until the answer is there, and return it; None if there will be none."""
         box: list[Message | None] = []
         self.send(endpoint, body, version, box.append, timeout_ms=timeout_ms)
-        within = (timeout_ms + 1000) * 1000
-        self._world.run_until(lambda: bool(box), within=within, what=f"an answer to {body.NAME} from {endpoint}")
+        within_us = (timeout_ms + 1000) * 1000
+        self._world.run_until(lambda: bool(box), within_us=within_us, what=f"an answer to {body.NAME} from {endpoint}")
         return box[0]
 
     def call_any(
         self, endpoints: Callable[[], list[Endpoint]], body: Message, version: int, *,
-        accept: Callable[[Message], bool], within: int = 60 * SECOND, pause: int = SECOND // 5,
+        accept: Callable[[Message], bool], within_us: Duration = 60 * SECOND, pause_us: Duration = SECOND // 5,
     ) -> Message:
         """Ask one broker after the other until `accept` likes an answer; returns it."""
-        deadline = self._world.now + within
+        deadline = self._world.now + within_us
         turn = 0
         last: Message | None = None
         while self._world.now < deadline:
@@ -85,5 +85,5 @@ class Client:
                 if last is not None and accept(last):
                     return last
             turn += 1
-            self._world.run_for(pause)
+            self._world.run_for(pause_us)
         raise self._world.failure(f"no acceptable answer to {body.NAME}; the last one was {last!r}")

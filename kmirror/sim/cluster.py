@@ -157,7 +157,7 @@ class Cluster:
         world.start(self.process(CONTROLLER_ID))
         for broker_id in self.broker_ids:
             world.start(self.process(broker_id))
-        world.run_until(self.is_settled, within=60 * SECOND, what=f"cluster {self.name} to come up")
+        world.run_until(self.is_settled, within_us=60 * SECOND, what=f"cluster {self.name} to come up")
 
     def stop(self) -> None:
         """End every process that runs, the controller last; the disks stay, and `start` begins anew from them."""

@@ -199,7 +199,7 @@ class Demo:
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         self.observer.stage("Writing to a while b mirrors: records, and a transaction that b will hold undecided")
         self._write_while_mirroring()
-        mirror.catch_up(within=PATIENCE_SECONDS)
+        mirror.catch_up(within_s=PATIENCE_SECONDS)
         self.observer.stage("Failing over: a is cut off with records that b does not have")
         self.simulation.cut(self.a, self.b)
         self._write_beyond_the_mirror()
@@ -246,7 +246,7 @@ class Demo:
     def _wait(self, mirror: Mirror, state: MirrorState, *, caught_up: bool = False) -> list[MirrorRow]:
         total = len(self.partitions)
         return mirror.wait_for_state(
-            state, self.partitions, within=PATIENCE_SECONDS, caught_up=caught_up,
+            state, self.partitions, within_s=PATIENCE_SECONDS, caught_up=caught_up,
             watch=lambda rows: self.observer.rows(rows, total),
         )
 
@@ -254,14 +254,14 @@ class Demo:
         """Run until every ISR of all clusters is full at the same instant, and nobody is about to be killed."""
         self.simulation.run_until(
             lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
-            within=PATIENCE_SECONDS, what="full ISRs",
+            within_s=PATIENCE_SECONDS, what="full ISRs",
         )
 
     def _prove(self, when: str, mirror: Mirror) -> Compared:
         source, destination = mirror.source, mirror.destination
         self._settle(source, destination)
         # A source leader that restarted may have told a low end for a while; the proof waits for the true one.
-        mirror.catch_up(within=PATIENCE_SECONDS)
+        mirror.catch_up(within_s=PATIENCE_SECONDS)
         self._settle(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)
         if difference is not None:
@@ -305,7 +305,7 @@ class Demo:
         decided.commit_transaction()
         self.simulation.run_until(
             lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
-            within=PATIENCE_SECONDS, what="the commit markers on a",
+            within_s=PATIENCE_SECONDS, what="the commit markers on a",
         )
 
     def _has_ended(self, tp: TopicPartition, producer_id: int) -> bool:
@@ -340,7 +340,7 @@ class Demo:
         transactional.abort_transaction()
         self._settle(self.b)
         self.simulation.run_until(
-            lambda: all(self._leader_is_stable(tp) for tp in self.partitions), within=PATIENCE_SECONDS,
+            lambda: all(self._leader_is_stable(tp) for tp in self.partitions), within_s=PATIENCE_SECONDS,
             what="the transactions on b to be marked",
         )
         self.observer.say(
@@ -356,7 +356,8 @@ class Demo:
 
     def _leader(self, cluster: Cluster, tp: TopicPartition) -> PartitionLog:
         self.simulation.run_until(
-            lambda: cluster.leader(tp) is not None, within=PATIENCE_SECONDS, what=f"a leader of {tp} in {cluster.name}"
+            lambda: cluster.leader(tp) is not None, within_s=PATIENCE_SECONDS,
+            what=f"a leader of {tp} in {cluster.name}",
         )
         leader = cluster.leader(tp)
         assert leader is not None, "just waited for"

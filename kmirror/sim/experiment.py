@@ -16,7 +16,7 @@ from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import PartitionLog
-from kmirror.mirror.partition import LogCut
+from kmirror.mirror.partition import LogCut, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.records.codecs import Compression
 from kmirror.sim.checkers import mirror_agrees
@@ -185,10 +185,9 @@ class Experiment:
         self._rng = self.simulation.world.rng.split("experiment")
         self._cuts: list[tuple[str, LogCut]] = []
         self._mirrored: list[TopicPartition] = []
-        self._states: dict[tuple[str, str], tuple[str, Instant]] = {}
+        self._states: dict[tuple[str, TopicPartition], tuple[MirrorState, Instant]] = {}
         self.partitions = [TopicPartition(TOPIC, number) for number in range(options.partitions)]
         self.simulation.world.on_fact.append(self._on_fact)
-        self.simulation.world.trace.listeners.append(self._on_line)
 
     def run(self) -> Outcome:
         self.a.start()
@@ -197,7 +196,7 @@ class Experiment:
         self._there = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         self._there.create()
         self._there.add_topics([TOPIC])
-        self._there.wait_for_state(MirrorState.MIRRORING, self.partitions, within=PATIENCE_SECONDS)
+        self._there.wait_for_state(MirrorState.MIRRORING, self.partitions, within_s=PATIENCE_SECONDS)
         self._watch_marks()
         load, failed_at = self._until_failure()
         after = self._fail_over(load, failed_at)
@@ -205,8 +204,8 @@ class Experiment:
         world = self.simulation.world
         self.figures.events = world.events
         self.figures.wire_bytes = sum(world.network.crossed.values())
-        for name, (state, since) in self._states.items():
-            self._spent(name, state, since, world.now)
+        for state, since in self._states.values():
+            self._spent(state, since, world.now)
         return Outcome(self.options, self.figures, self.broken, self.simulation.digest)
 
     # -- stages -------------------------------------------------------------------------------
@@ -237,7 +236,7 @@ class Experiment:
         self._there.remove_topics([TOPIC])
         after = self._load(self.b, "b")
         after.start()
-        rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within=PATIENCE_SECONDS)
+        rows = self._there.wait_for_state(MirrorState.STOPPED, self.partitions, within_s=PATIENCE_SECONDS)
         # Of the others b mirrored nothing, so a has the only copy, and a failback waits rightly (D25).
         self._mirrored = [row.tp for row in rows if row.last_mirrored_epoch >= 0]
         self._wait(lambda: len(after.first_ack) == len(self.partitions), "b to take writes in every partition")
@@ -265,7 +264,7 @@ class Experiment:
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         back.create()
         back.add_topics([TOPIC])
-        back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within=PATIENCE_SECONDS, caught_up=True)
+        back.wait_for_state(MirrorState.MIRRORING, self._mirrored, within_s=PATIENCE_SECONDS, caught_up=True)
         figures.failback_ms = (world.now - began) // MILLISECOND
         self._settle(self.a, self.b)
         figures.virtual_ms = world.now // MILLISECOND - self._began_ms
@@ -375,21 +374,20 @@ class Experiment:
     def _on_fact(self, process: str, fact: object) -> None:
         if isinstance(fact, LogCut):
             self._cuts.append((process, fact))
+        elif isinstance(fact, StateEntered) and fact.tp.topic == TOPIC:
+            self._follow(process.partition("-")[0], fact)
 
-    def _on_line(self, now: Instant, who: str, what: str) -> None:
-        """Follow the states of mirrored partitions by what their leaders tell."""
-        if " state " not in what or not what.startswith(TOPIC):
-            return
-        words = what.split()
-        name, state = (who[0], words[0]), words[2]
-        before = self._states.get(name)
+    def _follow(self, cluster: str, fact: StateEntered) -> None:
+        """Count how long a partition was in the state that it leaves."""
+        now = self.simulation.world.now
+        before = self._states.get((cluster, fact.tp))
         if before is not None:
-            self._spent(name, *before, now)
-        self._states[name] = (state, now)
+            self._spent(*before, now)
+        self._states[cluster, fact.tp] = (fact.state, now)
 
-    def _spent(self, name: tuple[str, str], state: str, since: Instant, until: Instant) -> None:
+    def _spent(self, state: MirrorState, since: Instant, until: Instant) -> None:
         spent = self.figures.state_ms
-        spent[state] = spent.get(state, 0) + (until - since) // MILLISECOND
+        spent[state.name] = spent.get(state.name, 0) + (until - since) // MILLISECOND
 
     # -- steps --------------------------------------------------------------------------------
 
@@ -428,7 +426,7 @@ class Experiment:
 
     def _wait(self, condition: object, what: str) -> None:
         assert callable(condition)
-        self.simulation.run_until(condition, within=PATIENCE_SECONDS, what=what)
+        self.simulation.run_until(condition, within_s=PATIENCE_SECONDS, what=what)
 
 
 def run(options: ExperimentOptions) -> Outcome:

@@ -107,21 +107,21 @@ class Mirror:
                         )
         return [rows[tp] for tp in sorted(rows)]
 
-    def catch_up(self, *, within: float = 120) -> None:
+    def catch_up(self, *, within_s: float = 120) -> None:
         """Run until the destination has, on its whole ISR, all that the source has decided.
 
         DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
         """
-        self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within=within, caught_up=True)
+        self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within_s=within_s, caught_up=True)
 
-    def fail_over(self, *, within: float = 120) -> list[MirrorRow]:
+    def fail_over(self, *, within_s: float = 120) -> list[MirrorRow]:
         """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
 
         Nothing but the destination need be alive. A topic that never came to be there is removed as well.
         """
         topics = self.topics()
         self.remove_topics(topics)
-        return self.wait_for_state(MirrorState.STOPPED, self.destination.partitions(topics), within=within)
+        return self.wait_for_state(MirrorState.STOPPED, self.destination.partitions(topics), within_s=within_s)
 
     def difference(self) -> Difference | None:
         """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
@@ -157,8 +157,8 @@ class Mirror:
         )
 
     def wait_for_state(
-        self, state: MirrorState, partitions: Iterable[TopicPartition], *, within: float = 120, caught_up: bool = False,
-        watch: Callable[[list[MirrorRow]], None] | None = None,
+        self, state: MirrorState, partitions: Iterable[TopicPartition], *, within_s: float = 120,
+        caught_up: bool = False, watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
         """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
 
@@ -166,7 +166,7 @@ class Mirror:
         """
         wanted = set(partitions)
         simulation = self.destination.simulation
-        deadline = simulation.world.now + round(within * SECOND)
+        deadline = simulation.world.now + round(within_s * SECOND)
         while True:
             rows = self.describe()
             if watch is not None:

@@ -100,9 +100,9 @@ class Network:
         self._cuts.pop((one, other), None)
         self._cuts.pop((other, one), None)
 
-    def slow_down(self, one: str, other: str, extra: Duration) -> None:
-        """Let every frame between two sites or nodes take `extra` longer; 0 ends it."""
-        _set(self._slow, frozenset((one, other)), extra)
+    def slow_down(self, one: str, other: str, extra_us: Duration) -> None:
+        """Let every frame between two sites or nodes take `extra_us` longer; 0 ends it."""
+        _set(self._slow, frozenset((one, other)), extra_us)
 
     def lose(self, one: str, other: str, loss_ppm: int) -> None:
         """Lose packets between two sites or nodes, which are then sent again; 0 ends it."""

@@ -60,14 +60,14 @@ class Simulation:
         """Return an exception for an answer with `code`; its text names this run's seed and the present instant."""
         return KafkaError(code, f"{message} ({self.world.moment})")
 
-    def run_for(self, seconds: float) -> None:
-        """Let virtual time pass."""
-        self.world.run_for(round(seconds * SECOND))
+    def run_for(self, span_s: float) -> None:
+        """Let `span_s` seconds of virtual time pass."""
+        self.world.run_for(round(span_s * SECOND))
 
-    def run_until(self, condition: Callable[[], bool], *, within: float = 60, what: str = "a condition") -> None:
-        """Run until `condition` holds; SimulationFailure after `within` virtual seconds."""
-        span: Duration = round(within * SECOND)
-        self.world.run_until(condition, within=span, what=what)
+    def run_until(self, condition: Callable[[], bool], *, within_s: float = 60, what: str = "a condition") -> None:
+        """Run until `condition` holds; SimulationFailure after `within_s` virtual seconds."""
+        within_us: Duration = round(within_s * SECOND)
+        self.world.run_until(condition, within_us=within_us, what=what)
 
     def cut(self, one: Cluster, other: Cluster) -> None:
         """Lose everything that is sent between two clusters from now on."""

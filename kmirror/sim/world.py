@@ -139,21 +139,21 @@ class World:
             check(self.now)
         return True
 
-    def run_for(self, span: Duration) -> None:
-        """Let `span` microseconds pass."""
-        self.run_to(self.now + span)
+    def run_for(self, span_us: Duration) -> None:
+        """Let `span_us` microseconds pass."""
+        self.run_to(self.now + span_us)
 
     def run_to(self, until: Instant) -> None:
         while self._heap and self._heap[0][0] <= until:
             self.step()
         self.now = max(self.now, until)
 
-    def run_until(self, condition: Callable[[], bool], *, within: Duration, what: str) -> None:
-        """Run until `condition` holds; SimulationFailure if it does not within `within` microseconds."""
-        deadline = self.now + within
+    def run_until(self, condition: Callable[[], bool], *, within_us: Duration, what: str) -> None:
+        """Run until `condition` holds; SimulationFailure if it does not within `within_us` microseconds."""
+        deadline = self.now + within_us
         while not condition():
             if not self._heap or self._heap[0][0] > deadline:
-                raise self.failure(f"waited {within // 1_000_000} virtual seconds for: {what}")
+                raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {what}")
             self.step()
 
     def perform(self, name: str, effects: list[Effect]) -> None:

@@ -190,7 +190,7 @@ class RawClient:
             self._cluster.simulation.run_for(0.01)
             return None
         within_us = ANSWER_WITHIN_SECONDS * SECOND
-        self._world.run_until(lambda: bool(self._box), within=within_us, what=f"an answer to {frame.hex()}")
+        self._world.run_until(lambda: bool(self._box), within_us=within_us, what=f"an answer to {frame.hex()}")
         return self._box[0]
 
 

@@ -305,7 +305,7 @@ def stopped(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]
 
 def settle(*clusters: Cluster) -> None:
     for cluster in clusters:
-        cluster.simulation.run_until(cluster.is_settled, within=120, what=f"full ISRs in {cluster.name}")
+        cluster.simulation.run_until(cluster.is_settled, within_s=120, what=f"full ISRs in {cluster.name}")
 
 
 def assert_equal(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> None:
@@ -403,16 +403,16 @@ def elect(cluster: Cluster, tp: TopicPartition = TP) -> int:
     return victim
 
 
-def run_until(p: Pair, condition: Callable[[], bool], what: str, *, within: float = 60) -> None:
-    p.simulation.run_until(condition, within=within, what=what)
+def run_until(p: Pair, condition: Callable[[], bool], what: str, *, within_s: float = 60) -> None:
+    p.simulation.run_until(condition, within_s=within_s, what=what)
 
 
-def hold(p: Pair, seconds: float, condition: Callable[[], bool], what: str) -> None:
+def hold(p: Pair, span_s: float, condition: Callable[[], bool], what: str) -> None:
     """Let time pass and see `condition` hold after every event of it."""
 
     def check(now: Instant) -> None:
         assert condition(), what
 
     p.simulation.world.after_event.append(check)
-    p.simulation.run_for(seconds)
+    p.simulation.run_for(span_s)
     p.simulation.world.after_event.remove(check)

@@ -397,7 +397,7 @@ def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked
         lambda now, who, what: asked.__setitem__(0, asked[0] + (who.startswith("a-") and "request from b-" in what))
     )
     forget(p)
-    run_until(p, lambda: p.there.describe()[0].reason == f"the source has no topic {TOPIC}", "the reason", within=90)
+    run_until(p, lambda: p.there.describe()[0].reason == f"the source has no topic {TOPIC}", "the reason", within_s=90)
     p.simulation.run_for(5)
     before = asked[0]
     p.simulation.run_for(60)

@@ -81,7 +81,7 @@ def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_nex
     network.heal(f"a-{before}", "a-controller")
     settle(p.a)
     write(p.a, "led by another")
-    run_until(p, lambda: log_of(p.b).log_end_offset == log_of(p.a).log_end_offset, "B to follow", within=60)
+    run_until(p, lambda: log_of(p.b).log_end_offset == log_of(p.a).log_end_offset, "B to follow", within_s=60)
 
 
 @pytest.mark.decision("D14")

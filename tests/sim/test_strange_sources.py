@@ -75,8 +75,8 @@ def _instead(real: Handler, make: Callable[[int], PartitionData]) -> Handler:
     return handle
 
 
-def survives(p: Pair, seconds: float = 20) -> None:
-    p.simulation.run_for(seconds)
+def survives(p: Pair, span_s: float = 20) -> None:
+    p.simulation.run_for(span_s)
     assert all(p.b.runs(b) and p.b.image.is_alive(b) for b in p.b.broker_ids)
 
 

@@ -68,10 +68,10 @@ class Scene:
         """Add a line to the story."""
         self.story.append((self.now, text))
 
-    def after(self, span: Duration, action: Callable[[], None]) -> None:
-        """Plan `action` in `span` microseconds."""
+    def after(self, span_us: Duration, action: Callable[[], None]) -> None:
+        """Plan `action` in `span_us` microseconds."""
         world = self.simulation.world
-        world.at(world.now + span, action)
+        world.at(world.now + span_us, action)
 
     def after_ms(self, span_ms: int, action: Callable[[], None]) -> None:
         self.after(span_ms * MILLISECOND, action)

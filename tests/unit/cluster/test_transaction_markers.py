@@ -78,7 +78,7 @@ def test_a_slow_partition_gets_one_marker_while_another_is_asked_again_and_again
     # The slow one waits for this broker as a follower, until the controller misses it.
     cluster.kill(victim.broker_id)
     producer.commit_transaction()
-    cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within=60)
+    cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within_s=60)
     assert markers(cluster, slow) == [ControlType.COMMIT]
     assert markers(cluster, dying) == [ControlType.COMMIT]
 
@@ -98,7 +98,7 @@ def test_a_decision_that_was_not_confirmed_in_time_is_carried_out_all_the_same()
     assert reply.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     for broker in others:
         network.heal(cluster.process(coordinator), cluster.process(broker))
-    cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within=60)
+    cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within_s=60)
     assert markers(cluster, one) == markers(cluster, other) == [ControlType.COMMIT]
 
 
@@ -163,7 +163,7 @@ def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() ->
     assert state is not None
     assert ask(cluster, state.broker_id, producer, commit=False) == ErrorCode.NONE
     cluster.simulation.run_until(
-        lambda: status(cluster) is Status.COMPLETE_ABORT and cluster.leader(own) is not None, within=60
+        lambda: status(cluster) is Status.COMPLETE_ABORT and cluster.leader(own) is not None, within_s=60
     )
     assert markers(cluster, own) == [ControlType.ABORT]
 

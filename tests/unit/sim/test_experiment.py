@@ -6,7 +6,9 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, SECOND
+from kmirror.kernel.events import Note
 from kmirror.kernel.rng import Rng
+from kmirror.mirror import component
 from kmirror.sim.experiment import Experiment, ExperimentOptions, Outcome, run
 from kmirror.sim.network import Network, NetworkOptions
 
@@ -33,6 +35,12 @@ def test_no_rule_is_broken_and_the_figures_add_up() -> None:
     assert figures.mirrored_bytes < figures.wire_bytes
     assert figures.lag[0][0] == 0 and figures.lag_max >= figures.lag_at_failure
     assert {"PREPARING", "MIRRORING", "STOPPED"} <= figures.state_ms.keys()
+
+
+def test_no_figure_hangs_on_the_wording_of_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = outcome(seed=1).figures
+    monkeypatch.setattr(component, "Note", lambda text, fact=None: Note("said otherwise", fact))
+    assert outcome(seed=1).figures == figures
 
 
 def test_latency_loss_and_a_narrow_line_each_cost_records() -> None:

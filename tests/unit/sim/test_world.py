@@ -236,7 +236,7 @@ def test_plans_for_one_instant_are_carried_out_in_their_order() -> None:
 def test_waiting_in_vain_says_for_what_and_names_the_seed() -> None:
     w, _, _ = world(77)
     with pytest.raises(SimulationFailure, match=r"the moon.*seed 77"):
-        w.run_until(lambda: False, within=SECOND, what="the moon")
+        w.run_until(lambda: False, within_us=SECOND, what="the moon")
 
 
 def test_facts_of_notes_reach_their_watchers() -> None:
