@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import AbortedTxn, ProducerEntry
-from kmirror.log.state_files import TXN_INDEX_SUFFIX, decode_aborted, decode_snapshot
+from kmirror.log.state_files import ABORTED_ROW, TXN_INDEX_SUFFIX, decode_aborted, decode_snapshot
 from kmirror.logdir.checkpoints import read_if_present
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.partition import snapshots_of
@@ -23,7 +23,7 @@ from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
-_ROW_SIZE: Final = 34
+_ROW_SIZE: Final = ABORTED_ROW.size
 # Base offset, last offset delta, producer epoch, base sequence.
 _OF_PRODUCER: Final = Struct(">q15xi24xhi")
 
