@@ -28,6 +28,8 @@ INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 TXN_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
+OFFSET_MAX = 2**63 - 1
+_OFFSET_DIGITS = 20
 
 _SNAPSHOT_VERSION = 1
 SNAPSHOT_HEAD = Struct(">hIi")
@@ -57,9 +59,17 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def offset_of(name: str, suffix: str) -> int | None:
-    """The offset in a file name that ends in `suffix`, None for other names."""
-    stem = name.removesuffix(suffix)
-    return int(stem) if stem != name and len(stem) == 20 and stem.isascii() and stem.isdigit() else None
+    """The offset in a file name that is one and `suffix`, None for other names."""
+    return offset_in(name) if name[_OFFSET_DIGITS:] == suffix else None
+
+
+def offset_in(name: str) -> int | None:
+    """The offset that a file's name begins with, as far as its first dot; None where that is no int64 in 20 digits."""
+    digits = name.partition(".")[0]
+    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
+        return None
+    offset = int(digits)
+    return offset if offset <= OFFSET_MAX else None
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.segment import next_offset
-from kmirror.log.state_files import LOG_SUFFIX, encode_offsets, file_name, offset_of
+from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
 from kmirror.logdir.checkpoints import (
     CLEANER_OFFSETS,
@@ -30,7 +30,7 @@ from kmirror.logdir.checkpoints import (
     read_offsets,
 )
 from kmirror.logdir.names import partition_of
-from kmirror.logdir.segments import CLEANED_SUFFIX, OFFSET_MAX, SWAP_SUFFIX, offset_in
+from kmirror.logdir.segments import CLEANED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
