@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
+from kmirror.log.index import TIME_ROW
 from kmirror.log.state_files import TIME_INDEX_SUFFIX
 from kmirror.logdir.faults import FileFault, reading
 from kmirror.logdir.segments import SegmentFile, read_segment, segment_fault
@@ -21,8 +22,6 @@ from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
-
-_TIME_INDEX_ENTRY = 12  # Timestamp int64, offset relative to the base int32.
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +162,12 @@ def _check_time_index(file: SegmentFile, next_offset: int, size: int, *, end: in
     if not index.is_file():
         return
     with reading(index), index.open("rb") as stream:
-        entries = index.stat().st_size // _TIME_INDEX_ENTRY
+        entries = index.stat().st_size // TIME_ROW.size
         if entries == 0:
             return
-        stream.seek((entries - 1) * _TIME_INDEX_ENTRY)
-        entry = stream.read(_TIME_INDEX_ENTRY)
-    last = file.base_offset + int.from_bytes(entry[8:], "big")
+        stream.seek((entries - 1) * TIME_ROW.size)
+        entry = stream.read(TIME_ROW.size)
+    last = file.base_offset + TIME_ROW.unpack(entry)[1]
     if any(entry) and next_offset <= last < end:
         reason = f"the segment ends here, and its time index has offset {last}: batches are missing"
         raise FileFault(reason, path=file.path, position=size, offset=next_offset)

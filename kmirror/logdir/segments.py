@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.state_files import LOG_SUFFIX, file_name
+from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, file_name, offset_in
 from kmirror.logdir.faults import FileFault, fault_of, reading
 from kmirror.records import layout
 from kmirror.records.legacy import iter_any_batches
 
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
-_OFFSET_DIGITS = 20
-OFFSET_MAX = 2**63 - 1
 
 
 class SegmentFile(NamedTuple):
@@ -75,15 +73,6 @@ def list_segments(folder: Path) -> list[SegmentFile]:
 def is_segment_name(name: str) -> bool:
     """Say whether a file of this name holds batches, also as the swap file of a compaction."""
     return offset_in(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
-
-
-def offset_in(name: str) -> int | None:
-    """Return the offset that a file's name begins with, or None where it does not name one."""
-    digits = name.partition(".")[0]
-    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
-        return None
-    offset = int(digits)
-    return offset if offset <= OFFSET_MAX else None
 
 
 def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:

@@ -12,11 +12,11 @@ import mmap
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from struct import Struct
 from urllib.parse import unquote, urlparse
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.index import OFFSET_ROW
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
 from kmirror.logdir.load import INTERNAL_TOPICS
@@ -26,7 +26,6 @@ from kmirror.logdir.segments import is_segment_name
 from kmirror.records import layout
 
 SPLIT_BYTES = 64 << 20
-_INDEX_ENTRY = Struct(">ii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +154,9 @@ def _index_positions(segment: Segment) -> Iterator[int]:
         data = path.with_name(path.name.removesuffix(LOG_SUFFIX) + INDEX_SUFFIX).read_bytes()
     except OSError:
         return
-    usable = len(data) - len(data) % _INDEX_ENTRY.size
+    usable = len(data) - len(data) % OFFSET_ROW.size
     with path.open("rb") as log:
-        for relative, position in _INDEX_ENTRY.iter_unpack(data[:usable]):
+        for relative, position in OFFSET_ROW.iter_unpack(data[:usable]):
             if position <= 0:
                 continue  # The zeros of a file that was preallocated and never trimmed.
             log.seek(position)

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
 from kmirror.kernel import java
+from kmirror.log.state_files import ProducerRow
 from kmirror.logdir.dump.batches import (
     AnyFileBatch,
     FileBatch,
@@ -20,7 +21,7 @@ from kmirror.logdir.dump.batches import (
 )
 from kmirror.logdir.dump.batches import AnyRecord as AnyFileRecord
 from kmirror.logdir.dump.decoders import Decoder
-from kmirror.logdir.dump.indexes import AbortedRow, OffsetRow, ProducerRow, TimeRow
+from kmirror.logdir.dump.indexes import AbortedRow, OffsetRow, TimeRow, first_sequence
 from kmirror.protocol.gen.kraft_version_record import KRaftVersionRecord
 from kmirror.protocol.gen.leader_change_message import LeaderChangeMessage
 from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
@@ -206,7 +207,7 @@ class TextPrinter:
         )
         if row.last_offset >= 0:
             self._write(
-                f" firstSequence: {row.first_sequence} lastSequence: {row.last_sequence} "
+                f" firstSequence: {first_sequence(row)} lastSequence: {row.last_sequence} "
                 f"lastOffset: {row.last_offset} offsetDelta: {row.offset_delta} timestamp: {row.timestamp}"
             )
         self._write("\n")

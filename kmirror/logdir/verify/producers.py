@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import AbortedTxn, ProducerEntry
-from kmirror.log.state_files import TXN_INDEX_SUFFIX, decode_aborted, decode_snapshot
+from kmirror.log.state_files import ABORTED_ROW, TXN_INDEX_SUFFIX, decode_aborted, decode_snapshot
 from kmirror.logdir.checkpoints import read_if_present
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.partition import snapshots_of
@@ -22,7 +22,7 @@ from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
-_ROW_SIZE: Final = 34
+_ROW_SIZE: Final = ABORTED_ROW.size
 _OF_PRODUCER: Final = layout.header_struct("base_offset", "last_offset_delta", "producer_epoch", "base_sequence")
 
 

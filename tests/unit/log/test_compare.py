@@ -8,7 +8,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.compare import BATCH, NONE, Match, Parting, Step, compare, first_field, parting, steps
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
-from kmirror.records.layout import HEADER_FIELD_NAMES
+from kmirror.records.layout import HEADER_FIELDS
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 from tests.sim.stage import legacy, plain
 
@@ -102,16 +102,16 @@ def test_logs_part_at_the_lower_of_two_offsets() -> None:
     assert where(right, left) == Parting(2, "base_offset", 2, 5)
 
 
-@pytest.mark.parametrize("field", HEADER_FIELD_NAMES)
+@pytest.mark.parametrize("field", HEADER_FIELDS)
 def test_each_field_of_the_header_is_compared(field: str) -> None:
     (one,), (other,) = opened(LOG[0]), opened(LOG[0])
     assert isinstance(other, Batch)
     setattr(other, field, 77)
-    assert first_field(one, other, HEADER_FIELD_NAMES) == (field, getattr(one, field), 77)
+    assert first_field(one, other, HEADER_FIELDS) == (field, getattr(one, field), 77)
 
 
 def test_the_names_of_the_header_are_those_of_a_batch() -> None:
-    assert {*HEADER_FIELD_NAMES, "position", "view"} == set(Batch.__slots__)
+    assert {*HEADER_FIELDS, "position", "view"} == set(Batch.__slots__)
 
 
 def test_a_byte_is_named_where_no_field_differs() -> None:
