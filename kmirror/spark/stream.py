@@ -28,8 +28,8 @@ from kmirror.log.committed import Committed
 from kmirror.records import layout
 from kmirror.spark.folders import Segment, Split, find_segments
 from kmirror.spark.options import LogOptions
+from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.rows import Fault, walk
-from kmirror.spark.source import pack, read_piece
 from kmirror.spark.transactions import map_file
 
 Position = dict[str, int]

@@ -16,7 +16,6 @@ ALLOWED: dict[str, tuple[int, ...]] = {
     "cluster": (26, 12),  # Around Broker and Controller, which their parts take whole.
     "mirror": (14,),  # Around MirrorComponent, likewise.
     "sim": (3,),  # A cluster produces, and knows its simulation.
-    "spark": (2,),  # A stream reads as a table does.
     "report": (3,),  # Results draw themselves in a notebook.
     "cli": (2,),  # `sim --spark` tells what `sim` tells.
 }
