@@ -17,7 +17,6 @@ ALLOWED: dict[str, tuple[int, ...]] = {
     "mirror": (14,),  # Around MirrorComponent, likewise.
     "sim": (3,),  # A cluster produces, and knows its simulation.
     "report": (3,),  # Results draw themselves in a notebook.
-    "cli": (2,),  # `sim --spark` tells what `sim` tells.
 }
 """The files in each circle of a package, the largest first. A number here may only fall."""
 
