@@ -29,8 +29,8 @@ from kmirror.logdir.faults import Unreadable
 from kmirror.records import layout
 from kmirror.spark.folders import Segment, Split, find_segments
 from kmirror.spark.options import LogOptions
+from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.rows import Fault, walk
-from kmirror.spark.source import pack, read_piece
 from kmirror.spark.transactions import map_file
 
 Position = dict[str, int]

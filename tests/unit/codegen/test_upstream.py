@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from codegen.load import RELEASE_FOLDERS, SCHEMAS, read_files
+from codegen.load import RELEASE_FOLDERS, SCHEMAS, mirroring_keys, read_files
 from codegen.lock import generate_lock, read_lock
 from codegen.main import main
 from codegen.upstream import compare, read_upstream
 
-TAKEN = json.loads((SCHEMAS / "mirroring.json").read_text("utf-8"))["apiKeys"]["CreateMirror"]
+TAKEN = mirroring_keys(SCHEMAS)["CreateMirror"]
 
 
 def release() -> dict[str, Any]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from codegen.load import SCHEMAS, load, read_files
+from codegen.load import SCHEMAS, load, mirroring_keys, read_files
 from codegen.messages import generate_message
 from codegen.schema import build_message, load_json
 from kmirror.protocol import Message, Uuid, records
@@ -53,17 +52,11 @@ BUMPS = {
 }
 
 
-def mirroring_keys() -> dict[str, int]:
-    """Return the only place where a key of KIP-1279 is written down."""
-    keys: dict[str, int] = json.loads((SCHEMAS / "mirroring.json").read_text("utf-8"))["apiKeys"]
-    return keys
-
-
 @pytest.mark.decision("D1")
 @pytest.mark.parametrize("name", NEW_APIS)
 def test_new_apis(name: str) -> None:
     api = by_api_name(name)
-    assert api.key == mirroring_keys()[name]
+    assert api.key == mirroring_keys(SCHEMAS)[name]
     assert (api.min_version, api.max_version, api.flexible_from) == (0, 0, 0)
     assert api.request.API_KEY == api.response.API_KEY == api.key
 
