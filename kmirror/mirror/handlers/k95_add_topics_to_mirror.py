@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.decisions import Decision
 from kmirror.cluster.forwarding import forward
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.configs import RESOURCE_MIRROR
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
@@ -26,6 +24,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
+from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
@@ -83,7 +82,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
-    if (RESOURCE_MIRROR, mirror) not in controller.image.configs:
+    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
     records: list[Message] = []
@@ -93,7 +92,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
         if not error:
             records.append(
                 ConfigRecord(
-                    resource_type=RESOURCE_TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
                     value=Assignment(mirror, Wish.MIRROR).text(),
                 )
             )
