@@ -15,7 +15,7 @@ from kmirror.cluster.broker_apis.routes import ROUTES
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions import TransactionCoordinator
 from kmirror.cluster.disk import Disk
-from kmirror.cluster.images import RESOURCE_TOPIC, Delta, MetadataImage
+from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.internal_topics import InternalTopics
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.requester import OnReply, Requester
@@ -41,6 +41,7 @@ from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.wire_values import ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,7 @@ class Broker:
 
     def _with_defaults(self, delta: Delta) -> Delta:
         """Return `delta` for logs after our own configs were altered: they are the defaults of every topic."""
-        topics = {(RESOURCE_TOPIC, tp.topic): None for tp in self.replicas.partitions}
+        topics: dict[tuple[int, str], None] = {(ResourceType.TOPIC, tp.topic): None for tp in self.replicas.partitions}
         return replace(delta, configs={**delta.configs, **topics})
 
     # -- what parts ask of the broker ---------------------------------------------------------

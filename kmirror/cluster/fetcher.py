@@ -33,14 +33,13 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
     from kmirror.cluster.partition import Partition
 
 TIMER = "follow"
-LATEST = -1
-EARLIEST = -2
 LIST_OFFSETS_VERSION = 9
 
 
@@ -225,7 +224,7 @@ class ReplicaFetchers:
         self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following, error: ErrorCode
     ) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._resolve_range(now, fetcher, tp, following, LATEST)
+            self._resolve_range(now, fetcher, tp, following, OffsetSpec.LATEST)
             return
         # Everything else ends when the metadata log tells one of the two sides something new.
         self._pause(now, fetcher, following)
@@ -278,11 +277,11 @@ class ReplicaFetchers:
         self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following, which: int, offset: int
     ) -> None:
         log = self._broker.replicas.partitions[tp].log
-        if which == LATEST and offset < log.log_end_offset:
+        if which == OffsetSpec.LATEST and offset < log.log_end_offset:
             self._broker.effects.append(Note(f"{tp} follower cut at {offset} (was {log.log_end_offset}), out of range"))
             log.truncate_to(offset)
-        elif which == LATEST:
-            self._resolve_range(now, fetcher, tp, following, EARLIEST)
+        elif which == OffsetSpec.LATEST:
+            self._resolve_range(now, fetcher, tp, following, OffsetSpec.EARLIEST)
         elif offset > log.log_end_offset:
             self._broker.effects.append(Note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})"))
             log.truncate_fully_and_start_at(offset)

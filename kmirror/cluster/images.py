@@ -22,12 +22,11 @@ from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
+from kmirror.spec.wire_values import ResourceType
 
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 
-RESOURCE_TOPIC = 2
-RESOURCE_BROKER = 4
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 
@@ -71,7 +70,7 @@ class Delta:
 
     def alters_node(self, node_id: int) -> bool:
         """Did configs change that hold at a node: its own, or those of all?"""
-        return any((RESOURCE_BROKER, name) in self.configs for name in ("", str(node_id)))
+        return any((ResourceType.BROKER, name) in self.configs for name in ("", str(node_id)))
 
     def is_empty(self) -> bool:
         return not (
@@ -134,8 +133,8 @@ class MetadataImage:
     def _remove_topic(self, topic_id: Uuid, delta: Delta) -> None:
         name = self.topic_names.pop(topic_id)
         del self.topics[name]
-        if self.configs.pop((RESOURCE_TOPIC, name), None) is not None:
-            delta.configs[(RESOURCE_TOPIC, name)] = None
+        if self.configs.pop((ResourceType.TOPIC, name), None) is not None:
+            delta.configs[(ResourceType.TOPIC, name)] = None
         delta.topics_deleted[name] = topic_id
         delta.topics_created.pop(name, None)
 
@@ -178,12 +177,12 @@ class MetadataImage:
 
     def topic_config(self, topic: str) -> dict[str, str]:
         """Return the configs set on `topic` itself; do not change the result."""
-        return self.configs.get((RESOURCE_TOPIC, topic), {})
+        return self.configs.get((ResourceType.TOPIC, topic), {})
 
     def broker_config(self, broker_id: int) -> dict[str, str]:
         """Return the dynamic configs of a broker over the cluster-wide ones."""
-        everyone = self.configs.get((RESOURCE_BROKER, ""), {})
-        return {**everyone, **self.configs.get((RESOURCE_BROKER, str(broker_id)), {})}
+        everyone = self.configs.get((ResourceType.BROKER, ""), {})
+        return {**everyone, **self.configs.get((ResourceType.BROKER, str(broker_id)), {})}
 
     def is_alive(self, broker_id: int) -> bool:
         broker = self.brokers.get(broker_id)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.images import RESOURCE_TOPIC, Delta, PartitionImage
+from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import CancelTimer, SetTimer
@@ -24,6 +24,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
@@ -106,7 +107,7 @@ class ReplicaManager:
                 changed[tp] = self.partitions[tp].is_leader
             self.touch(tp)
         for kind, topic in delta.configs:
-            if kind == RESOURCE_TOPIC:
+            if kind == ResourceType.TOPIC:
                 config = self.log_config(topic)
                 for tp, partition in self.partitions.items():
                     if tp.topic == topic:

@@ -25,12 +25,12 @@ from kmirror.protocol.message import Message
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import CoordinatorType
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
     from kmirror.cluster.partition import Partition
 
-TRANSACTION_KEY_TYPE = 1
 ADDS_FROM = 12
 """First version of Produce whose clients leave it to the leader to add the partition (KIP-890 part 2)."""
 ABORTABLE_FROM = 11
@@ -84,7 +84,7 @@ class Verification:
             then(later, self._verdicts(reply))
 
         broker = self.broker
-        shard = broker.coordinator_for(TRANSACTION_KEY_TYPE, self.transactional_id)
+        shard = broker.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
         image = None if shard is None else broker.image.partition(shard)
         if image is None or not broker.ask_broker(now, image.leader, "verification", self._request(), on_reply):
             on_reply(now, None)

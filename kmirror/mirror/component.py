@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.images import RESOURCE_TOPIC, Delta
+from kmirror.cluster.images import Delta
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer, TimerKey
@@ -20,7 +20,6 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.configs import (
     BOOTSTRAP_SERVERS,
-    RESOURCE_MIRROR,
     SOURCE_CLUSTER_ID,
     mirror_configs,
     mirror_names,
@@ -53,12 +52,12 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from kmirror.spec.wire_values import CoordinatorType, ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
     from kmirror.cluster.partition import Partition
 
-MIRROR_KEY_TYPE = 3
 RETRY_MS = 500
 ASKED_AGAIN_MAX = 3
 """So many refreshes in a row look for a missing topic at once; after that the regular ones do."""
@@ -91,7 +90,7 @@ class MirrorComponent(BrokerComponent):
         return {request: partial(handler, self) for request, handler in ROUTES.items()}
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
-        if key_type != MIRROR_KEY_TYPE:
+        if key_type != CoordinatorType.MIRROR:
             return None
         return self.coordinator.shard_of_mirror(key) or TopicPartition(MIRROR_STATE_TOPIC, 0)
 
@@ -175,7 +174,7 @@ class MirrorComponent(BrokerComponent):
     def before_metadata(self, now: Instant, delta: Delta) -> None:
         """Learn assignments before leaderships take effect: whose epochs a log carries depends on them."""
         for kind, name in delta.configs:
-            if kind != RESOURCE_TOPIC:
+            if kind != ResourceType.TOPIC:
                 continue
             assignment = parse(self.broker.image.topic_config(name).get(MIRROR_NAME, ""))
             if assignment is None:
@@ -184,8 +183,8 @@ class MirrorComponent(BrokerComponent):
                 self.assignments[name] = assignment
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
-        changed = {name: None for kind, name in delta.configs if kind == RESOURCE_TOPIC}
-        if any(kind == RESOURCE_MIRROR for kind, _ in delta.configs):
+        changed = {name: None for kind, name in delta.configs if kind == ResourceType.TOPIC}
+        if any(kind == ResourceType.MIRROR for kind, _ in delta.configs):
             self._apply_mirrors(now)
             self._look_at_all(now)  # The source's cluster id may have been stored.
         for tp, partition in self.broker.replicas.partitions.items():

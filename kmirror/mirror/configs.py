@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from kmirror.cluster.images import MetadataImage
 from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.wire_values import ResourceType
 
-RESOURCE_MIRROR = 64
 SOURCE_CLUSTER_ID = "source.cluster.id"
 BOOTSTRAP_SERVERS = "bootstrap.servers"
 
 
 def mirror_configs(image: MetadataImage, mirror: str) -> Configs | None:
     """Return the configs of a mirror, or None if there is no such mirror."""
-    values = image.configs.get((RESOURCE_MIRROR, mirror))
+    values = image.configs.get((ResourceType.MIRROR, mirror))
     return None if values is None else Configs(Scope.MIRROR, values)
 
 
 def mirror_names(image: MetadataImage) -> list[str]:
     """Return the names of all mirrors, sorted."""
-    return sorted(name for kind, name in image.configs if kind == RESOURCE_MIRROR)
+    return sorted(name for kind, name in image.configs if kind == ResourceType.MIRROR)

@@ -31,15 +31,13 @@ from kmirror.protocol.gen.list_offsets_request import (
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 if TYPE_CHECKING:
     from kmirror.cluster.partition import Partition
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 
-READ_COMMITTED = 1
-LATEST = -1
-EARLIEST = -2
 FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
@@ -149,7 +147,7 @@ class MirrorFetchers:
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
             min_bytes=configs.integer("replica.fetch.min.bytes"),
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
-            isolation_level=READ_COMMITTED,
+            isolation_level=IsolationLevel.READ_COMMITTED,
         )
         fetcher.session.fill(request, wanted, topic_ids)
         fetcher.in_flight = True
@@ -270,7 +268,7 @@ class MirrorFetchers:
 
     def _on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._resolve_range(now, fetcher, mp, LATEST)
+            self._resolve_range(now, fetcher, mp, OffsetSpec.LATEST)
             return
         mp.reason = f"the source answers {error.name}"
         self._broker.effects.append(Note(f"{mp.tp} source says {error.name}"))
@@ -315,10 +313,10 @@ class MirrorFetchers:
         if partition is None:
             return
         end = partition.log.log_end_offset
-        if which == LATEST and offset < end:
+        if which == OffsetSpec.LATEST and offset < end:
             self._component.cut(now, mp, partition, offset, "the source's log end")
-        elif which == LATEST:
-            self._resolve_range(now, fetcher, mp, EARLIEST)
+        elif which == OffsetSpec.LATEST:
+            self._resolve_range(now, fetcher, mp, OffsetSpec.EARLIEST)
         elif offset > end:
             self._component.restart(now, mp, partition, offset, "the source's log start")
         else:

@@ -16,12 +16,12 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
 
 if TYPE_CHECKING:
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 
-LATEST = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Inquiry:
     def list_offsets(self, now: Instant, on_reply: OnReply) -> None:
         """Ask for the log end in the leader epoch that is known: only who leads in it answers without an error."""
         row = ListOffsetsPartition(
-            partition_index=self.mp.tp.partition, current_leader_epoch=self.leader.epoch, timestamp=LATEST
+            partition_index=self.mp.tp.partition, current_leader_epoch=self.leader.epoch, timestamp=OffsetSpec.LATEST
         )
         topic = ListOffsetsTopic(name=self.mp.tp.topic, partitions=[row])
         self.ask(now, ListOffsetsRequest(replica_id=-1, topics=[topic]), on_reply)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Note
-from kmirror.mirror.configs import RESOURCE_MIRROR, SOURCE_CLUSTER_ID
+from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -24,13 +24,12 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 
 if TYPE_CHECKING:
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 
-USE_DEFAULT = -1
-SET = 0
 
 
 class MetadataSync:
@@ -69,10 +68,10 @@ class MetadataSync:
         if self._component.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
             return
         self._remembering[mirror] = None
-        config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=SET, value=source.cluster_id)
+        config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=ConfigOp.SET, value=source.cluster_id)
         request = IncrementalAlterConfigsRequest(
             resources=[
-                AlterConfigsResource(resource_type=RESOURCE_MIRROR, resource_name=mirror, configs=[config])
+                AlterConfigsResource(resource_type=ResourceType.MIRROR, resource_name=mirror, configs=[config])
             ]
         )
 

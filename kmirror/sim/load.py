@@ -21,8 +21,9 @@ from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.producer import ALL, PRODUCE_VERSION
+from kmirror.sim.producer import PRODUCE_VERSION
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
 
 RETRY_MS = 50
 PRODUCE_TIMEOUT_MS = 5_000
@@ -94,7 +95,7 @@ class Load:
             self._again(tp, batch)
             return
         data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
-        request = ProduceRequest(acks=ALL, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data])
+        request = ProduceRequest(acks=Acks.ALL, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data])
         self._under_way += 1
         self._cluster.client.send(
             self._cluster.endpoint(image.leader), request, PRODUCE_VERSION,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.naming import MIRROR_NAME, parse
@@ -25,6 +24,7 @@ from kmirror.protocol.uuid import Uuid
 from kmirror.sim.checkers import Difference, mirror_agrees
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 
 VERSION = 0
 
@@ -140,7 +140,7 @@ class Mirror:
         return sorted(
             name
             for kind, name in configs
-            if kind == RESOURCE_TOPIC
+            if kind == ResourceType.TOPIC
             and (assignment := parse(configs[kind, name].get(MIRROR_NAME, ""))) is not None
             and assignment.mirror == self.name
         )

@@ -29,14 +29,13 @@ from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks, CoordinatorType
 
 if TYPE_CHECKING:
     from types import TracebackType
 
 PRODUCE_VERSION = 11
 """The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
-ALL = -1
-TRANSACTION = 1
 RETRIES_MAX = 200
 PAUSE_SECONDS = 0.2
 
@@ -123,7 +122,8 @@ class Producer:
                 topic = topics.setdefault(tp.topic, TopicProduceData(name=tp.topic))
                 topic.partition_data.append(PartitionProduceData(index=tp.partition, records=batches[tp]))
             request = ProduceRequest(
-                transactional_id=self._transactional_id, acks=ALL, timeout_ms=10_000, topic_data=list(topics.values())
+                transactional_id=self._transactional_id, acks=Acks.ALL, timeout_ms=10_000,
+                topic_data=list(topics.values()),
             )
             reply = self._cluster.client.call(self._cluster.endpoint(leader), request, PRODUCE_VERSION)
             if isinstance(reply, ProduceResponse):
@@ -239,7 +239,9 @@ class Producer:
         living = self._cluster.endpoints()
         if self._transactional_id is None or not living:
             return living[0] if living else None
-        request = FindCoordinatorRequest(key_type=TRANSACTION, coordinator_keys=[self._transactional_id])
+        request = FindCoordinatorRequest(
+            key_type=CoordinatorType.TRANSACTION, coordinator_keys=[self._transactional_id]
+        )
         reply = self._cluster.client.call(living[0], request, 6)
         if not isinstance(reply, FindCoordinatorResponse) or reply.coordinators[0].error_code:
             return None

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
+
+USE_DEFAULT: Final = -1
+"""The partition count or replication factor of a new topic that leaves it to the cluster's configs."""
+
+
+class Acks(IntEnum):
+    """Whom the answer to Produce waits for."""
+
+    ALL = -1
+    NONE = 0
+    LEADER = 1
 
 
 class IsolationLevel(IntEnum):
@@ -17,3 +29,33 @@ class OffsetSpec(IntEnum):
 
     LATEST = -1
     EARLIEST = -2
+    MAX_TIMESTAMP = -3
+    EARLIEST_LOCAL = -4
+    LATEST_TIERED = -5
+    EARLIEST_PENDING_UPLOAD = -6
+
+
+class ConfigOp(IntEnum):
+    """What IncrementalAlterConfigs does to one key; the last two are for lists."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ResourceType(IntEnum):
+    """What a config belongs to; MIRROR is KIP-1279's (D3)."""
+
+    TOPIC = 2
+    BROKER = 4
+    MIRROR = 64
+
+
+class CoordinatorType(IntEnum):
+    """What FindCoordinator asks for; MIRROR is KIP-1279's (D1)."""
+
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
+    MIRROR = 3

@@ -39,6 +39,7 @@ from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 
 SMALL: Mapping[str, str] = {
     "default.replication.factor": "3",
@@ -60,8 +61,6 @@ ONE_BROKER: Mapping[str, str] = {
 TOPIC = "orders"
 TP = TopicPartition(TOPIC, 0)
 T0_MS = 1_700_000_000_000
-RESOURCE_TOPIC = 2
-RESOURCE_MIRROR = 64
 
 
 # -- logs written by hand ---------------------------------------------------------------------
@@ -237,7 +236,7 @@ def create_topic(
     return reply.topics[0].topic_id
 
 
-def alter(cluster: Cluster, name: str, configs: Mapping[str, str], *, kind: int = RESOURCE_TOPIC) -> ErrorCode:
+def alter(cluster: Cluster, name: str, configs: Mapping[str, str], *, kind: int = ResourceType.TOPIC) -> ErrorCode:
     """Set configs of a topic or a mirror; returns the error."""
     rows = [AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()]
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)

@@ -9,8 +9,8 @@ from kmirror.mirror.states import MirrorState
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import (
-    RESOURCE_MIRROR,
     TOPIC,
     TP,
     Pair,
@@ -376,13 +376,13 @@ def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
     p.simulation.run_for(20)
     assert TOPIC not in p.b.image.topics
     right = {"bootstrap.servers": p.a.bootstrap_servers}
-    assert alter(p.b, "m", right, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    assert alter(p.b, "m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
     mirrored(p.there)
     wrong = {"bootstrap.servers": c.bootstrap_servers}
-    assert alter(p.b, "m", wrong, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    assert alter(p.b, "m", wrong, kind=ResourceType.MIRROR) is ErrorCode.NONE
     run_until(p, lambda: c.cluster_id in reason_of(p.b), "the reason")
     hold(p, 20, lambda: state_of(p.b) == "MIRRORING", "it waits")
-    assert alter(p.b, "m", right, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    assert alter(p.b, "m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
     write(p.a, "after")
     assert_equal(p.there)
 

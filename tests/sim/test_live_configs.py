@@ -17,9 +17,9 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import SMALL, create_topic, elect, leader, pair, try_write
 
-RESOURCE_TOPIC, RESOURCE_BROKER = 2, 4
 TP = TopicPartition("orders", 0)
 
 
@@ -45,28 +45,28 @@ def test_a_topics_default_follows_its_brokers_configs(cluster: Cluster) -> None:
     leads = str(leader(cluster, TP).broker_id)
     assert try_write(cluster, TP) is ErrorCode.NONE
     steps = [
-        (RESOURCE_BROKER, "", "10", ErrorCode.MESSAGE_TOO_LARGE),
-        (RESOURCE_BROKER, leads, "900", ErrorCode.NONE),
-        (RESOURCE_TOPIC, TP.topic, "10", ErrorCode.MESSAGE_TOO_LARGE),
-        (RESOURCE_TOPIC, TP.topic, None, ErrorCode.NONE),
-        (RESOURCE_BROKER, leads, None, ErrorCode.MESSAGE_TOO_LARGE),
-        (RESOURCE_BROKER, "", None, ErrorCode.NONE),
+        (ResourceType.BROKER, "", "10", ErrorCode.MESSAGE_TOO_LARGE),
+        (ResourceType.BROKER, leads, "900", ErrorCode.NONE),
+        (ResourceType.TOPIC, TP.topic, "10", ErrorCode.MESSAGE_TOO_LARGE),
+        (ResourceType.TOPIC, TP.topic, None, ErrorCode.NONE),
+        (ResourceType.BROKER, leads, None, ErrorCode.MESSAGE_TOO_LARGE),
+        (ResourceType.BROKER, "", None, ErrorCode.NONE),
     ]
     for kind, name, value, expected in steps:
-        key = "max.message.bytes" if kind == RESOURCE_TOPIC else "message.max.bytes"
+        key = "max.message.bytes" if kind == ResourceType.TOPIC else "message.max.bytes"
         assert alter(cluster, kind, name, key, value) is ErrorCode.NONE
         assert try_write(cluster, TP) is expected, (kind, name, value)
     assert leader(cluster, TP).log.config.max_message_bytes == 1000, "what the properties file says"
 
 
 def test_only_the_broker_that_is_named_changes(cluster: Cluster) -> None:
-    assert alter(cluster, RESOURCE_BROKER, "2", "message.max.bytes", "77") is ErrorCode.NONE
+    assert alter(cluster, ResourceType.BROKER, "2", "message.max.bytes", "77") is ErrorCode.NONE
     sizes = {b: cluster.replicas(TP)[b].log.config.max_message_bytes for b in cluster.broker_ids}
     assert sizes == {1: 1000, 2: 77, 3: 1000}
 
 
 def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster: Cluster) -> None:
-    assert alter(cluster, RESOURCE_BROKER, "", "min.insync.replicas", "3") is ErrorCode.NONE
+    assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", "3") is ErrorCode.NONE
     victim = next(b for b in cluster.broker_ids if b != leader(cluster, TP).broker_id)
     cluster.kill(victim)
     cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
@@ -77,7 +77,7 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
     assert cluster.replicas(TP)[victim].min_isr == 3
     cluster.kill(victim)
     cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
-    assert alter(cluster, RESOURCE_BROKER, "", "min.insync.replicas", None) is ErrorCode.NONE
+    assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", None) is ErrorCode.NONE
     assert try_write(cluster, TP) is ErrorCode.NONE
 
 
@@ -85,7 +85,7 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
 def test_the_controller_elects_by_what_was_altered(cluster: Cluster, unclean: bool) -> None:
     """The last member of the ISR dies: another replica leads only if the cluster was told that it may."""
     if unclean:
-        assert alter(cluster, RESOURCE_BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
+        assert alter(cluster, ResourceType.BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
     first = elect(cluster, TP)
     second = elect(cluster, TP)
     cluster.simulation.run_until(lambda: len(leader(cluster, TP).isr) == 1, what="an ISR of one")
@@ -105,7 +105,7 @@ def test_the_controller_elects_by_what_was_altered(cluster: Cluster, unclean: bo
 def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: Cluster, key: str, value: str) -> None:
     before = cluster.broker(1).configs.text(key)
     for name in ("", "1"):
-        assert alter(cluster, RESOURCE_BROKER, name, key, value) is ErrorCode.INVALID_REQUEST
+        assert alter(cluster, ResourceType.BROKER, name, key, value) is ErrorCode.INVALID_REQUEST
     assert cluster.broker(1).configs.text(key) == before
 
 
@@ -116,7 +116,7 @@ def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
     asked = count_metadata_requests(p.a)
     p.simulation.run_for(20)
     seldom = len(asked)
-    assert alter(p.b, RESOURCE_BROKER, "", "mirror.metadata.refresh.interval.ms", "500") is ErrorCode.NONE
+    assert alter(p.b, ResourceType.BROKER, "", "mirror.metadata.refresh.interval.ms", "500") is ErrorCode.NONE
     p.simulation.run_for(5)  # The pause that had begun still counts.
     asked.clear()
     p.simulation.run_for(20)

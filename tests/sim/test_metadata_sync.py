@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.mirror.naming import MIRROR_NAME
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import TOPIC, assert_equal, create_topic, pair, run_until, write
 
 
@@ -25,7 +25,7 @@ def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() ->
     assert isinstance(reply, AddTopicsToMirrorResponse)
     assert [(row.name, row.error_code) for row in reply.topics] == [(TOPIC, ErrorCode.NONE)]
     p.simulation.run_for(5)
-    assert p.b.image.configs[RESOURCE_TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
+    assert p.b.image.configs[ResourceType.TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
     assert TOPIC not in p.b.image.topics, "nobody but the source knows its id"
     p.simulation.heal(p.a, p.b)
     run_until(p, lambda: TOPIC in p.b.image.topics, "the topic")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.errors import KafkaError
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import (
     TOPIC,
     TP,
@@ -33,7 +33,7 @@ LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
 
 def set_mirror_name(cluster: Cluster, value: str) -> None:
     """Write `mirror.name` as the mirror APIs do."""
-    record = ConfigRecord(resource_type=RESOURCE_TOPIC, resource_name=TOPIC, name="mirror.name", value=value)
+    record = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name="mirror.name", value=value)
     controller = cluster.controller
     controller.commit(cluster.simulation.world.now, [record])
     cluster.simulation.run_for(1)

@@ -14,8 +14,8 @@ from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import (
-    RESOURCE_MIRROR,
     SMALL,
     TOPIC,
     TP,
@@ -245,7 +245,7 @@ def test_another_cluster_behind_the_same_servers_halts_the_mirror_until_the_righ
     if when == "preparing":
         p.fail_over()
         write(p.b, "on b")
-    assert alter(p.b, "m", {"bootstrap.servers": c.bootstrap_servers}, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    assert alter(p.b, "m", {"bootstrap.servers": c.bootstrap_servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
     if when == "preparing":
         p.there.add_topics([TOPIC])
     run_until(p, lambda: c.cluster_id in reason_of(p.b) and p.a.cluster_id in reason_of(p.b), "the reason")
@@ -256,7 +256,7 @@ def test_another_cluster_behind_the_same_servers_halts_the_mirror_until_the_righ
     configs = mirror_configs(p.b.image, "m")
     assert configs is not None and configs.text("source.cluster.id") == p.a.cluster_id, "not overwritten"
     servers = {"bootstrap.servers": p.a.bootstrap_servers}
-    assert alter(p.b, "m", servers, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    assert alter(p.b, "m", servers, kind=ResourceType.MIRROR) is ErrorCode.NONE
     write(p.a, "all goes on by itself")
     assert_equal(p.there)
 
@@ -266,7 +266,7 @@ def test_bootstrap_servers_altered_live_to_other_brokers_of_the_same_cluster() -
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     servers = ",".join(str(p.a.endpoint(broker_id)) for broker_id in (3, 2))
-    assert alter(p.b, "m", {"bootstrap.servers": servers}, kind=RESOURCE_MIRROR) is ErrorCode.NONE
+    assert alter(p.b, "m", {"bootstrap.servers": servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
     write(p.a, "after the change")
     assert_equal(p.there)
     assert p.cuts_of(p.b) == []

@@ -29,11 +29,11 @@ from kmirror.protocol.gen.fetch_response import (
 )
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
-READ_COMMITTED = 1
 TOPIC_IDS_FROM = 13
 CURRENT_LEADER_FROM = 16
 """First version in which an error tells who leads instead (KIP-951)."""
@@ -65,7 +65,7 @@ class _Fetch:
         self.names: dict[Key, TopicPartition | None] = {}
         self.waiting: dict[TopicPartition, Key] = {}
         self.sizes: dict[Key, int] = {}
-        self.reader = Reader(replica, request.isolation_level == READ_COMMITTED and replica == CONSUMER)
+        self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
 
     def start(self, now: Instant) -> None:
         if self.reader.is_follower:

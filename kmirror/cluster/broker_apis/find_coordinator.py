@@ -13,12 +13,15 @@ from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import CoordinatorType
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
 
-FIRST_VERSION = {0: 0, 1: 1, 2: 6, 3: 7}
+FIRST_VERSION: dict[int, int] = {
+    CoordinatorType.GROUP: 0, CoordinatorType.TRANSACTION: 1, CoordinatorType.SHARE: 6, CoordinatorType.MIRROR: 7,
+}
 """Coordinator type to the first version that may ask for it; type 3 is D1's."""
 
 

@@ -25,21 +25,20 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
-FIRST_VERSION = {
-    LATEST: 1, EARLIEST: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11,
+FIRST_VERSION: dict[int, int] = {
+    OffsetSpec.LATEST: 1,
+    OffsetSpec.EARLIEST: 1,
+    OffsetSpec.MAX_TIMESTAMP: 7,
+    OffsetSpec.EARLIEST_LOCAL: 8,
+    OffsetSpec.LATEST_TIERED: 9,
+    OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
 }
 """Special timestamp to the first version that may ask for it."""
-READ_COMMITTED = 1
 NOWHERE = (-1, -1)
 LEADER_EPOCH_FROM = 4
 OFFSET_NOT_AVAILABLE_FROM = 5
@@ -90,7 +89,7 @@ def _answer(
     except CorruptBatch:  # The checksum holds, the compressed payload does not.
         answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return answer
-    unsettled = asked.timestamp == LATEST or (found == NOWHERE and asked.timestamp >= 0)
+    unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
     behind = unsettled and request.replica_id < 0 and partition.is_behind_election
     if behind or broker.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
@@ -108,18 +107,19 @@ def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> 
     if request.replica_id >= 0:
         bound = log.log_end_offset
     else:
-        bound = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
-    if timestamp == LATEST:
+        committed = request.isolation_level == IsolationLevel.READ_COMMITTED
+        bound = log.last_stable_offset if committed else log.high_watermark
+    if timestamp == OffsetSpec.LATEST:
         return -1, bound
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+    if timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
         return -1, log.log_start_offset
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+    if timestamp in (OffsetSpec.LATEST_TIERED, OffsetSpec.EARLIEST_PENDING_UPLOAD):
         return NOWHERE
     best = NOWHERE
     for batch in log.any_batches():
         if batch.last_offset >= bound:
             break
-        if timestamp == MAX_TIMESTAMP:
+        if timestamp == OffsetSpec.MAX_TIMESTAMP:
             if batch.max_timestamp <= best[0]:
                 continue
             best = max(((r.timestamp, -r.offset) for r in batch.records()), default=(best[0], -best[1]))

@@ -26,12 +26,12 @@ from kmirror.protocol.gen.produce_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import Acks
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
     from kmirror.cluster.partition import Partition
 
-ALL = -1
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
 CURRENT_LEADER_FROM = 10
@@ -76,7 +76,7 @@ def _append_all(broker: Broker, now: Instant, inbound: Inbound, verdicts: Verdic
                 continue
             tp = TopicPartition(name, data.index)
             appended = _append(broker, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
-            if appended is not None and request.acks == ALL:
+            if appended is not None and request.acks == Acks.ALL:
                 waits.append((appended[0], appended[1], answer))
     if request.acks == 0:
         _end_unanswered(inbound, response)
@@ -100,7 +100,7 @@ def _append(
     """Append one partition's batch; `answer` says what came of it."""
     assert isinstance(inbound.body, ProduceRequest)
     acks = inbound.body.acks
-    if acks not in (ALL, 0, 1):
+    if acks not in tuple(Acks):
         answer.error_code = ErrorCode.INVALID_REQUIRED_ACKS
         return None
     if is_internal(tp.topic):
@@ -119,7 +119,7 @@ def _append(
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
         return None
-    if acks == ALL and len(partition.isr) < partition.min_isr:
+    if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
         answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
         return None
     if verdict:

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.images import METADATA_TOPIC_ID, RESOURCE_TOPIC
+from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
@@ -24,11 +24,11 @@ from kmirror.protocol.uuid import Uuid
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
+from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
 
-USE_DEFAULT = -1
 PARTITIONS_MAX = 10_000
 """Partitions that one request may create, so that a number in a request is not a size in memory."""
 RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
@@ -103,7 +103,7 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
             raise Refused(ErrorCode.INVALID_CONFIG, wrong)
         configs.append(
             ConfigRecord(
-                resource_type=RESOURCE_TOPIC, resource_name=topic.name, name=config.name, value=config.value
+                resource_type=ResourceType.TOPIC, resource_name=topic.name, name=config.name, value=config.value
             )
         )
     partitions = [

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.controller_apis.create_topics import Refused
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.images import RESOURCE_BROKER, RESOURCE_TOPIC
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -32,12 +31,12 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
+from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
 
-SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
-LIST_OPERATIONS = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
+LIST_OPERATIONS: dict[int, str] = {ConfigOp.APPEND: "APPEND", ConfigOp.SUBTRACT: "SUBTRACT"}
 NODE_ID_MAX = 0x7FFFFFFF
 _NODE_NAME = re.compile(r"[+-]?[0-9]{1,10}")
 
@@ -79,11 +78,11 @@ def decide_with(alters: Mapping[int, Alter], controller: Controller, request: Me
 def _check_form(configs: Sequence[AlterableConfig]) -> None:
     if len({config.name for config in configs}) != len(configs):
         raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
-    nulls = [config.name for config in configs if config.config_operation != DELETE and config.value is None]
+    nulls = [config.name for config in configs if config.config_operation != ConfigOp.DELETE and config.value is None]
     if nulls:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     for config in configs:
-        if config.config_operation not in (SET, DELETE, *LIST_OPERATIONS):
+        if config.config_operation not in (ConfigOp.SET, ConfigOp.DELETE, *LIST_OPERATIONS):
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
 
 
@@ -93,7 +92,7 @@ def _records(controller: Controller, kind: int, name: str, changes: Changes) -> 
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in changes.items()
         # A broker looks again even at a value that is as it was: what it names may have changed (KAFKA-14136).
-        if value != current.get(key) or kind == RESOURCE_BROKER
+        if value != current.get(key) or kind == ResourceType.BROKER
     ]
 
 
@@ -114,9 +113,9 @@ def changes_of(scope: Scope, current: Mapping[str, str], configs: Sequence[Alter
 
 def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> str | None:
     row = known(scope).get(config.name)
-    if config.config_operation == SET:
+    if config.config_operation == ConfigOp.SET:
         return config.value
-    if config.config_operation == DELETE:
+    if config.config_operation == ConfigOp.DELETE:
         if row is not None and row.required:
             raise Refused(
                 ErrorCode.INVALID_CONFIG, f'Missing required configuration "{row.name}" which has no default value.'
@@ -129,9 +128,9 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
         )
     parts = [part for part in (default_of(row) if current is None else current).split(",") if part]
     for part in (config.value or "").split(","):
-        if config.config_operation == SUBTRACT and part in parts:
+        if config.config_operation == ConfigOp.SUBTRACT and part in parts:
             parts.remove(part)
-        elif config.config_operation == APPEND and part not in parts:
+        elif config.config_operation == ConfigOp.APPEND and part not in parts:
             parts.append(part)
     return ",".join(parts)
 
@@ -154,7 +153,7 @@ def alter_broker(controller: Controller, resource: AlterConfigsResource) -> Chan
     fixed = sorted(
         config.name
         for config in resource.configs
-        if config.config_operation != DELETE
+        if config.config_operation != ConfigOp.DELETE
         and (row := known(Scope.BROKER).get(config.name)) is not None
         and not row.dynamic
     )
@@ -162,7 +161,7 @@ def alter_broker(controller: Controller, resource: AlterConfigsResource) -> Chan
         raise Refused(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
     try:
         changes = changes_of(
-            Scope.BROKER, controller.image.configs.get((RESOURCE_BROKER, name), {}), resource.configs
+            Scope.BROKER, controller.image.configs.get((ResourceType.BROKER, name), {}), resource.configs
         )
     except Refused as refused:
         raise Refused(ErrorCode.INVALID_REQUEST, str(refused)) from None
@@ -181,5 +180,5 @@ def _check_node(controller: Controller, name: str) -> None:
         raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")
 
 
-ALTERS: dict[int, Alter] = {RESOURCE_TOPIC: alter_topic, RESOURCE_BROKER: alter_broker}
+ALTERS: dict[int, Alter] = {ResourceType.TOPIC: alter_topic, ResourceType.BROKER: alter_broker}
 """Resource type to who alters it."""

@@ -40,11 +40,11 @@ from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersRespo
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
+from kmirror.spec.wire_values import CoordinatorType
 
 if TYPE_CHECKING:
     from kmirror.cluster.broker import Broker
 
-TRANSACTION_KEY_TYPE = 1
 MARKER_RETRY_MS = 100
 
 
@@ -72,7 +72,7 @@ class TransactionCoordinator(BrokerComponent):
         return -1 if topic is None else partition_for(transactional_id, len(topic.partitions))
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
-        if key_type != TRANSACTION_KEY_TYPE:
+        if key_type != CoordinatorType.TRANSACTION:
             return None
         return TopicPartition(TRANSACTION_TOPIC, max(0, self.shard_of(key)))
 

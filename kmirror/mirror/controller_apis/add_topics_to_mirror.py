@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.configs import RESOURCE_MIRROR
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
@@ -22,6 +20,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
+from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
@@ -31,7 +30,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
-    if (RESOURCE_MIRROR, mirror) not in controller.image.configs:
+    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
     records: list[Message] = []
@@ -41,7 +40,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
         if not error:
             records.append(
                 ConfigRecord(
-                    resource_type=RESOURCE_TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
                     value=Assignment(mirror, Wish.MIRROR).text(),
                 )
             )

@@ -12,7 +12,7 @@ from kmirror.cluster.controller_apis.create_topics import Refused, topic_records
 from kmirror.cluster.decisions import Decision
 from kmirror.cluster.internal_topics import creatable
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.configs import BOOTSTRAP_SERVERS, RESOURCE_MIRROR
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.naming import problem_with_mirror
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
@@ -21,6 +21,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
@@ -39,7 +40,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
             return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
     records += [
         ConfigRecord(
-            resource_type=RESOURCE_MIRROR, resource_name=request.mirror_name, name=config.name, value=config.value
+            resource_type=ResourceType.MIRROR, resource_name=request.mirror_name, name=config.name, value=config.value
         )
         for config in request.config
     ]
@@ -50,7 +51,7 @@ def _check(controller: Controller, request: CreateMirrorRequest) -> tuple[ErrorC
     problem = problem_with_mirror(request.mirror_name)
     if problem is not None:
         return ErrorCode.INVALID_MIRROR_NAME, problem
-    if (RESOURCE_MIRROR, request.mirror_name) in controller.image.configs:
+    if (ResourceType.MIRROR, request.mirror_name) in controller.image.configs:
         return ErrorCode.MIRROR_ALREADY_EXISTS, f"Mirror '{request.mirror_name}' already exists."
     if len({config.name for config in request.config}) != len(request.config):
         return ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys"

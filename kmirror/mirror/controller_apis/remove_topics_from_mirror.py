@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.decisions import Decision
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.kernel.clock import Instant
-from kmirror.mirror.configs import RESOURCE_MIRROR
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -18,6 +16,7 @@ from kmirror.protocol.gen.remove_topics_from_mirror_response import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
     from kmirror.cluster.controller import Controller
@@ -27,7 +26,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     assert isinstance(request, RemoveTopicsFromMirrorRequest)
     mirror = request.mirror_name
     response = RemoveTopicsFromMirrorResponse(mirror_name=mirror)
-    if (RESOURCE_MIRROR, mirror) not in controller.image.configs:
+    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
     records: list[Message] = []
@@ -39,7 +38,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
             exists = topic.topic_name in controller.image.topics
             records.append(
                 ConfigRecord(
-                    resource_type=RESOURCE_TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
                     value=Assignment(mirror, Wish.REMOVE).text() if exists else None,
                 )
             )

@@ -27,11 +27,11 @@ from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Ask, Script
 from kmirror.sim.history.values import Reader
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
 
 FETCH_VERSION = 12
 LIST_OFFSETS_VERSION = 7
 EPOCH_VERSION = 4
-EARLIEST = -2
 BYTES_MAX = 1 << 20
 
 
@@ -107,7 +107,7 @@ class Consumer:
     def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
         """Go to the earliest offset; False if the leader did not tell it."""
         asked = ListOffsetsPartition(
-            partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=EARLIEST
+            partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
         )
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])])
         reply = yield Ask(cluster, leader.endpoint, request, LIST_OFFSETS_VERSION)

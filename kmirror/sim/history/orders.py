@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kmirror.cluster.images import RESOURCE_TOPIC
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.mirror.configs import BOOTSTRAP_SERVERS, RESOURCE_MIRROR
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
@@ -37,6 +36,7 @@ from kmirror.sim.history.plan import Step, Value
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.scripts import Ask, Script, Sleep
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 PATIENCE_MS = 8_000
 RETRY_MS = 250
@@ -184,22 +184,22 @@ def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
 
 
 def _alter(kind: int, name: str, key: str, value: str) -> Message:
-    config = AlterableConfig(name=key, config_operation=0, value=value)
+    config = AlterableConfig(name=key, config_operation=ConfigOp.SET, value=value)
     return IncrementalAlterConfigsRequest(
         resources=[AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])]
     )
 
 
 def _alter_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _alter(RESOURCE_TOPIC, str(args["topic"]), str(args["name"]), str(args["value"]))
+    return _alter(ResourceType.TOPIC, str(args["topic"]), str(args["name"]), str(args["value"]))
 
 
 def _alter_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _alter(RESOURCE_MIRROR, str(args["mirror"]), str(args["name"]), str(args["value"]))
+    return _alter(ResourceType.MIRROR, str(args["mirror"]), str(args["name"]), str(args["value"]))
 
 
 def _point_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Message:
-    return _alter(RESOURCE_MIRROR, str(args["mirror"]), BOOTSTRAP_SERVERS, servers(scene, str(args["servers"])))
+    return _alter(ResourceType.MIRROR, str(args["mirror"]), BOOTSTRAP_SERVERS, servers(scene, str(args["servers"])))
 
 
 def _error_of(reply: Message) -> int:

@@ -30,11 +30,10 @@ from kmirror.sim.history.plan import ClientPlan
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.scripts import Ask, Script, Sleep
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks, CoordinatorType
 
-ALL = -1
 PRODUCE_VERSION = 11
 """The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
-TRANSACTION_KEY = 1
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000
 """After that a batch, or a question to a coordinator, is given up."""
@@ -141,7 +140,8 @@ class Producer:
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
         data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
         request = ProduceRequest(
-            transactional_id=self.transactional_id or None, acks=ALL, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data]
+            transactional_id=self.transactional_id or None, acks=Acks.ALL, timeout_ms=PRODUCE_TIMEOUT_MS,
+            topic_data=[data],
         )
         while not self.has_turned and scene.now < until:
             leader = directory.leader(tp)
@@ -250,7 +250,9 @@ class Producer:
         if not self.transactional_id:
             return directory.any_broker()
         if self.coordinator is None:
-            request = FindCoordinatorRequest(key_type=TRANSACTION_KEY, coordinator_keys=[self.transactional_id])
+            request = FindCoordinatorRequest(
+                key_type=CoordinatorType.TRANSACTION, coordinator_keys=[self.transactional_id]
+            )
             reply = yield Ask(self.cluster, directory.any_broker(), request, 6)
             if isinstance(reply, FindCoordinatorResponse) and not reply.coordinators[0].error_code:
                 self.coordinator = Endpoint(reply.coordinators[0].host, reply.coordinators[0].port)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from kmirror.cluster.controller import Controller
-from kmirror.cluster.images import NO_LEADER, RESOURCE_TOPIC, PartitionImage
+from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.spec.wire_values import ResourceType
 from tests.unit.cluster.stage import TP, controller
 
 
@@ -46,7 +47,7 @@ def test_an_unclean_election_only_where_the_topic_allows_it() -> None:
         0,
         [
             ConfigRecord(
-                resource_type=RESOURCE_TOPIC, resource_name=TP.topic, name="unclean.leader.election.enable",
+                resource_type=ResourceType.TOPIC, resource_name=TP.topic, name="unclean.leader.election.enable",
                 value="true",
             )
         ],
