@@ -21,7 +21,7 @@ bytes that cannot be what they claim raise `ProtocolError`; a broken invariant i
     |   +-- LogAppendError              a leader refuses to append
     |   +-- OffsetOutOfRange            an offset that the log does not hold was asked for
     +-- SimulationFailure               a simulated run broke an invariant or did not converge
-    +-- NotEqual                        source and destination of the demo differ
+        +-- NotEqual                    source and destination of the demo differ
 """
 
 from __future__ import annotations
