@@ -13,12 +13,13 @@ from codegen.lint import lint_file
 from codegen.load import ROOT, SchemaError, load
 from codegen.lock import generate_lock, read_lock
 from codegen.messages import generate_message
-from codegen.registry import generate_package, generate_registry
+from codegen.registry import generate_api_keys, generate_package, generate_registry
 from codegen.upstream import UpstreamError, compare, read_upstream
 
 GENERATED = "kmirror/protocol/gen"
 LOCK = "schemas/LOCK.json"
 ERROR_CODES = "kmirror/spec/error_codes.py"
+API_KEYS = "kmirror/spec/api_keys.py"
 
 
 def build() -> dict[str, str]:
@@ -29,6 +30,7 @@ def build() -> dict[str, str]:
     files[f"{GENERATED}/registry.py"] = generate_registry(schemas)
     files[f"{GENERATED}/__init__.py"] = generate_package(schemas)
     files[ERROR_CODES] = generate_error_codes()
+    files[API_KEYS] = generate_api_keys(schemas)
     files[LOCK] = generate_lock()
     return files
 

@@ -83,6 +83,19 @@ def generate_registry(schemas: Schemas) -> str:
     return out.text
 
 
+def generate_api_keys(schemas: Schemas) -> str:
+    """The keys alone, for tables of facts that know no message classes."""
+    out = Emitter()
+    out.lines('"""The key of every API that has a version, by name.', "", HEAD, '"""', "")
+    out.lines("from __future__ import annotations", "")
+    with out.block("API_KEYS: dict[str, int] = {"):
+        for request in _requests(schemas):
+            if request.valid:
+                out.line(f'"{request.name.removesuffix("Request")}": {request.api_key},')
+    out.line("}")
+    return out.text
+
+
 def _requests(schemas: Schemas) -> list[MessageSpec]:
     found = [m for m in schemas.messages.values() if m.type == "request"]
     return sorted(found, key=lambda m: m.api_key or 0)

@@ -4,12 +4,24 @@ Three kinds of wrong are never mixed: a Kafka error code is an answer and is ret
 bytes that cannot be what they claim raise `ProtocolError`; a broken invariant is an `AssertionError`.
 
     KmirrorError
-    +-- ProtocolError          bytes from outside are not what they claim to be
-    |   +-- CorruptBatch       a record batch or a log file
-    +-- LocalProtocolError     the caller asked to write what the wire cannot carry
-    +-- UsageError             options that make no sense, input that cannot be read
-    +-- KafkaError             a request was answered with an error code where the caller asked for success
-    +-- SimulationFailure      a simulated run broke an invariant or did not converge
+    +-- ProtocolError                   bytes from outside are not what they claim to be
+    |   +-- CorruptBatch                a record batch or a log file
+    |       +-- TornBatch               it ends beyond the bytes there are
+    |       +-- UnsupportedMagic        a message format that is not that of record batches
+    |       +-- OffsetsOutOfOrder       replicated batches do not ascend
+    |       +-- UnexpectedAppendOffset  replicated batches begin below the log end
+    |       +-- FileFault               a file of a log folder is damaged there: path, position, offset, reason
+    |           +-- CorruptSnapshot     a producer snapshot, in the words of Kafka's dump tool
+    |           +-- CorruptSegment      a segment that Spark reads
+    +-- LocalProtocolError              the caller asked to write what the wire cannot carry
+    +-- UsageError                      the caller named what is not there, or options that make no sense
+    |   +-- DecodeError                 dump-log's decoder cannot take a record apart
+    +-- Unreadable                      the operating system refuses a file or a folder
+    +-- KafkaError                      a request was answered with a code where the caller asked for success
+    |   +-- LogAppendError              a leader refuses to append
+    |   +-- OffsetOutOfRange            an offset that the log does not hold was asked for
+    +-- SimulationFailure               a simulated run broke an invariant or did not converge
+        +-- NotEqual                    source and destination of the demo differ
 """
 
 from __future__ import annotations
@@ -34,15 +46,15 @@ def _again(kind: type[KmirrorError], args: tuple[object, ...]) -> KmirrorError:
 
 
 class ProtocolError(KmirrorError):
-    """Bytes from outside are malformed; `position` is the byte offset, `path` the field path if known."""
+    """Bytes from outside are malformed; `position` is the byte offset, `field` the path of the field if known."""
 
-    def __init__(self, message: str, *, position: int | None = None, path: str = "") -> None:
+    def __init__(self, message: str, *, position: int | None = None, field: str = "") -> None:
         self.reason = message
         self.position = position
-        self.path = path
+        self.field = field
         where = []
-        if path:
-            where.append(f"field {path}")
+        if field:
+            where.append(f"field {field}")
         if position is not None:
             where.append(f"byte {position}")
         super().__init__(f"{message} (at {', '.join(where)})" if where else message)

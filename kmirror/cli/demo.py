@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from kmirror.errors import UsageError
+from kmirror.logdir.faults import FileFault
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
@@ -25,6 +26,7 @@ from kmirror.sim.demo import Demo, DemoReport, Failback, Failover, Observer
 from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16
+REMEDY = "copy the folder again from a broker that was shut down cleanly, or choose other topics"
 FINAL_ROWS_MAX = 100
 STAGES = 5
 PIPED_WIDTH = 140
@@ -164,7 +166,10 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
     """Return the logs that the user named, or the embedded sample."""
     if data is None:
         return read_sample(topics or None)
-    return read_log_dirs(data, topics=topics or None, progress=screen.reading)
+    try:
+        return read_log_dirs(data, topics=topics or None, progress=screen.reading)
+    except FileFault as error:
+        raise UsageError(f"{error}; {REMEDY}") from None
 
 
 def write_page(file: Path, text: str) -> None:

@@ -13,6 +13,7 @@ from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.logdir.dissect.core import Row, with_paths
 from kmirror.logdir.dissect.files import KINDS, Kind, dissect, kind_of
+from kmirror.logdir.faults import Unreadable
 from kmirror.logdir.mapped import Mapped
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
 
@@ -72,7 +73,7 @@ def _read(file: Path) -> memoryview:
     try:
         return Mapped(file).view
     except OSError as error:
-        raise UsageError(f"{file}: {error.strerror or error}") from None
+        raise Unreadable(file, error.strerror or str(error)) from None
 
 
 def as_text(row: Row) -> str:

@@ -38,7 +38,7 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
     except KeyboardInterrupt:
         outcome = EXIT_INTERRUPTED
     except BrokenPipeError:
-        outcome = EXIT_FAILED  # Who reads no more, as `head`, has read enough: not a word about it.
+        outcome = EXIT_FAILED  # The reader closed the pipe, as `head` does: end quietly.
     except KmirrorError as error:
         _fail(str(error))
     sys.exit(outcome)
@@ -49,7 +49,7 @@ def _run_quickly(words: Sequence[str], rows: Sequence[CommandRow]) -> int | None
     for row in rows:
         if row.quick and words[:1] == [row.name]:
             module, _, name = row.quick.partition(":")
-            gc.disable()  # What is imported stays: looking for garbage in it is in vain, now and when the process ends.
+            gc.disable()  # Imported modules live until exit: the collector need not scan them.
             function = getattr(import_module(module), name)
             gc.freeze()
             gc.enable()

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
 
 import click
 
+from kmirror.cli.sim_histories import Wish, progress, runner, summarise
 from kmirror.cli.sim_tally import Tally
 from kmirror.cli.sweep import parse_confs
-
-if TYPE_CHECKING:
-    from kmirror.cli.sim import Wish
 
 
 def on_spark(
     wish: Wish, location: str, master: str | None, remote: str | None, tasks: int | None, confs: tuple[str, ...]
 ) -> int:
     """Run what is missing of the histories, then tell all of them; returns the worst exit code."""
-    from kmirror.cli.sim import progress, runner, summarise
     from kmirror.spark.sessions import session
 
     configs, began, is_interrupted, skipped = parse_confs(confs), time.monotonic(), False, 0

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
 from kmirror.logdir.available_memory import in_words
-from kmirror.logdir.faults import Fault, Tally
+from kmirror.logdir.faults import FileFault, Tally
 from kmirror.logdir.verify.partition import open_job, verify
 
 OUTPUTS: Final = ("text", "json")
@@ -22,7 +22,7 @@ def verify_folder(directory: Path, *, deep: bool, output: str) -> int:
     started = time.monotonic_ns()
     with Output() as out:
 
-        def tell(fault: Fault) -> None:
+        def tell(fault: FileFault) -> None:
             out.write((_json(as_json(fault)) if output == "json" else str(fault)) + "\n")
 
         tally = Tally(tell)
@@ -61,7 +61,7 @@ def _json(values: dict[str, Any]) -> str:
     return json.dumps(values)
 
 
-def as_json(fault: Fault) -> dict[str, Any]:
+def as_json(fault: FileFault) -> dict[str, Any]:
     """Return the fault as the JSON object that `-o json` prints."""
     return {
         "type": "fault",

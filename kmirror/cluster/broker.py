@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from kmirror.cluster import fetcher, isr, lifecycle, metadata_follower, replicas, requester
+from kmirror.cluster.broker_apis.routes import ROUTES
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions import TransactionCoordinator
 from kmirror.cluster.disk import Disk
@@ -18,7 +19,6 @@ from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.internal_topics import InternalTopics
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.requester import OnReply, Requester
-from kmirror.cluster.routes import BROKER_HANDLERS
 from kmirror.cluster.server import Server
 from kmirror.cluster.sessions import FetchSessions
 from kmirror.kernel.clock import Instant
@@ -36,6 +36,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.spec.apis import version_served, versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.error_codes import ErrorCode
@@ -79,15 +80,14 @@ class Broker:
         self.sessions = FetchSessions(rng.split("sessions"), slots)
         self.internal_topics = InternalTopics(self)
         self.transactions = TransactionCoordinator(self)
-        for key, handler in BROKER_HANDLERS.items():
-            self.server.routes[key] = partial(handler, self)
+        self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
         self.components: list[BrokerComponent] = []
         self.add(self.transactions)
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; before the first event."""
         self.components.append(component)
-        self.server.routes.update(component.routes())
+        self.server.serve(component.routes())
 
     # -- the entrance -------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Broker:
 
     def version_of(self, request: Message) -> int:
         """Return the version in which this cluster's nodes send `request` to each other."""
-        return version_served(request.API_KEY, mirror=self.mirror_enabled)
+        return version_served(key_of(type(request)), mirror=self.mirror_enabled)
 
     def foreign_epochs(self, partition: Partition) -> bool:
         return any(component.foreign_epochs(partition) for component in self.components)

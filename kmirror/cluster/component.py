@@ -7,11 +7,9 @@ and is told when replication of a partition moved.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kmirror.cluster.images import Delta
 from kmirror.cluster.partition import Partition
-from kmirror.cluster.server import Handler
+from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
@@ -24,7 +22,7 @@ class BrokerComponent:
     name = ""
     """First element of the keys of this component's timers."""
 
-    def routes(self) -> Mapping[int, Handler]:
+    def routes(self) -> Routes:
         return {}
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:

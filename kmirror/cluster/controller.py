@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from kmirror.cluster.controller_routes import CONTROLLER_HANDLERS, DECISIONS
+from kmirror.cluster.controller_apis.fetch import TIMER as FETCH_TIMER
+from kmirror.cluster.controller_apis.routes import DECISIONS, ROUTES
 from kmirror.cluster.decisions import Decide
 from kmirror.cluster.disk import Disk
 from kmirror.cluster.elections import fence_records, unfence_records
@@ -42,7 +43,6 @@ from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
 
 SESSION_TIMER = "sessions"
-FETCH_TIMER = "metadata-fetch"
 METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 
@@ -59,7 +59,7 @@ class ControllerOptions:
 class ControllerComponent(Protocol):
     """What plugs into a controller: handlers for APIs that the cluster package does not know."""
 
-    def decisions(self) -> Mapping[int, Decide]: ...
+    def decisions(self) -> Mapping[type[Message], Decide]: ...
 
 
 class Controller:
@@ -82,13 +82,11 @@ class Controller:
         """When each unfenced broker last reported."""
         self._disk = disk
         self.log: MetadataLog | None = None
-        for key, handler in CONTROLLER_HANDLERS.items():
-            self.server.routes[key] = partial(handler, self)
-        self.decisions: dict[int, Decide] = dict(DECISIONS)
+        self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
+        self.decisions: dict[type[Message], Decide] = dict(DECISIONS)
         for component in components:
             self.decisions.update(component.decisions())
-        for key in self.decisions:
-            self.server.routes[key] = self._decide
+        self.server.serve(dict.fromkeys(self.decisions, self._decide))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
@@ -134,11 +132,11 @@ class Controller:
     # -- decisions ----------------------------------------------------------------------------
 
     def _decide(self, now: Instant, inbound: Inbound) -> None:
-        inbound.reply(self.decide(now, inbound.head.api_key, inbound.body, inbound.version))
+        inbound.reply(self.decide(now, inbound.body, inbound.version))
 
-    def decide(self, now: Instant, api_key: int, body: Message, version: int) -> Message:
+    def decide(self, now: Instant, body: Message, version: int) -> Message:
         """Decide a request, persist what was decided, return the answer."""
-        decision = self.decisions[api_key](self, now, body, version)
+        decision = self.decisions[type(body)](self, now, body, version)
         self.commit(now, decision.records)
         return decision.response
 

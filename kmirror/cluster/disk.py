@@ -1,7 +1,6 @@
 """What a broker keeps when its process dies: one store for each partition, by name.
 
-`MemoryDisk` survives a killed process as a page cache does; what a power cut takes away is the
-simulator's business, not this class's.
+`MemoryDisk` survives a killed process as a page cache does. A power cut takes what was not flushed.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
 from kmirror.log.memory import MemoryStore
 from kmirror.log.store import PartitionStore
 
@@ -38,6 +38,10 @@ class MemoryDisk:
 
     def open(self, tp: TopicPartition) -> MemoryStore:
         return self._stores.setdefault(tp, MemoryStore())
+
+    def cut_power(self, rng: Rng) -> int:
+        """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
+        return sum(self._stores[tp].cut_power(lambda unflushed: rng.below(unflushed + 1)) for tp in self.partitions())
 
     def put(self, tp: TopicPartition, store: MemoryStore) -> None:
         """Lay down a partition folder that was written elsewhere."""

@@ -27,7 +27,9 @@ class MetadataLog:
     """A quorum of one: what is appended is committed."""
 
     def __init__(self, store: PartitionStore, now: Instant) -> None:
-        self._log = PartitionLog.open(TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=to_ms(now))
+        self._log = PartitionLog.open(
+            TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=to_ms(now), repair=True
+        )
         self.epoch = self._log.latest_epoch + 1
         self._log.assign_epoch_start(self.epoch)
         self._log.update_high_watermark(self._log.log_end_offset)
@@ -59,6 +61,7 @@ class MetadataLog:
         info = self._log.append_as_leader(
             build_batch(frames), leader_epoch=self.epoch, now_ms=to_ms(now), origin=AppendOrigin.COORDINATOR
         )
+        self._log.flush()  # Committed by one node alone: it must not be lost with its power.
         self._log.update_high_watermark(self._log.log_end_offset)
         return info.last_offset
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from kmirror.protocol.careful import within
 from kmirror.protocol.message import Field, Message, Struct
-from kmirror.protocol.registry import by_key
+from kmirror.protocol.registry import by_key, key_of
 from kmirror.spec.error_codes import ErrorCode
 
 NOBODY = -1
@@ -23,8 +23,7 @@ INDEXES = ("index", "partition", "partition_index")
 
 def refusal(request: Message, version: int, error: ErrorCode, message: str) -> Message:
     """Return the answer to `request`, in `version`, that says `error` to all of it."""
-    assert request.API_KEY is not None, f"{request.NAME} is no request"
-    answer = by_key(request.API_KEY).response()
+    answer = by_key(key_of(type(request))).response()
     _fill(answer, request, version, error, message)
     return answer
 

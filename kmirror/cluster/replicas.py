@@ -18,7 +18,7 @@ from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import CancelTimer, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
-from kmirror.log.store import PARTITION_METADATA
+from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
@@ -143,7 +143,11 @@ class ReplicaManager:
             store, text = disk.open(tp), None
         if text is None:
             store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
-        return PartitionLog.open(tp, store, self.log_config(tp.topic), now_ms=to_ms(now))
+        # No broker is stopped cleanly yet: what was not flushed may be torn, and is cut off as by Kafka.
+        flushed = int(store.read_file(RECOVERY_POINT) or b"0")
+        return PartitionLog.open(
+            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=True, recovery_point=flushed
+        )
 
     def log_config(self, topic: str) -> LogConfig:
         configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)

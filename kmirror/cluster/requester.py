@@ -16,6 +16,7 @@ from kmirror.kernel.events import CancelTimer, CloseLink, Effect, Note, Send, Se
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 
 OnReply = Callable[[Instant, Message | None], None]
 TIMER = "request-timeout"
@@ -56,9 +57,7 @@ class Requester:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         frame = encode_request(body, version, correlation_id=correlation_id, client_id=client_id or self._client_id)
-        api_key = body.API_KEY
-        assert api_key is not None, f"{body.NAME} is no request"
-        self._pending[correlation_id] = Pending(peer, channel, api_key, version, on_reply)
+        self._pending[correlation_id] = Pending(peer, channel, key_of(type(body)), version, on_reply)
         self.effects.append(Send(peer, channel, frame))
         self.effects.append(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
 

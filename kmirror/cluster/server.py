@@ -18,12 +18,14 @@ from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Connection, Disconnect, Effect, Note, Reply
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
 from kmirror.protocol.headers import RequestHead, decode_request, encode_response, peek_request
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 
-API_VERSIONS = 18
+API_VERSIONS = key_of(ApiVersionsRequest)
 DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
@@ -73,6 +75,8 @@ class Inbound:
 
 
 Handler = Callable[[Instant, Inbound], None]
+Routes = Mapping[type[Message], Handler]
+"""Class of a request to what answers it."""
 
 
 def contains(versions: Versions, head: RequestHead) -> bool:
@@ -98,7 +102,7 @@ class _Link:
 
 
 class Server:
-    """The serving half of a node: `routes` maps an api key to its handler.
+    """The serving half of a node: `serve` says which requests are answered, and by what.
 
     `versions` tells what is served now, `disabled_versions` what is refused politely now.
     """
@@ -107,13 +111,25 @@ class Server:
         self, versions: Callable[[], Versions], disabled_versions: Callable[[], Versions], *,
         accepting: bool = True,
     ) -> None:
-        self.routes: dict[int, Handler] = {}
+        self._routes: dict[type[Message], Handler] = {}
+        self._by_key: dict[int, Handler] = {}
+        """The same by API key, which is all that a frame tells before it is decoded."""
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = accepting
         self._links: dict[Connection, _Link] = {}
         self._ready: deque[Connection] = deque()
         self.effects: list[Effect] = []
+
+    @property
+    def routes(self) -> Routes:
+        """What answers which request."""
+        return self._routes
+
+    def serve(self, routes: Routes) -> None:
+        """Have requests answered by these handlers from now on, instead of those that they had."""
+        self._routes.update(routes)
+        self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
 
     def on_frame(self, now: Instant, connection: Connection, frame: bytes) -> None:
         link = self._links.setdefault(connection, _Link(deque()))
@@ -158,7 +174,7 @@ class Server:
             if head.api_key == API_VERSIONS and served and not served[0] <= head.api_version <= served[1]:
                 self._refuse_api_versions(connection, head)
                 return
-            handler = self.routes.get(head.api_key)
+            handler = self._by_key.get(head.api_key)
             if served is None or handler is None or not served[0] <= head.api_version <= served[1]:
                 handler = self._unserved(head)
             body = decode_request(frame).body

@@ -1,25 +1,46 @@
-"""How would a JVM write this down?
+"""What does a JVM make of this: text, hashes, the order of a `HashMap`, integers that overflow?
 
-Text that Kafka's tools print goes through `String`, `HashMap` and Jackson; whoever wants the same text has to do what
-these do with numbers that overflow and with the order of what has none. `kmirror.protocol.java_text` knows what they do
-with bytes that are no text.
+Kafka's brokers write some of it to disk (the rows of a producer snapshot) and decide by some (which partition
+coordinates a transaction), its tools print the rest through `String` and Jackson. Who wants the same bytes has to do
+what these do.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeVar
 
-_SMALL_ESCAPE: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9a-f]{4})")
 _SCIENTIFIC_FROM: Final = 10**7
+# Half of a surrogate pair. 0xED leads wherever it stands, so these can be found by themselves.
+_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+# What Jackson escapes in a text, hexadecimal digits in capitals.
+_ESCAPES: Final = {code: f"\\u{code:04X}" for code in range(32)} | {
+    ord(letter): "\\" + name for letter, name in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
+}
 
 T = TypeVar("T")
 
 
 def wrap_int32(value: int) -> int:
+    """What a Java int holds after an addition gave `value`."""
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
+
+
+def wrap_int64(value: int) -> int:
+    """What a Java long holds after an addition gave `value`."""
+    return (value + 0x8000_0000_0000_0000 & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
+
+
+def java_text(data: bytes) -> str:
+    """`new String(data, UTF_8)`, which never fails: a U+FFFD for each run that Java takes as one fault.
+
+    Python's runs are the same but for surrogates, of which each byte is one there; 0xFF is a fault of one byte.
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return _SURROGATE.sub(b"\xff", data).decode("utf-8", "replace")
 
 
 def boolean(value: object) -> str:
@@ -45,7 +66,7 @@ def double(value: float) -> str:
 
 
 def compact_json(value: Any) -> str:
-    """What Jackson's `JsonNode.toString` gives: no spaces, text as it is, control characters in capitals."""
+    """What Jackson's `JsonNode.toString` gives: no spaces, text as it is but for what JSON has to escape."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_text(name)}:{compact_json(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
@@ -53,30 +74,52 @@ def compact_json(value: Any) -> str:
     if isinstance(value, float):
         # NaN and the infinities are no JSON numbers, so Jackson makes texts of them.
         return double(value) if abs(value) < float("inf") else f'"{double(value)}"'
-    return _text(value) if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return _text(value)
+    return "null" if value is None else boolean(value) if isinstance(value, bool) else int.__repr__(value)
 
 
 def _text(value: str) -> str:
-    escaped = json.dumps(value, ensure_ascii=False)
-    if "\\u" in escaped:
-        escaped = _SMALL_ESCAPE.sub(lambda found: f"{found[1]}\\u{found[2].upper()}", escaped)
-    return escaped
+    return f'"{value.translate(_ESCAPES)}"'
 
 
 def hash_of_text(text: str) -> int:
-    """`String.hashCode`."""
+    """`String.hashCode`, also of text with half a surrogate pair."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
         value = value * 31 + (units[index] << 8 | units[index + 1]) & 0xFFFF_FFFF
-    return value
+    return wrap_int32(value)
 
 
-def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int]) -> list[T]:
-    """The keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival."""
+def hash_of_long(value: int) -> int:
+    """`Long.hashCode`."""
+    return wrap_int32((value ^ value >> 32) & 0xFFFF_FFFF)
+
+
+def hash_of_bytes(data: bytes) -> int:
+    """`Arrays.hashCode` of a byte array."""
+    value = 1
+    for byte in data:
+        value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
+    return wrap_int32(value)
+
+
+def partition_for(text: str, count: int) -> int:
+    """The number below `count` that Kafka gives to `text`: the absolute value of its hash, 0 where an int has none."""
+    value = hash_of_text(text)
+    return 0 if value == -0x8000_0000 else abs(value) % count
+
+
+def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, most: int = 0) -> list[T]:
+    """The keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival.
+
+    `most` is how many it has held at once: a map that has grown keeps its buckets when keys go. Not so many keys may
+    fall into one bucket (nine) that the JVM grows the map for that, or makes a tree of the bucket.
+    """
     found = list(keys)
     buckets = 16
-    while len(found) * 4 > buckets * 3:
+    while max(len(found), most) * 4 > buckets * 3:
         buckets *= 2
 
     def bucket(key: T) -> int:

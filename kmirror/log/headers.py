@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from struct import Struct
 
 from kmirror.log.producer_entry import BATCHES_RETAINED, DataBatch
 from kmirror.log.producers import Marker, Staging
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType, parse_control
+from kmirror.records.layout import header_struct
 
-# Base offset, attributes, last offset delta, greatest timestamp, producer id, producer epoch, base sequence.
-_PRODUCER_FIELDS = Struct(">q13xhi8xqqhi")
-_KIND = Struct(">21xh20xq")  # Attributes, producer id.
+_LAST_OFFSET = header_struct("base_offset", "last_offset_delta")
+_PRODUCER_FIELDS = header_struct(
+    "base_offset",
+    "attributes",
+    "last_offset_delta",
+    "max_timestamp",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+)
+_KIND = header_struct("attributes", "producer_id")
 _CONTROL = layout.CONTROL_FLAG
 _TRANSACTIONAL = layout.TRANSACTIONAL_FLAG
 _NOT_PLAIN = _CONTROL | _TRANSACTIONAL
@@ -34,7 +42,7 @@ def data_batch(batch: Batch) -> DataBatch:
 
 def last_offset_at(view: memoryview, position: int) -> int:
     """The last offset of the batch at `position`."""
-    base_offset, _, _, _, _, _, delta = layout.PREFIX.unpack_from(view, position)
+    base_offset, delta = _LAST_OFFSET.unpack_from(view, position)
     last_offset: int = base_offset + delta
     return last_offset
 
@@ -56,7 +64,7 @@ def stage_batches(view: memoryview, positions: Sequence[int], staging: Staging) 
 
 
 def _that_count(view: memoryview, positions: Sequence[int], staging: Staging) -> Sequence[int]:
-    """Leave out batches that later ones displace, if nobody has a transaction: of each producer five are retained."""
+    """Drop batches that later ones of the same producer evict (five are kept), unless a transaction is open."""
     if len(positions) <= BATCHES_RETAINED:
         return positions
     counts: dict[int, int] = {}

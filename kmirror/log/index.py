@@ -16,8 +16,8 @@ from typing import NamedTuple
 from kmirror.errors import CorruptBatch
 from kmirror.records.layout import NO_TIMESTAMP
 
-_OFFSET_ROW = Struct(">ii")
-_TIME_ROW = Struct(">qi")
+OFFSET_ROW = Struct(">ii")
+TIME_ROW = Struct(">qi")
 
 
 class TimestampOffset(NamedTuple):
@@ -76,22 +76,22 @@ class OffsetIndex:
 
     def encode(self) -> bytes:
         rows = zip(self.offsets, self.positions, strict=True)
-        return b"".join(_OFFSET_ROW.pack(offset - self.base_offset, position) for offset, position in rows)
+        return b"".join(OFFSET_ROW.pack(offset - self.base_offset, position) for offset, position in rows)
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> OffsetIndex:
         """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
-        if len(data) % _OFFSET_ROW.size:
-            raise CorruptBatch(f"an offset index has {len(data)} bytes, expected rows of {_OFFSET_ROW.size}")
+        if len(data) % OFFSET_ROW.size:
+            raise CorruptBatch(f"an offset index has {len(data)} bytes, expected rows of {OFFSET_ROW.size}")
         index = cls(base_offset)
-        for number, (relative, position) in enumerate(_OFFSET_ROW.iter_unpack(data)):
+        for number, (relative, position) in enumerate(OFFSET_ROW.iter_unpack(data)):
             if relative == 0 and position == 0:
                 break
             is_above = not number or (base_offset + relative > index.last_offset and position > index.last_position)
             if relative < 0 or position < 0 or not is_above:
                 raise CorruptBatch(
                     f"row {number} of an offset index is ({relative}, {position}), expected ascending rows",
-                    position=number * _OFFSET_ROW.size,
+                    position=number * OFFSET_ROW.size,
                 )
             index.append(base_offset + relative, position)
         return index
@@ -142,7 +142,7 @@ class TimeIndex:
 
     def encode(self) -> bytes:
         rows = zip(self.timestamps, self.offsets, strict=True)
-        return b"".join(_TIME_ROW.pack(timestamp, offset - self.base_offset) for timestamp, offset in rows)
+        return b"".join(TIME_ROW.pack(timestamp, offset - self.base_offset) for timestamp, offset in rows)
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> TimeIndex:
@@ -150,17 +150,17 @@ class TimeIndex:
 
         But a file of one row is one that was closed: its segment's first record has the timestamp 0, and none a later.
         """
-        if len(data) % _TIME_ROW.size:
-            raise CorruptBatch(f"a time index has {len(data)} bytes, expected rows of {_TIME_ROW.size}")
-        index, is_closed = cls(base_offset), len(data) == _TIME_ROW.size
-        for number, (timestamp, relative) in enumerate(_TIME_ROW.iter_unpack(data)):
-            if timestamp == 0 and relative == 0 and not is_closed and not any(data[number * _TIME_ROW.size :]):
+        if len(data) % TIME_ROW.size:
+            raise CorruptBatch(f"a time index has {len(data)} bytes, expected rows of {TIME_ROW.size}")
+        index, is_closed = cls(base_offset), len(data) == TIME_ROW.size
+        for number, (timestamp, relative) in enumerate(TIME_ROW.iter_unpack(data)):
+            if timestamp == 0 and relative == 0 and not is_closed and not any(data[number * TIME_ROW.size :]):
                 break
             last = index.last_entry()
             if relative < 0 or timestamp <= last.timestamp or base_offset + relative < last.offset:
                 raise CorruptBatch(
                     f"row {number} of a time index is ({timestamp}, {relative}), expected ascending rows",
-                    position=number * _TIME_ROW.size,
+                    position=number * TIME_ROW.size,
                 )
             index.append_if_later(timestamp, base_offset + relative)
         return index

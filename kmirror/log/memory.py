@@ -16,12 +16,13 @@ _INITIAL_BYTES = 4096
 
 
 class _Segment:
-    __slots__ = ("buffer", "frozen", "readable", "size")
+    __slots__ = ("buffer", "flushed", "frozen", "readable", "size")
 
     def __init__(self, buffer: Chunk, size: int, *, frozen: bool) -> None:
         self.buffer = memoryview(buffer)
         self.readable = self.buffer.toreadonly()
         self.size = size
+        self.flushed = size if frozen else 0  # So many bytes outlive a power cut.
         self.frozen = frozen  # True while the buffer's tail is somebody else's or visible elsewhere: borrowed, or cut.
 
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
@@ -63,7 +64,8 @@ class MemoryStore:
         """Another store with the same content, which borrows the bytes; neither sees the other's appends."""
         other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
-            other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
+            copy = other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
+            copy.flushed = segment.flushed
         other._files.update(self._files)
         return other
 
@@ -99,13 +101,28 @@ class MemoryStore:
     read = view  # Its views stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
-        """Memory has no power cut of its own."""
+        """The segment's bytes so far are among those that `cut_power` leaves."""
+        segment = self._segments[base_offset]
+        segment.flushed = segment.size
+
+    def cut_power(self, keep: Callable[[int], int]) -> int:
+        """Lose what was not flushed, but for the first `keep(n)` of the n bytes of a segment; return how many went."""
+        lost = 0
+        for base_offset, segment in sorted(self._segments.items()):
+            unflushed = segment.size - segment.flushed
+            if unflushed > 0:
+                kept = keep(unflushed)
+                assert 0 <= kept <= unflushed, f"{kept} of {unflushed} bytes"
+                self.truncate(base_offset, segment.flushed + kept)
+                lost += unflushed - kept
+        return lost
 
     def truncate(self, base_offset: int, size: int) -> None:
         segment = self._segments[base_offset]
         assert 0 <= size <= segment.size, f"a cut to {size} of {segment.size} bytes"
         if size < segment.size:
             segment.size = size
+            segment.flushed = min(segment.flushed, size)
             segment.frozen = True
 
     def delete(self, base_offset: int) -> None:

@@ -8,7 +8,6 @@ segment, and everything that is wrong.
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING
 
 from kmirror.log.results import AppendInfo
@@ -19,7 +18,7 @@ from kmirror.records.crc32c import crc32c_function
 if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
 
-_OF_PRODUCER = Struct(">51xhi")  # Producer epoch, base sequence.
+_OF_PRODUCER = layout.header_struct("producer_epoch", "base_sequence")
 _CONTROL, _TRANSACTIONAL = layout.CONTROL_FLAG, layout.TRANSACTIONAL_FLAG
 _MAGIC_V2, _OVERHEAD, _HEADER_SIZE = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.HEADER_SIZE
 _ATTRIBUTES_AT, _LENGTH_MIN, _LAST_OFFSET_MAX = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN, layout.LAST_OFFSET_MAX

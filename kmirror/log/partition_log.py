@@ -108,7 +108,7 @@ class PartitionLog:
         self._saved_epochs = loaded.saved_epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
-        # All below it is flushed, or nobody's business any more.
+        # Everything below is flushed, or no longer part of the log.
         self.recovery_point = max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset)
         self.segments = loaded.segments
         self.bases = [segment.base_offset for segment in loaded.segments]

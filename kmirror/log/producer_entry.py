@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kmirror.records.layout import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MAX, add_to_sequence
+from kmirror.records.layout import (
+    NO_PRODUCER_EPOCH,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    SEQUENCE_MAX,
+    add_to_sequence,
+    subtract_from_sequence,
+)
 
 BATCHES_RETAINED = 5
 NO_OFFSET = -1
@@ -27,8 +34,7 @@ class BatchMetadata(NamedTuple):
 
     @property
     def first_sequence(self) -> int:
-        first = self.last_sequence - self.offset_delta
-        return first if first >= 0 else first + SEQUENCE_MAX + 1
+        return subtract_from_sequence(self.last_sequence, self.offset_delta)
 
 
 class AbortedTxn(NamedTuple):

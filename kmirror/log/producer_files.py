@@ -95,9 +95,9 @@ def after_cut(
 
 
 def brings_back(known: ProducerStates, segments: Sequence[Segment], offset: int) -> bool:
-    """Does a cut to `offset`, which lies in the first segment, bring producers back that no snapshot tells of?
+    """Would a cut to `offset`, which lies in the first segment, revive producers that no snapshot records?
 
-    Where none is known they were forgotten, and stay so, unless it was by a reset that the cut takes away.
+    A table without producers stays empty, unless it was emptied by a producer reset that the cut removes.
     """
     if known.entries or known.unreplicated or known.map_end_offset < offset:
         return True

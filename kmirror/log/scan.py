@@ -11,19 +11,26 @@ ends, and before the first batch whose leader epoch is above the one that the fe
 
 from __future__ import annotations
 
-from struct import Struct
-
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
 from kmirror.log.segment import SPAN_MAX, BatchPlace, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.crc32c import crc32c_function
-from kmirror.records.layout import LAST_OFFSET_MAX, LOG_OVERHEAD, NO_TIMESTAMP
+from kmirror.records.layout import LAST_OFFSET_MAX, LOG_OVERHEAD, NO_TIMESTAMP, header_struct
 
-# Base offset, length, leader epoch, magic, crc, attributes, last offset delta, max timestamp, producer id.
-FUSED = Struct(">qiibIhi8xqq")
-_START = Struct(">qiib")
+FUSED = header_struct(
+    "base_offset",
+    "batch_length",
+    "partition_leader_epoch",
+    "magic",
+    "crc",
+    "attributes",
+    "last_offset_delta",
+    "max_timestamp",
+    "producer_id",
+)
+_START = header_struct("base_offset", "batch_length", "partition_leader_epoch", "magic")
 _CONTROL = layout.CONTROL_FLAG
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 ANY_EPOCH = 0x7FFF_FFFF

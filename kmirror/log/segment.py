@@ -26,14 +26,13 @@ from kmirror.log.state_files import (
 )
 from kmirror.log.store import PartitionStore
 from kmirror.records import layout
-from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP
+from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
 
 if TYPE_CHECKING:
     from kmirror.log.scan import Scan
 
-# Base offset, length, magic, last offset delta; of a legacy message, offset, length and magic.
-_BOUNDS = Struct(">qi4xb6xi")
-_LEGACY_BOUNDS = Struct(">qi4xb")
+_BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
+_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # These stand where a batch has them.
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
 _BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.

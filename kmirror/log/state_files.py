@@ -13,11 +13,13 @@ be told from a repetition.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
+from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import hash_of_long, in_hash_order
 from kmirror.log.producer_entry import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import NO_SEQUENCE
@@ -27,15 +29,29 @@ INDEX_SUFFIX = ".index"
 TIME_INDEX_SUFFIX = ".timeindex"
 TXN_INDEX_SUFFIX = ".txnindex"
 SNAPSHOT_SUFFIX = ".snapshot"
+OFFSET_MAX = 2**63 - 1
+_OFFSET_DIGITS = 20
 
 _SNAPSHOT_VERSION = 1
-_SNAPSHOT_HEAD = Struct(">hIi")
-_CHECKED_AT = 6
-# Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, transaction.
-_PRODUCER = Struct(">qhiqiqiq")
-_ABORTED = Struct(">hqqqq")
-_INT32 = 0xFFFF_FFFF
+SNAPSHOT_HEAD = Struct(">hIi")
+SNAPSHOT_CHECKED_AT = 6
+# The fields of `ProducerRow`.
+PRODUCER_ROW = Struct(">qhiqiqiq")
+ABORTED_ROW = Struct(">hqqqq")
 _OFFSET_LINE = re.compile(r"\s*(\S+)\s+(\d{1,10})\s+(\d{1,19})\s*")
+
+
+class ProducerRow(NamedTuple):
+    """A row of a `.snapshot` file as it stands there."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+    coordinator_epoch: int
+    txn_first_offset: int
 
 
 def file_name(offset: int, suffix: str) -> str:
@@ -43,9 +59,17 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def offset_of(name: str, suffix: str) -> int | None:
-    """The offset in a file name that ends in `suffix`, None for other names."""
-    stem = name.removesuffix(suffix)
-    return int(stem) if stem != name and len(stem) == 20 and stem.isascii() and stem.isdigit() else None
+    """The offset in a file name that is one and `suffix`, None for other names."""
+    return offset_in(name) if name[_OFFSET_DIGITS:] == suffix else None
+
+
+def offset_in(name: str) -> int | None:
+    """The offset that a file's name begins with, as far as its first dot; None where that is no int64 in 20 digits."""
+    digits = name.partition(".")[0]
+    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
+        return None
+    offset = int(digits)
+    return offset if offset <= OFFSET_MAX else None
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:
@@ -54,7 +78,7 @@ def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes
     `most` is how many producers the table has had at once since the log was opened.
     """
     rows = [
-        _PRODUCER.pack(
+        PRODUCER_ROW.pack(
             entry.producer_id,
             entry.producer_epoch,
             entry.last_sequence,
@@ -64,75 +88,58 @@ def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes
             entry.coordinator_epoch,
             entry.txn_first_offset,
         )
-        for entry in _in_hash_order(list(entries), most)
+        for entry in in_hash_order(entries, _hash_of, most=most)
     ]
     body = len(rows).to_bytes(4, "big") + b"".join(rows)
     return _SNAPSHOT_VERSION.to_bytes(2, "big") + crc32c(body).to_bytes(4, "big") + body
 
 
-def _in_hash_order(entries: list[ProducerEntry], most: int) -> list[ProducerEntry]:
-    """Kafka writes the rows as its `HashMap<Long, ...>` yields them: by bucket, then in order of arrival.
-
-    A map that has grown keeps its buckets when entries go.
-    """
-    buckets = 16
-    while max(len(entries), most) * 4 > buckets * 3:
-        buckets *= 2
-
-    def bucket(entry: ProducerEntry) -> int:
-        producer_id = entry.producer_id & 0xFFFF_FFFF_FFFF_FFFF
-        folded = (producer_id ^ producer_id >> 32) & _INT32
-        return (folded ^ folded >> 16) & (buckets - 1)
-
-    return sorted(entries, key=bucket)
+def _hash_of(entry: ProducerEntry) -> int:
+    return hash_of_long(entry.producer_id)  # Kafka keeps the entries in a HashMap<Long, ...>.
 
 
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
     """The producers in a `.snapshot` file; raises CorruptBatch for what is none."""
-    if len(data) < _SNAPSHOT_HEAD.size:
-        raise CorruptBatch(f"a producer snapshot has {len(data)} bytes, expected at least {_SNAPSHOT_HEAD.size}")
-    version, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
+    if len(data) < SNAPSHOT_HEAD.size:
+        raise CorruptBatch(f"a producer snapshot has {len(data)} bytes, expected at least {SNAPSHOT_HEAD.size}")
+    version, checksum, count = SNAPSHOT_HEAD.unpack_from(data)
     if version != _SNAPSHOT_VERSION:
         raise CorruptBatch(f"a producer snapshot has version {version}, expected {_SNAPSHOT_VERSION}", position=0)
-    computed = crc32c(memoryview(data)[_CHECKED_AT:])
+    computed = crc32c(memoryview(data)[SNAPSHOT_CHECKED_AT:])
     if checksum != computed:
         reason = f"a producer snapshot says its checksum is {checksum:#010x} and it is {computed:#010x}"
         raise CorruptBatch(reason, position=2)
-    if count < 0 or len(data) - _SNAPSHOT_HEAD.size < count * _PRODUCER.size:
+    if count < 0 or len(data) - SNAPSHOT_HEAD.size < count * PRODUCER_ROW.size:
         reason = f"a producer snapshot announces {count} producers in {len(data)} bytes"
-        raise CorruptBatch(reason, position=_CHECKED_AT)
-    end = _SNAPSHOT_HEAD.size + count * _PRODUCER.size
-    return [_entry(*row) for row in _PRODUCER.iter_unpack(data[_SNAPSHOT_HEAD.size : end])]
+        raise CorruptBatch(reason, position=SNAPSHOT_CHECKED_AT)
+    return [_entry(row) for row in producer_rows(data, count)]
 
 
-def _entry(
-    producer_id: int,
-    epoch: int,
-    last_sequence: int,
-    last_offset: int,
-    delta: int,
-    timestamp: int,
-    coordinator_epoch: int,
-    txn_first_offset: int,
-) -> ProducerEntry:
-    entry = ProducerEntry(producer_id, epoch, coordinator_epoch, timestamp, max(txn_first_offset, -1))
-    if last_offset >= 0:
-        entry.batches.append(BatchMetadata(last_sequence, last_offset, delta, timestamp))
+def producer_rows(data: bytes | memoryview, count: int) -> list[ProducerRow]:
+    """The first `count` rows of a `.snapshot` file, which must have as many."""
+    end = SNAPSHOT_HEAD.size + count * PRODUCER_ROW.size
+    return [ProducerRow(*row) for row in PRODUCER_ROW.iter_unpack(data[SNAPSHOT_HEAD.size : end])]
+
+
+def _entry(row: ProducerRow) -> ProducerEntry:
+    entry = ProducerEntry(
+        row.producer_id, row.producer_epoch, row.coordinator_epoch, row.timestamp, max(row.txn_first_offset, -1)
+    )
+    if row.last_offset >= 0:
+        entry.batches.append(BatchMetadata(row.last_sequence, row.last_offset, row.offset_delta, row.timestamp))
     return entry
 
 
 def encode_aborted(rows: Iterable[AbortedTxn]) -> bytes:
     """The `.txnindex` file of a segment; one that never had an aborted transaction has no such file."""
-    return b"".join(_ABORTED.pack(0, *row) for row in rows)
+    return b"".join(ABORTED_ROW.pack(0, *row) for row in rows)
 
 
 def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
     """The rows of a `.txnindex` file; raises CorruptBatch. A last row that is cut short is no row."""
     rows: list[AbortedTxn] = []
-    whole = len(data) - len(data) % _ABORTED.size
-    for number, (version, *fields) in enumerate(_ABORTED.iter_unpack(data[:whole])):
-        position = number * _ABORTED.size
-        row = AbortedTxn(*fields)
+    for number, (version, row) in enumerate(aborted_rows(data)):
+        position = number * ABORTED_ROW.size
         if version != 0:
             raise CorruptBatch(f"row {number} of a transaction index has version {version}", position=position)
         if row.last_offset < base_offset:
@@ -143,6 +150,13 @@ def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
             raise CorruptBatch(reason, position=position)
         rows.append(row)
     return rows
+
+
+def aborted_rows(data: bytes | memoryview) -> Iterator[tuple[int, AbortedTxn]]:
+    """The whole rows of a `.txnindex` file as they stand there, each with its version."""
+    whole = len(data) - len(data) % ABORTED_ROW.size
+    for version, *fields in ABORTED_ROW.iter_unpack(data[:whole]):
+        yield version, AbortedTxn(*fields)
 
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
@@ -174,4 +188,4 @@ def encode_partition_metadata(topic_id: str) -> bytes:
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
 
 
-assert _PRODUCER.size == 46 and _ABORTED.size == 34 and NO_SEQUENCE == -1
+assert PRODUCER_ROW.size == 46 and ABORTED_ROW.size == 34 and NO_SEQUENCE == -1

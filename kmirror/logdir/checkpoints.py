@@ -23,7 +23,7 @@ from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
 from kmirror.log.state_files import decode_offsets
-from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.faults import FileFault, fault_of, reading
 
 if TYPE_CHECKING:
     from kmirror.protocol.uuid import Uuid
@@ -54,7 +54,7 @@ class FolderFacts(NamedTuple):
 def read_folder_facts(folder: Path) -> FolderFacts:
     """Return what the files at the top of `folder` say; a file that is missing says nothing.
 
-    Raises `CorruptLog` for one that is not what a broker writes, `UsageError` for one that cannot be read.
+    Raises `FileFault` for one that is not what a broker writes, `Unreadable` for one that cannot be read.
     """
     properties = read_if_present(folder / META_PROPERTIES)
     return FolderFacts(
@@ -77,28 +77,28 @@ def read_if_present(path: Path) -> bytes | None:
 
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
-    """Return the topic id that a `partition.metadata` file gives; raises `CorruptLog`."""
+    """Return the topic id that a `partition.metadata` file gives; raises `FileFault`."""
     from kmirror.protocol.uuid import Uuid  # With it comes all that messages are made of.
 
     fields = parse_properties(data, separator=":")
     if fields.get("version") != str(_METADATA_VERSION):
-        raise CorruptLog(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)
+        raise FileFault(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)
     text = fields.get("topic_id", "")
     try:
         topic_id = Uuid.from_str(text)
     except UsageError:
-        raise CorruptLog(f"{text!r} is not a topic id", path=path) from None
+        raise FileFault(f"{text!r} is not a topic id", path=path) from None
     if topic_id == Uuid.ZERO:
-        raise CorruptLog("the topic id is all zero", path=path)
+        raise FileFault("the topic id is all zero", path=path)
     return topic_id
 
 
 def parse_epochs(data: bytes, path: Path) -> list[EpochEntry]:
-    """Return the entries of a `leader-epoch-checkpoint` file; raises `CorruptLog`."""
+    """Return the entries of a `leader-epoch-checkpoint` file; raises `FileFault`."""
     try:
         return decode_checkpoint(data) if data else []
     except CorruptBatch as error:
-        raise CorruptLog(error.reason, path=path) from None
+        raise fault_of(error, path) from None
 
 
 def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:
@@ -115,8 +115,8 @@ def parse_properties(data: bytes, *, separator: str = "=") -> dict[str, str]:
 
 
 def read_offsets(path: Path) -> dict[TopicPartition, int]:
-    """Return the rows of one of the common offset checkpoints, none where there is no file; raises `CorruptLog`."""
+    """Return the rows of one of the common offset checkpoints, none where there is no file; raises `FileFault`."""
     try:
         return decode_offsets(read_if_present(path) or b"")
     except CorruptBatch as error:
-        raise CorruptLog(error.reason, path=path) from None
+        raise fault_of(error, path) from None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.committed import Committed
-from kmirror.logdir.mapped import fault_of
+from kmirror.logdir.faults import fault_of
 from kmirror.logdir.partition import PartitionFolder, iter_batches
 from kmirror.logdir.producer_snapshots import committed_walk
 from kmirror.records.record import Record

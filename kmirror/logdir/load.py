@@ -7,7 +7,6 @@ The folder is read into values and never written to. What a mirror would not tak
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from importlib import resources
@@ -26,12 +25,13 @@ from kmirror.logdir.checkpoints import (
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.faults import refusal
 from kmirror.logdir.load_segments import Expected, check_segments
-from kmirror.logdir.segments import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
+from kmirror.logdir.names import SET_ASIDE, parse_folder_name
+from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
 from kmirror.protocol.uuid import Uuid
 
-__all__ = ["CorruptLog", "LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
+__all__ = ["LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
 
 # Kafka's own topics, the mirrors' state, and the metadata logs that share a log folder with user topics.
 INTERNAL_TOPICS = frozenset(
@@ -48,10 +48,6 @@ INTERNAL_TOPICS = frozenset(
 # Replicas that share bytes take less.
 COPIES = 7
 
-# A folder that is being deleted, is not in the metadata, or is the target of a move between disks.
-_SET_ASIDE = re.compile(rf"\S+-\S+\.\S+-({'|'.join(SET_ASIDE)})")
-_PARTITION_FOLDER = re.compile(PARTITION_NAME)
-_PARTITION_MAX = 2**31 - 1
 _ADVICE = "give the folder that a broker's log.dirs names, or one partition's folder in it"
 
 Progress = Callable[[int, int], None]
@@ -108,17 +104,6 @@ class LogDirs:
         return next((files.topic_id for tp, files in self.partitions.items() if tp.topic == topic), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _PartitionFolder:
-    tp: TopicPartition
-    path: Path
-    segments: list[SegmentFile]
-
-    @property
-    def size(self) -> int:
-        return sum(file.size for file in self.segments)
-
-
 def read_log_dirs(
     path: str | os.PathLike[str],
     *,
@@ -129,18 +114,18 @@ def read_log_dirs(
     """Return what the log folder, or the single partition folder, at `path` holds.
 
     `topics` picks; without it everything that can be mirrored is read. `memory_limit` is in bytes and stands
-    for what the machine has free. Raises `UsageError`, or `CorruptLog` at the first fault in a file.
+    for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
     """
     folder = Path(path)
     names = _list_folder(folder)
     skipped: list[Skipped] = []
-    if _holds_partition_files(folder):
+    if holds_partition_files(folder):
         folder = folder.resolve()  # The name tells the partition, so `.` will not do.
         facts = read_folder_facts(folder.parent)
-        found = list(_find_partitions(folder.parent, [folder.name], skipped))
+        found = list(_find_partitions(folder.parent, [folder.name], facts, skipped))
     else:
         facts = read_folder_facts(folder)
-        found = list(_find_partitions(folder, names, skipped))
+        found = list(_find_partitions(folder, names, facts, skipped))
     if topics is not None:
         found = _pick(folder, found, topics, skipped)
         skipped.clear()  # What was not asked for needs no excuse.
@@ -171,46 +156,35 @@ def _list_folder(folder: Path) -> list[str]:
     except NotADirectoryError:
         raise UsageError(f"{folder}: is not a folder; {_ADVICE}") from None
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be read: {error.strerror or error}") from None
+        raise refusal(error, folder) from None
 
 
-def _holds_partition_files(folder: Path) -> bool:
-    with reading(folder), os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if entry.is_file()]
-    beside = (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA)
-    return any(name in beside or is_segment_name(name) for name in names)
-
-
-def _find_partitions(top: Path, names: list[str], skipped: list[Skipped]) -> Iterator[_PartitionFolder]:
+def _find_partitions(
+    top: Path, names: list[str], facts: FolderFacts, skipped: list[Skipped]
+) -> Iterator[PartitionFolder]:
     """Yield the folders of `top` that a broker would load; the others are added to `skipped`."""
     internal = set()
     for name in names:
-        tp = _parse_name(name)
-        if aside := _SET_ASIDE.fullmatch(name):
-            skipped.append(Skipped(name, SET_ASIDE[aside[1]]))
-        elif tp is None:
+        found = parse_folder_name(name)
+        if found is None:
             skipped.append(Skipped(name, "the name is not TOPIC-PARTITION"))
+            continue
+        tp, set_aside = found
+        if set_aside is not None:
+            skipped.append(Skipped(name, SET_ASIDE[set_aside]))
         elif tp.topic in INTERNAL_TOPICS:
             if tp.topic not in internal:
                 skipped.append(Skipped(tp.topic, "internal topic"))
             internal.add(tp.topic)
-        elif _holds_partition_files(top / name):
-            yield _PartitionFolder(tp, top / name, list_segments(top / name))
+        elif holds_partition_files(top / name):
+            yield read_partition(top / name, facts)
         else:
             skipped.append(Skipped(name, "no segment file in it"))
 
 
-def _parse_name(name: str) -> TopicPartition | None:
-    """Return the partition whose folder has this name, None for a name that no broker gives one."""
-    match = _PARTITION_FOLDER.fullmatch(name)
-    if match is None or match["topic"] in (".", "..") or int(match["partition"]) > _PARTITION_MAX:
-        return None
-    return TopicPartition(match["topic"], int(match["partition"]))
-
-
 def _pick(
-    folder: Path, found: list[_PartitionFolder], topics: Collection[str], skipped: list[Skipped]
-) -> list[_PartitionFolder]:
+    folder: Path, found: list[PartitionFolder], topics: Collection[str], skipped: list[Skipped]
+) -> list[PartitionFolder]:
     """Return the partitions of `topics`; raises `UsageError` for one that is not there."""
     reasons = dict(skipped)
     present = sorted({item.tp.topic for item in found})
@@ -221,7 +195,7 @@ def _pick(
     return [item for item in found if item.tp.topic in topics]
 
 
-def _refuse_too_large(folder: Path, found: list[_PartitionFolder], memory_limit: int | None) -> None:
+def _refuse_too_large(folder: Path, found: list[PartitionFolder], memory_limit: int | None) -> None:
     """Raise `UsageError` if mirroring these segments may take more memory than there is."""
     total = sum(item.size for item in found)
     allowed = allowed_bytes() if memory_limit is None else memory_limit
@@ -234,7 +208,7 @@ def _refuse_too_large(folder: Path, found: list[_PartitionFolder], memory_limit:
 
 
 def _read_partitions(
-    found: list[_PartitionFolder], facts: FolderFacts, progress: Progress | None
+    found: list[PartitionFolder], facts: FolderFacts, progress: Progress | None
 ) -> dict[TopicPartition, PartitionFiles]:
     """Return every partition, checked."""
     total, done = sum(item.size for item in found), 0
@@ -254,7 +228,7 @@ def _read_partitions(
 
 
 def _read_partition(
-    item: _PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]
+    item: PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]
 ) -> PartitionFiles:
     files: dict[str, bytes] = {}
     for name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
@@ -262,16 +236,14 @@ def _read_partition(
         if data is not None:
             files[name] = data
     epochs, metadata = files.get(LEADER_EPOCH_CHECKPOINT), files.get(PARTITION_METADATA)
-    start = facts.log_start_offsets.get(item.tp, 0)
     expected = Expected(
         epochs=None if epochs is None else parse_epochs(epochs, item.path / LEADER_EPOCH_CHECKPOINT),
-        log_start_offset=start,
+        log_start_offset=item.log_start_offset,
         recovery_point=facts.recovery_points.get(item.tp),
-        clean_shutdown=facts.clean_shutdown,
+        clean_shutdown=item.clean_shutdown,
     )
     segments, scan = check_segments(item.path, item.segments, expected, on_read)
-    start = max(start, min(segments))
-    high_watermark = facts.high_watermarks.get(item.tp)
+    start, high_watermark = item.log_start_offset, item.high_watermark
     if high_watermark is not None:
         high_watermark = min(max(high_watermark, start), scan.next_offset)
         files[HIGH_WATERMARK] = b"%d" % high_watermark

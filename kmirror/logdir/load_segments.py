@@ -14,15 +14,14 @@ from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry, LeaderEpochCache
+from kmirror.log.index import TIME_ROW
 from kmirror.log.state_files import TIME_INDEX_SUFFIX
-from kmirror.logdir.load_errors import CorruptLog, reading
-from kmirror.logdir.segments import SegmentFile, corrupt_log, read_segment
+from kmirror.logdir.faults import FileFault, reading
+from kmirror.logdir.segments import SegmentFile, read_segment, segment_fault
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import AnyBatch, LegacyBatch, iter_any_batches
-
-_TIME_INDEX_ENTRY = 12  # Timestamp int64, offset relative to the base int32.
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def check_segments(
 ) -> tuple[dict[int, bytes], Scan]:
     """Return the bytes of the segments by base offset, and where the log ends.
 
-    `on_read` is told the size of each segment when it is done. Raises `CorruptLog` at the first fault.
+    `on_read` is told the size of each segment when it is done. Raises `FileFault` at the first fault.
     """
     if not files:
         # A broker begins an empty segment at the log start offset.
@@ -85,11 +84,13 @@ def _check_segment(
                 reason = _out_of_order(batch, file.base_offset, scan, end) or _wrong_epoch(batch, scan, epochs)
                 scan.leader_epoch = batch.partition_leader_epoch
             if reason:
-                raise CorruptLog(reason, path=file.path, position=batch.position, offset=first)
+                raise FileFault(reason, path=file.path, position=batch.position, offset=first)
             scan.next_offset = batch.next_offset
             scan.batches += 1
+    except FileFault:
+        raise
     except CorruptBatch as error:
-        raise corrupt_log(file.path, data, error, scan.next_offset) from None
+        raise segment_fault(file.path, data, error, scan.next_offset) from None
 
 
 def _wrong_message(
@@ -161,15 +162,15 @@ def _check_time_index(file: SegmentFile, next_offset: int, size: int, *, end: in
     if not index.is_file():
         return
     with reading(index), index.open("rb") as stream:
-        entries = index.stat().st_size // _TIME_INDEX_ENTRY
+        entries = index.stat().st_size // TIME_ROW.size
         if entries == 0:
             return
-        stream.seek((entries - 1) * _TIME_INDEX_ENTRY)
-        entry = stream.read(_TIME_INDEX_ENTRY)
-    last = file.base_offset + int.from_bytes(entry[8:], "big")
+        stream.seek((entries - 1) * TIME_ROW.size)
+        entry = stream.read(TIME_ROW.size)
+    last = file.base_offset + TIME_ROW.unpack(entry)[1]
     if any(entry) and next_offset <= last < end:
         reason = f"the segment ends here, and its time index has offset {last}: batches are missing"
-        raise CorruptLog(reason, path=file.path, position=size, offset=next_offset)
+        raise FileFault(reason, path=file.path, position=size, offset=next_offset)
 
 
 def _check_end(file: SegmentFile, scan: Scan, expected: Expected, size: int) -> None:
@@ -178,12 +179,12 @@ def _check_end(file: SegmentFile, scan: Scan, expected: Expected, size: int) -> 
     if scan.next_offset < expected.log_start_offset:
         start = expected.log_start_offset
         reason = f"the log ends here, below its log start offset {start}: batches are missing"
-        raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
+        raise FileFault(reason, path=file.path, position=size, offset=scan.next_offset)
     if flushed is None:
         return
     if scan.next_offset < flushed:
         reason = f"the log ends here, and it had been flushed up to offset {flushed}: batches are missing"
-        raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
+        raise FileFault(reason, path=file.path, position=size, offset=scan.next_offset)
     if scan.next_offset > flushed and expected.clean_shutdown:
         reason = f"the log ends here, and the broker had closed it at offset {flushed}"
-        raise CorruptLog(reason, path=file.path, position=size, offset=scan.next_offset)
+        raise FileFault(reason, path=file.path, position=size, offset=scan.next_offset)

@@ -16,30 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from kmirror.errors import CorruptBatch, UsageError
-from kmirror.logdir.load_errors import Unreadable, place_of
+from kmirror.logdir.faults import Unreadable, refusal
 
 _WINDOW: Final = 16 * 1024 * 1024
 _MAY_GIVE_BACK: Final = hasattr(mmap, "MADV_DONTNEED")
 _MAY_POPULATE: Final = sys.platform == "linux"
 _POPULATE_READ: Final = 22  # Linux's MADV_POPULATE_READ, from 5.14 on; Python has no name for it.
-
-
-class FileFault(UsageError):
-    """A file does not hold what Kafka would have written; the fields say where and why."""
-
-    def __init__(self, reason: str, *, path: Path, position: int | None = None, offset: int | None = None) -> None:
-        self.reason = reason
-        self.path = path
-        self.position = position
-        self.offset = offset
-        super().__init__(f"{place_of(path, position, offset)}: {reason}")
-
-
-def fault_of(error: CorruptBatch, path: Path) -> FileFault:
-    """Return `error` with the file that it is about."""
-    reason = error.reason.removesuffix(f" (offset {error.offset})")
-    return FileFault(reason, path=path, position=error.position, offset=error.offset)
 
 
 class Mapped:
@@ -69,7 +51,7 @@ class Mapped:
         try:
             self._map.madvise(_POPULATE_READ, begin, min(self.size - begin, _WINDOW))
         except OSError:
-            pass  # An older Linux, or bytes that cannot be read: who reads them will see.
+            pass  # Linux before 5.14, or a page that cannot be read: reading it will raise.
 
     def passed(self, position: int) -> None:
         """Say that nothing before `position` is needed soon; it stays readable."""
@@ -90,7 +72,7 @@ class Mapped:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a pipe too at once, where `open` would wait for who writes into it."""
+    """Open without blocking: a plain `open` of a pipe waits for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -102,7 +84,7 @@ def mapped(path: Path) -> Iterator[Mapped]:
     except FileNotFoundError:
         raise Unreadable(path, "no such file") from None
     except (OSError, ValueError) as error:
-        raise Unreadable(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise refusal(error, path) from None
     try:
         yield found
     finally:

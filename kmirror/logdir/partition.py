@@ -7,23 +7,21 @@ how far it may be read. Nothing is read into memory but names, sizes and checkpo
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, offset_of
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA
 from kmirror.logdir.checkpoints import META_PROPERTIES, FolderFacts, read_folder_facts
-from kmirror.logdir.load_errors import CorruptLog, reading
-from kmirror.logdir.mapped import FileFault, Mapped, fault_of, mapped
-from kmirror.logdir.segments import PARTITION_NAME, SET_ASIDE, SegmentFile, is_segment_name, list_segments
+from kmirror.logdir.faults import fault_of, reading, refusal
+from kmirror.logdir.mapped import Mapped, mapped
+from kmirror.logdir.names import SET_ASIDE, parse_folder_name, partition_of
+from kmirror.logdir.segments import SegmentFile, is_segment_name, list_segments
 from kmirror.records.legacy import AnyBatch, iter_any_batches
 
-# A folder may bear what the broker was doing to it: `orders-0.<topic id>-delete`.
-_NAME: Final = re.compile(PARTITION_NAME + r"(\.[^.]+-\w+)?")
 _ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
 
 
@@ -50,21 +48,6 @@ class PartitionFolder(NamedTuple):
         return self.segments[max(0, below - 1) :]
 
 
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Tell what is wrong with a file without the advice that is for who wants to mirror it."""
-    try:
-        yield
-    except CorruptLog as error:
-        raise FileFault(error.reason, path=error.path, position=error.position, offset=error.offset) from None
-
-
-def parse_folder_name(name: str) -> TopicPartition | None:
-    """Return the partition of a folder with this name, whether or not a broker would load it."""
-    match = _NAME.fullmatch(name)
-    return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
-
-
 def holds_partition_files(folder: Path) -> bool:
     """Whether `folder` is a partition's own; raises `UsageError` if it cannot be listed."""
     try:
@@ -75,7 +58,7 @@ def holds_partition_files(folder: Path) -> bool:
     except FileNotFoundError:
         raise UsageError(f"{folder}: no such folder") from None
     except (OSError, ValueError) as error:
-        raise FileFault(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=folder) from None
+        raise refusal(error, folder) from None
     return any(name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA) or is_segment_name(name) for name in names)
 
 
@@ -93,16 +76,23 @@ def open_partition(
         told = f"; it has {', '.join(near[:5])}{' and more' if len(near) > 5 else ''}" if near else ""
         if near or not may_be_empty:
             raise UsageError(f"{folder}: holds no segment files{told}; {_ADVICE}")
+    return read_partition(folder, facts)
+
+
+def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionFolder:
+    """Return the partition that a folder of this name is, whichever files are in it; for `facts` see `open_partition`.
+
+    Raises `UsageError` for the name, `FileFault` for a file of the folder around it or for the name of a segment.
+    """
     named = Path(os.path.abspath(folder))  # `.` has no name, and a link has its own.
-    tp = parse_folder_name(named.name)
-    if tp is None:
+    name = parse_folder_name(named.name)
+    if name is None:
         raise UsageError(f"{folder}: the name is not TOPIC-PARTITION; {_ADVICE}")
-    with plain_errors():
-        around = read_folder_facts(named.parent) if facts is None else facts
-        is_set_aside = named.name != str(tp)
-        if is_set_aside and (named.parent / str(tp)).is_dir():
-            around = FolderFacts()  # They are about that one.
-        segments = list_segments(folder)
+    tp, is_set_aside = name.tp, name.set_aside is not None
+    around = read_folder_facts(named.parent) if facts is None else facts
+    if is_set_aside and (named.parent / str(tp)).is_dir():
+        around = FolderFacts()  # They are about that one.
+    segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
     return PartitionFolder(
@@ -129,8 +119,8 @@ def partition_paths(top: Path) -> list[Path]:
     found: list[tuple[TopicPartition, Path]] = []
     with reading(top), os.scandir(top) as entries:
         for entry in entries:
-            tp = parse_folder_name(entry.name) if entry.is_dir() else None
-            if tp is not None and entry.name == f"{tp.topic}-{tp.partition}":
+            tp = partition_of(entry.name) if entry.is_dir() else None
+            if tp is not None:
                 found.append((tp, top / entry.name))
     return [path for _, path in sorted(found)]
 
@@ -140,10 +130,17 @@ def set_aside(top: Path) -> list[tuple[str, str]]:
     found = []
     with reading(top), os.scandir(top) as entries:
         for entry in entries:
-            kind = entry.name.rpartition("-")[2]
-            if kind in SET_ASIDE and parse_folder_name(entry.name) is not None and entry.is_dir():
-                found.append((entry.name, SET_ASIDE[kind]))
+            name = parse_folder_name(entry.name)
+            if name is not None and name.set_aside is not None and entry.is_dir():
+                found.append((entry.name, SET_ASIDE[name.set_aside]))
     return sorted(found)
+
+
+def snapshots_of(folder: Path) -> list[tuple[int, Path]]:
+    """Return the producer snapshots in a partition's folder, each with the offset below which it speaks, in order."""
+    with reading(folder):
+        found = ((offset_of(name, SNAPSHOT_SUFFIX), folder / name) for name in os.listdir(folder))
+        return sorted((offset, path) for offset, path in found if offset is not None)
 
 
 def is_log_dirs(folder: Path) -> bool:

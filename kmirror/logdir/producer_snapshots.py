@@ -14,9 +14,10 @@ from pathlib import Path
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.committed import CommittedWalk
-from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name, offset_of
+from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
 from kmirror.logdir.checkpoints import CLEANER_OFFSETS, read_if_present, read_offsets
-from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.logdir.faults import FileFault
+from kmirror.logdir.partition import snapshots_of
 
 
 def committed_walk(folder: Path, tp: TopicPartition, *, base_offset: int) -> CommittedWalk:
@@ -24,10 +25,8 @@ def committed_walk(folder: Path, tp: TopicPartition, *, base_offset: int) -> Com
 
     Raises `Unreadable` for files that cannot be opened.
     """
-    with reading(folder):
-        found = (offset_of(name, SNAPSHOT_SUFFIX) for name in os.listdir(folder))
     # A snapshot below the log is a stray one, which a broker deletes.
-    snapshots = sorted(offset for offset in found if offset is not None and offset >= base_offset)
+    snapshots = [offset for offset, _ in snapshots_of(folder) if offset >= base_offset]
     return CommittedWalk(snapshots, partial(_open_at, folder), cleaned_offset=_cleaned_offset(folder, tp))
 
 
@@ -46,5 +45,5 @@ def _open_at(folder: Path, offset: int) -> Mapping[int, int] | None:
 def _cleaned_offset(folder: Path, tp: TopicPartition) -> int:
     try:
         return read_offsets(Path(os.path.abspath(folder)).parent / CLEANER_OFFSETS).get(tp, 0)
-    except CorruptLog:
+    except FileFault:
         return 0

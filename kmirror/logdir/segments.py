@@ -13,23 +13,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.state_files import LOG_SUFFIX, file_name
-from kmirror.logdir.load_errors import CorruptLog, reading
+from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, file_name, offset_in
+from kmirror.logdir.faults import FileFault, fault_of, reading
 from kmirror.records import layout
 from kmirror.records.legacy import iter_any_batches
 
-# The name of a partition's folder; topics may hold dots and dashes themselves.
-PARTITION_NAME = r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>0|[1-9][0-9]{0,9})"
-# Why a broker has renamed a folder, by what the new name ends in: `orders-0.<32 hex digits>-future`.
-SET_ASIDE = {
-    "delete": "the broker was deleting this folder",
-    "stray": "the broker found no such partition in its metadata",
-    "future": "a move between disks was not finished",
-}
 SWAP_SUFFIX = ".swap"
 CLEANED_SUFFIX = ".cleaned"
-_OFFSET_DIGITS = 20
-OFFSET_MAX = 2**63 - 1
 
 
 class SegmentFile(NamedTuple):
@@ -61,7 +51,7 @@ def list_segments(folder: Path) -> list[SegmentFile]:
             if offset is None:
                 if entry.name.endswith(LOG_SUFFIX):
                     reason = "the name of a segment is its base offset in 20 digits"
-                    raise CorruptLog(reason, path=folder / entry.name)
+                    raise FileFault(reason, path=folder / entry.name)
                 continue
             if entry.name.endswith(SWAP_SUFFIX):
                 names[entry.name] = offset
@@ -83,15 +73,6 @@ def list_segments(folder: Path) -> list[SegmentFile]:
 def is_segment_name(name: str) -> bool:
     """Say whether a file of this name holds batches, also as the swap file of a compaction."""
     return offset_in(name) is not None and name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX))
-
-
-def offset_in(name: str) -> int | None:
-    """Return the offset that a file's name begins with, or None where it does not name one."""
-    digits = name.partition(".")[0]
-    if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
-        return None
-    offset = int(digits)
-    return offset if offset <= OFFSET_MAX else None
 
 
 def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentFile]:
@@ -116,11 +97,11 @@ def _end_offset(file: SegmentFile) -> int:
         for batch in iter_any_batches(data):
             end = batch.next_offset
     except CorruptBatch as error:
-        raise corrupt_log(file.path, data, error, end) from None
+        raise segment_fault(file.path, data, error, end) from None
     return end
 
 
-def corrupt_log(path: Path, data: bytes, error: CorruptBatch, expected: int) -> CorruptLog:
+def segment_fault(path: Path, data: bytes, error: CorruptBatch, expected: int) -> FileFault:
     """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
     position = error.position
     assert position is not None, "whoever walks a buffer knows where it is"
@@ -130,8 +111,7 @@ def corrupt_log(path: Path, data: bytes, error: CorruptBatch, expected: int) -> 
     # Within a segment offsets lie within 31 bits of each other.
     offset = stated if complete and expected <= stated <= expected + 2**31 else expected
     if not rest.strip(b"\0"):
-        return CorruptLog(
+        return FileFault(
             f"the last {len(rest)} bytes of the file are zero", path=path, position=position, offset=expected
         )
-    reason = error.reason.removesuffix(f" (offset {error.offset})")  # `CorruptLog` says it itself.
-    return CorruptLog(reason, path=path, position=position, offset=offset)
+    return FileFault(fault_of(error, path).reason, path=path, position=position, offset=offset)

@@ -12,19 +12,25 @@ from __future__ import annotations
 
 import mmap
 import os
-import re
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.segment import next_offset
-from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, encode_offsets, file_name, offset_of
+from kmirror.log.state_files import LOG_SUFFIX, OFFSET_MAX, encode_offsets, file_name, offset_in, offset_of
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, Chunk
-from kmirror.logdir.checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
-from kmirror.logdir.segments import CLEANED_SUFFIX, OFFSET_MAX, PARTITION_NAME, SWAP_SUFFIX, offset_in
+from kmirror.logdir.checkpoints import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    LOG_START_OFFSETS,
+    RECOVERY_POINTS,
+    read_if_present,
+    read_offsets,
+)
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.segments import CLEANED_SUFFIX, SWAP_SUFFIX
 
 # The names that a partition's own line in a common checkpoint has in the store port.
 SHARED_FILES = {
@@ -33,7 +39,6 @@ SHARED_FILES = {
     RECOVERY_POINT: RECOVERY_POINTS,
     CLEANER_OFFSET: CLEANER_OFFSETS,
 }
-_PARTITION_FOLDER = re.compile(PARTITION_NAME)
 # Kafka renames what it deletes, and deletes it a minute later.
 _DELETED_SUFFIX = ".deleted"
 _MAPS_KEPT = 8
@@ -46,29 +51,21 @@ class LogFolder:
     with LogFolder(Path("kafka-logs")) as folder:
         log = PartitionLog.open(tp, folder.open(tp), LogConfig(), now_ms=now_ms)
 
-    It is made if there is none. Raises `CorruptBatch` for a common checkpoint that cannot be read. No other process
+    It is made if there is none. Raises `FileFault` for a common checkpoint that is damaged. No other process
     may have the folder open, a broker included.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.path.mkdir(parents=True, exist_ok=True)
-        self._offsets = {name: self._read_shared(name) for name in SHARED_FILES}
+        self._offsets = {name: read_offsets(self.path / file) for name, file in SHARED_FILES.items()}
         self._stores: dict[TopicPartition, FileStore] = {}
         self._dirty: set[str] | None = None  # Names to write at the end of a batch of changes.
 
-    def _read_shared(self, name: str) -> dict[TopicPartition, int]:
-        path = self.path / SHARED_FILES[name]
-        data = _read(path)
-        try:
-            return {} if data is None else decode_offsets(data)
-        except CorruptBatch as error:
-            raise error.within(str(path)) from None
-
     def partitions(self) -> list[TopicPartition]:
         """The partitions that have a folder, sorted; folders that are being deleted or moved are not among them."""
-        matches = (_PARTITION_FOLDER.fullmatch(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
-        return sorted(TopicPartition(m["topic"], int(m["partition"])) for m in matches if m)
+        found = (partition_of(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
+        return sorted(tp for tp in found if tp is not None)
 
     def open(self, tp: TopicPartition) -> FileStore:
         """The partition's store; an empty folder is made if there is none."""
@@ -349,7 +346,7 @@ class FileStore:
         if name in SHARED_FILES:
             offset = self._folder.offset(name, self._tp)
             return None if offset is None else b"%d" % offset
-        return _read(self.path / name)
+        return read_if_present(self.path / name)
 
     def write_file(self, name: str, data: bytes) -> None:
         if name in SHARED_FILES:
@@ -374,15 +371,6 @@ class FileStore:
         shared = [name for name in SHARED_FILES if self._folder.offset(name, self._tp) is not None]
         own = [entry.name for entry in os.scandir(self.path) if offset_of(entry.name, LOG_SUFFIX) is None]
         return sorted([*shared, *own])
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -7,16 +7,17 @@ answer looks again. So a lost answer, a new leader, or a restart costs a repetit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
-from kmirror.cluster.server import Handler
+from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer, TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.configs import (
     BOOTSTRAP_SERVERS,
     SOURCE_CLUSTER_ID,
@@ -34,7 +35,6 @@ from kmirror.mirror.owing import has_news, put_in_force, still_owing
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened import StopPlan, tail_of
-from kmirror.mirror.routes import BROKER_HANDLERS
 from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
@@ -86,8 +86,8 @@ class MirrorComponent(BrokerComponent):
         self.takeover = Takeover(self)
         self.sync = MetadataSync(self)
 
-    def routes(self) -> Mapping[int, Handler]:
-        return {key: partial(handler, self) for key, handler in BROKER_HANDLERS.items()}
+    def routes(self) -> Routes:
+        return {request: partial(handler, self) for request, handler in ROUTES.items()}
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         if key_type != CoordinatorType.MIRROR:

@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.coordinators.runtime import partition_for
 from kmirror.cluster.fetch_session import FetchSession
 from kmirror.cluster.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.java import partition_for
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source import code_of
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 
-FETCH = 1
 FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
@@ -204,7 +203,7 @@ class MirrorFetchers:
 
     def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
         """No answer: the broker may be gone, its partitions led elsewhere by now."""
-        version = source.version(fetcher.endpoint, FETCH)
+        version = source.version(fetcher.endpoint, FetchRequest)
         if source.knows_versions(fetcher.endpoint) and (version is None or version < FETCH_WITH_DIVERGENCE):
             for mp in list(fetcher.partitions.values()):
                 self._component.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")

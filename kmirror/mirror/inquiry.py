@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 
-DESCRIBE_MIRRORS = 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,8 @@ class Inquiry:
 
     def has_no_describe(self) -> bool:
         """Is it known that the broker does not serve DescribeMirrors at all?"""
-        return self.source.knows_versions(self.endpoint) and not self.source.supports(self.endpoint, DESCRIBE_MIRRORS)
+        source, endpoint = self.source, self.endpoint
+        return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
     def learn_lineage(self, reply: DescribeMirrorsResponse | None) -> str:
         """Take over what the source told of its log's lineage; return why that cannot be used, empty if it can (D45).

@@ -61,9 +61,9 @@ class Preparing:
             if not self._component.resumes(inquiry, MirrorState.PREPARING):
                 return
             if reply is None and inquiry.has_no_describe():
-                self._broker.effects.append(
-                    Note(f"{mp.tp} the source has no DescribeMirrors: mirroring from scratch, no delta failback")
-                )
+                own = mp.last_mirrored_epoch
+                what = f"to our own last mirrored epoch {own}" if own >= 0 else "from scratch, no delta failback"
+                self._broker.effects.append(Note(f"{mp.tp} the source has no DescribeMirrors: cut {what}"))
                 inquiry.learn_lineage(None)
                 self._decide(later, mp, self._without_source_epoch(mp))
             else:

@@ -23,6 +23,7 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataReque
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import negotiate
+from kmirror.protocol.registry import key_of
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
@@ -140,15 +141,16 @@ class SourceCluster:
 
     # -- requests -----------------------------------------------------------------------------
 
-    def version(self, endpoint: Endpoint, api_key: int) -> int | None:
-        """Return the newest version that both sides speak, or None if there is none or it is not known."""
+    def version(self, endpoint: Endpoint, request: type[Message]) -> int | None:
+        """Return the newest version of a request that both sides speak; None if there is none or it is not known."""
+        api_key = key_of(request)
         theirs = self._versions.get(endpoint, {}).get(api_key)
         row = BY_KEY[api_key]
         return None if theirs is None else negotiate((row.first, row.last), theirs)
 
-    def supports(self, endpoint: Endpoint, api_key: int) -> bool:
-        """Does a broker whose versions are known serve `api_key`?"""
-        return self.version(endpoint, api_key) is not None
+    def supports(self, endpoint: Endpoint, request: type[Message]) -> bool:
+        """Does a broker whose versions are known serve this kind of request?"""
+        return self.version(endpoint, request) is not None
 
     def knows_versions(self, endpoint: Endpoint) -> bool:
         return endpoint in self._versions
@@ -178,8 +180,7 @@ class SourceCluster:
         self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply, client_id: str | None,
         version_min: int,
     ) -> None:
-        assert body.API_KEY is not None, f"{body.NAME} is no request"
-        version = self.version(endpoint, body.API_KEY)
+        version = self.version(endpoint, type(body))
         if version is None or version < version_min:
             on_reply(now, None)
             return

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from kmirror.cluster.coordinators.runtime import KeyValue, partition_for
+from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.kernel.java import partition_for
 from kmirror.mirror.cutting import NOBODY, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
 from kmirror.mirror.reopened import StopPlan

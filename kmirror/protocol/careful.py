@@ -22,8 +22,8 @@ from struct import error as struct_error
 from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.kernel.java import java_text, wrap_int32
 from kmirror.protocol import wire
-from kmirror.protocol.java_text import java_text
 from kmirror.protocol.message import SKIM_FROM_BYTES, Field, Message, Policy, Struct, fresh_default, is_default
 from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
@@ -94,7 +94,7 @@ class Reader:
         self.note = note
 
     def fail(self, message: str, path: str, position: int | None = None) -> ProtocolError:
-        return ProtocolError(message, position=self.position if position is None else position, path=path)
+        return ProtocolError(message, position=self.position if position is None else position, field=path)
 
     def report(self, start: int, path: str, value: object) -> None:
         if self.note is not None:
@@ -122,7 +122,7 @@ class Reader:
         """A length or count; negative means null."""
         if flexible:
             value = self.uvarint(path)
-            return value - 1 if value != -(2**31) else wire.INT32_MAX
+            return wrap_int32(value - 1)
         (value,) = Layout(">h" if width == 2 else ">i").unpack(self.take(width, path))
         return int(value)
 

@@ -39,7 +39,7 @@ class FrameReader:
                 raise ProtocolError(
                     f"a frame of {size} bytes: 0 to {self.max_bytes} are allowed",
                     position=self.position,
-                    path="length",
+                    field="length",
                 )
             end = start + 4 + size
             if end > held:

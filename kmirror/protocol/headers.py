@@ -108,7 +108,7 @@ def decode_request(frame: Buffer) -> DecodedRequest:
     head = peek_request(frame)
     api = find_key(head.api_key)
     if api is None:
-        raise ProtocolError(f"no API has the key {head.api_key}", position=0, path="request_api_key")
+        raise ProtocolError(f"no API has the key {head.api_key}", position=0, field="request_api_key")
     body, _ = api.request.decode_prefix(frame, head.api_version, head.body_position)
     return DecodedRequest(head, body)
 

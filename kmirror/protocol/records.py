@@ -53,13 +53,13 @@ def decode_metadata_record(buffer: Buffer, *, table: dict[int, str] = METADATA_R
         try:
             value, position = wire.read_uvarint(buffer, position)
         except wire.READ_ERRORS:
-            raise ProtocolError("the bytes end within a varint", position=position, path=path) from None
+            raise ProtocolError("the bytes end within a varint", position=position, field=path) from None
         head.append(value)
     frame_version, record_type, version = head
     if frame_version != FRAME_VERSION:
         raise ProtocolError(f"frame version {frame_version}: only {FRAME_VERSION} is known", position=0)
     if record_type not in table:
-        raise ProtocolError(f"no metadata record has the type {record_type}", position=1, path="record_type")
+        raise ProtocolError(f"no metadata record has the type {record_type}", position=1, field="record_type")
     message, _ = by_name(table[record_type]).decode_prefix(buffer, version, position)
     return VersionedMessage(message, version)
 
@@ -80,7 +80,7 @@ def encode_value(message: Message, version: int) -> bytes:
 
 def _int16(buffer: Buffer, path: str) -> int:
     if len(buffer) < 2:
-        raise ProtocolError(f"2 bytes wanted, {len(buffer)} left", position=0, path=path)
+        raise ProtocolError(f"2 bytes wanted, {len(buffer)} left", position=0, field=path)
     return int(wire.unpack_int16(buffer, 0)[0])
 
 
@@ -89,7 +89,7 @@ def _names(topic: str, record_type: int) -> tuple[str, str]:
     if table is None:
         raise LocalProtocolError(f"{topic} holds no coordinator records")
     if record_type not in table:
-        raise ProtocolError(f"{topic} has no record type {record_type}", position=0, path="record_type")
+        raise ProtocolError(f"{topic} has no record type {record_type}", position=0, field="record_type")
     return table[record_type]
 
 

@@ -39,7 +39,7 @@ class Api:
 
     def response_header_version(self, version: int) -> int:
         # A client that asked ApiVersions in a version the broker lacks must still be able to read the answer.
-        if self.key == API_VERSIONS_KEY:
+        if self.name == "ApiVersions":
             return 0
         return 1 if self.is_flexible(version) else 0
 
@@ -50,9 +50,6 @@ class Api:
         return self.max_version
 
 
-API_VERSIONS_KEY = 18
-
-
 @cache
 def by_name(name: str) -> type[Message]:
     """The class of the message, as in `by_name("FetchRequest")`; UsageError if there is none."""
@@ -61,6 +58,12 @@ def by_name(name: str) -> type[Message]:
         raise UsageError(f"no message is named {name!r}")
     found: type[Message] = getattr(importlib.import_module(f"kmirror.protocol.gen.{module}"), name)
     return found
+
+
+def key_of(message: type[Message]) -> int:
+    """The key of the API whose request or response this class is; no other class has one."""
+    assert message.API_KEY is not None and message.TYPE in ("request", "response"), f"{message.NAME} is of no API"
+    return message.API_KEY
 
 
 @cache

@@ -19,6 +19,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from kmirror.kernel.java import wrap_int32
 from kmirror.protocol.uuid import Uuid
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Shape:
     Pieces are letters of `struct`, with a star for an array; lengths are single bytes and there are no tags.
     """
 
-    # So many layouts are kept: who sends arrays of ever new lengths shall not fill our memory.
+    # Upper bound of the cache, so that a peer cannot exhaust memory with arrays of ever new lengths.
     KEPT_MAX = 512
 
     def __init__(self, *pieces: str) -> None:
@@ -180,8 +181,7 @@ def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
         pos += 1
         result |= (byte & 0x7F) << shift
         if byte < 0x80:
-            result &= 0xFFFFFFFF
-            return (result - (1 << 32) if result > INT32_MAX else result), pos
+            return (result if result <= INT32_MAX else wrap_int32(result)), pos
     raise Malformed
 
 

@@ -12,12 +12,13 @@ from itertools import chain, count
 from struct import error as struct_error
 
 from kmirror.errors import LocalProtocolError
+from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, compress, known_codec
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, RecordTuple
-from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint, wrap_int64
+from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint
 
 _INT32_MAX = 0x7FFFFFFF
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF

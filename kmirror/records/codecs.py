@@ -15,6 +15,7 @@ batch), so one thread at a time may compress.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from enum import IntEnum
 from functools import cache
 from typing import Any, Final
@@ -167,18 +168,28 @@ def _gunzip(data: memoryview, limit: int) -> bytes:
 
 
 @cache
+def _snappy_packer() -> Callable[[Buffer], bytes]:
+    import snappy
+
+    pack: Callable[[Buffer], bytes] = snappy.compress
+    return pack
+
+
+@cache
 def _snappy_library() -> Any:
-    import cramjam  # What python-snappy stands on; python-snappy's own xerial framing knows no bound.
+    # What python-snappy stands on. python-snappy does not say how much a block will hold before it takes the memory
+    # for it, and its answer is copied once more.
+    import cramjam
 
     return cramjam
 
 
 def _snappy(data: Buffer) -> bytes:
-    pack = _snappy_library().snappy.compress_raw
+    pack = _snappy_packer()
     view = memoryview(data)
     chunks = [_XERIAL_HEADER]
     for start in range(0, len(view), _XERIAL_BLOCK):
-        block = bytes(pack(view[start : start + _XERIAL_BLOCK]))
+        block = pack(view[start : start + _XERIAL_BLOCK])
         chunks += (len(block).to_bytes(4, "big"), block)
     return b"".join(chunks)
 

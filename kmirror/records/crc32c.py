@@ -1,9 +1,10 @@
 """What is the CRC-32C (Castagnoli) of these bytes?
 
-Three libraries give the same number; the fastest one installed is used. `crc32c` takes any buffer, `google-
-crc32c` only `bytes` (so a view costs a copy), crcmod is the reference and is always there. They are
-imported at the first checksum. Of `crc32c` only the compiled module is: its package looks up its own version when
-it is imported, which takes as long as all that a short command does besides.
+Three libraries give the same number; the fastest one that is there is used. `crc32c` takes any buffer, `google-crc32c`
+only `bytes` (so a view costs a copy). crcmod needs nothing but Python: it is the reference, and what runs where
+`google-crc32c` has no wheel, which then installs without its compiled part. They are imported at the first checksum.
+Of `crc32c` only the compiled module is: its package looks up its own version when it is imported, which takes as long
+as all that a short command does besides.
 
 A loop over many small batches should fetch the library's own function once with `crc32c_function()`:
 `crc32c()` costs one more Python call.
@@ -18,6 +19,7 @@ from importlib.machinery import ExtensionFileLoader, PathFinder
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 from typing import Final, TypeAlias
+from warnings import catch_warnings, simplefilter
 
 from kmirror.records.layout import Buffer
 
@@ -45,7 +47,9 @@ def _compiled_part(package: str, name: str) -> ModuleType | None:
 
 
 def _google() -> Crc:
-    value: Callable[[bytes], int] = import_module("google_crc32c").value
+    with catch_warnings():
+        simplefilter("ignore", RuntimeWarning)  # It says that it is slow without its compiled part, and is not used.
+        value: Callable[[bytes], int] = import_module("google_crc32c.cext").value
     return lambda data: value(data if type(data) is bytes else bytes(data))
 
 

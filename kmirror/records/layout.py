@@ -15,40 +15,89 @@ leader epoch may be set without touching the checksum.
 from __future__ import annotations
 
 from enum import IntEnum
-from struct import Struct
+from struct import Struct, calcsize
 from typing import Final, TypeAlias
+
+from kmirror.kernel.java import wrap_int32
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
-BASE_OFFSET_AT: Final = 0
-BATCH_LENGTH_AT: Final = 8
-LEADER_EPOCH_AT: Final = 12
-MAGIC_AT: Final = 16
-CRC_AT: Final = 17
-ATTRIBUTES_AT: Final = 21  # The checksum covers everything from here on.
-LAST_OFFSET_DELTA_AT: Final = 23
-BASE_TIMESTAMP_AT: Final = 27
-MAX_TIMESTAMP_AT: Final = 35
-PRODUCER_ID_AT: Final = 43
-PRODUCER_EPOCH_AT: Final = 51
-BASE_SEQUENCE_AT: Final = 53
-RECORD_COUNT_AT: Final = 57
-RECORDS_AT: Final = 61
+# Each field of the header with the letter that `struct` has for it, in the order of the bytes. Positions and structs
+# follow from these rows.
+HEADER_FIELDS: Final = {
+    "base_offset": "q",
+    "batch_length": "i",
+    "partition_leader_epoch": "i",
+    "magic": "b",
+    "crc": "I",
+    "attributes": "h",
+    "last_offset_delta": "i",
+    "base_timestamp": "q",
+    "max_timestamp": "q",
+    "producer_id": "q",
+    "producer_epoch": "h",
+    "base_sequence": "i",
+    "record_count": "i",
+}
 
-LOG_OVERHEAD: Final = 12  # Base offset and length, which every format begins with.
+
+def _at(name: str) -> int:
+    """Return where a field begins."""
+    return calcsize(">" + "".join(HEADER_FIELDS.values())[: list(HEADER_FIELDS).index(name)])
+
+
+def header_struct(*names: str, start: str = "base_offset") -> Struct:
+    """Return what reads these fields, named in the order of the bytes, out of a header, and skips the others.
+
+    It counts from the field `start` on and ends with the last one that it reads.
+    """
+    masks, at = [">"], _at(start)
+    for name in names:
+        gap = _at(name) - at
+        assert gap >= 0, f"{name} stands before its forerunner"
+        masks.append(f"{gap}x{HEADER_FIELDS[name]}" if gap else HEADER_FIELDS[name])
+        at = _at(name) + calcsize(">" + HEADER_FIELDS[name])
+    return Struct("".join(masks))
+
+
+BASE_OFFSET_AT: Final = _at("base_offset")
+BATCH_LENGTH_AT: Final = _at("batch_length")
+LEADER_EPOCH_AT: Final = _at("partition_leader_epoch")
+MAGIC_AT: Final = _at("magic")
+CRC_AT: Final = _at("crc")
+ATTRIBUTES_AT: Final = _at("attributes")  # The checksum covers everything from here on.
+LAST_OFFSET_DELTA_AT: Final = _at("last_offset_delta")
+BASE_TIMESTAMP_AT: Final = _at("base_timestamp")
+MAX_TIMESTAMP_AT: Final = _at("max_timestamp")
+PRODUCER_ID_AT: Final = _at("producer_id")
+PRODUCER_EPOCH_AT: Final = _at("producer_epoch")
+BASE_SEQUENCE_AT: Final = _at("base_sequence")
+RECORD_COUNT_AT: Final = _at("record_count")
+
+# The whole header in one read.
+HEADER: Final = header_struct(*HEADER_FIELDS)
+RECORDS_AT: Final = HEADER.size
+# What the checksum does not cover, itself at the end, and what it does, for the writer.
+UNCHECKED_HEADER: Final = header_struct("base_offset", "batch_length", "partition_leader_epoch", "magic", "crc")
+CHECKED_HEADER: Final = header_struct(
+    "attributes",
+    "last_offset_delta",
+    "base_timestamp",
+    "max_timestamp",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "record_count",
+    start="attributes",
+)
+# What every format begins with.
+OVERHEAD: Final = header_struct("base_offset", "batch_length")
+
+LOG_OVERHEAD: Final = OVERHEAD.size
 HEADER_SIZE: Final = RECORDS_AT
 BATCH_LENGTH_MIN: Final = HEADER_SIZE - LOG_OVERHEAD
 LEGACY_LENGTH_MIN: Final = 14  # The least that formats 0 and 1 can have after the overhead.
 MAGIC_V2: Final = 2
-
-# The whole header in one read.
-HEADER: Final = Struct(">qiibIhiqqqhii")
-# What an appender needs: base offset, length, leader epoch, magic, crc, attributes, last offset delta.
-PREFIX: Final = Struct(">qiibIhi")
-# What follows the checksum, for the writer.
-CHECKED_HEADER: Final = Struct(">hiqqqhii")
-# What precedes it.
-UNCHECKED_HEADER: Final = Struct(">qiibI")
 
 COMPRESSION_MASK: Final = 0x07
 LOG_APPEND_TIME_FLAG: Final = 0x08
@@ -64,11 +113,6 @@ NO_LEADER_EPOCH: Final = -1
 SEQUENCE_MAX: Final = 0x7FFFFFFF
 LAST_OFFSET_MAX: Final = 2**63 - 2  # A log ends one above its last offset, and that has to be an offset too.
 _BLOCK: Final = 1 << 16  # What is looked at in one piece.
-
-assert HEADER.size == HEADER_SIZE
-assert PREFIX.size == BASE_TIMESTAMP_AT
-assert UNCHECKED_HEADER.size == ATTRIBUTES_AT
-assert UNCHECKED_HEADER.size + CHECKED_HEADER.size == HEADER_SIZE
 
 
 class TimestampType(IntEnum):
@@ -90,6 +134,12 @@ def add_to_sequence(sequence: int, increment: int) -> int:
     if total < -SEQUENCE_MAX - 1:
         return total + 2 * (SEQUENCE_MAX + 1)
     return total + SEQUENCE_MAX + 1 if total < 0 else total - SEQUENCE_MAX - 1
+
+
+def subtract_from_sequence(sequence: int, decrement: int) -> int:
+    """Return the sequence number `decrement` steps before; what comes before 0 is 2^31-1."""
+    first = sequence - decrement
+    return wrap_int32(first if first >= 0 else first + SEQUENCE_MAX + 1)
 
 
 def end_of_content(data: memoryview) -> int:

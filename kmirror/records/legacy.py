@@ -25,6 +25,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, LocalProtocolError
+from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.codecs import (
@@ -37,13 +38,14 @@ from kmirror.records.codecs import (
 )
 from kmirror.records.layout import Buffer, TimestampType
 from kmirror.records.record import Record, RecordContext, RecordData
-from kmirror.records.varint import wrap_int64
 
 _HEAD: Final = Struct(">qiIbb")  # Offset, size, crc, magic, attributes.
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
 _TIMESTAMP_AT: Final = _HEAD.size
 _FIELDS_AT: Final = {0: _HEAD.size, 1: _HEAD.size + 8}
+LEGACY_FIELDS: Final = ("last_offset", "batch_length", "crc", "attributes", "timestamp")
+"""What stands in front of a message's key, as a `LegacyBatch` names it, apart from `magic`."""
 
 
 class LegacyMessage(NamedTuple):

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.java import java_text, wrap_int64
 from kmirror.records.layout import NO_SEQUENCE, NO_TIMESTAMP, TimestampType, add_to_sequence
-from kmirror.records.varint import read_raw_varint, read_varlong, wrap_int64
+from kmirror.records.varint import read_raw_varint, read_varlong
 
 # Below it no offset delta, and no timestamp delta of two bytes, makes more than a Java long of a base.
 _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
@@ -41,7 +42,7 @@ class RecordData(NamedTuple):
     offset: int | None = None
 
 
-# What a `RecordData` is to who only reads it.
+# A `RecordData` as a plain tuple type, for code that only reads it.
 RecordTuple: TypeAlias = tuple[bytes | None, bytes | None, Sequence[Header], int | None, int | None]
 
 
@@ -144,19 +145,13 @@ def read_headers(data: bytes, at: int, end: int) -> tuple[list[Header], int]:
         try:
             name = encoded.decode()
         except UnicodeDecodeError:
-            name = _java_text(encoded)
+            name = java_text(encoded)
         size = data[at]
         at += 1
         if size > 127:
             size, at = read_raw_varint(data, at - 1)
         headers.append((name, None if size & 1 else data[at : (at := at + (size >> 1))]))
     return headers, at
-
-
-def _java_text(data: bytes) -> str:
-    from kmirror.protocol.java_text import java_text  # With it comes what messages are made of, for a rare need.
-
-    return java_text(data)
 
 
 def _fault(error: Exception, start: int, size: int, placed: Place | None) -> CorruptBatch:

@@ -83,8 +83,3 @@ def read_varlong(data: Buffer, at: int) -> tuple[int, int]:
     """Return the 64-bit number at `at` and the position after it; `IndexError` at the end of `data`."""
     raw, at = read_raw_varlong(data, at)
     return (raw >> 1) ^ -(raw & 1), at
-
-
-def wrap_int64(value: int) -> int:
-    """Return what a Java long holds after an addition gave `value`."""
-    return (value + 0x8000000000000000 & _MASK_64) - 0x8000000000000000

@@ -165,9 +165,13 @@ class Cluster:
             if self.runs(node_id):
                 self.kill(node_id)
 
-    def kill(self, node_id: int) -> None:
-        """End a node's process without warning; its disk stays."""
+    def kill(self, node_id: int, *, power_cut: bool = False) -> None:
+        """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`."""
         self.simulation.world.kill(self.process(node_id))
+        if power_cut:
+            rng = self.rng.split(f"power cut of node {node_id} in start {self._starts[node_id]}")
+            lost = self.disks[node_id].cut_power(rng)
+            self.simulation.world.trace.add(self.simulation.world.now, self.process(node_id), f"lost {lost} bytes")
 
     def restart(self, node_id: int) -> None:
         self.simulation.world.start(self.process(node_id))

@@ -17,15 +17,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from kmirror.errors import CorruptBatch
+from kmirror.log.compare import FlippedBits, Match, Parting, Step, flipped_bits, header_offset, parting, steps
 from kmirror.records import layout
-from kmirror.records.legacy import AnyBatch, LegacyBatch
-from kmirror.sim.checkers import FIELDS
+from kmirror.records.legacy import AnyBatch
 from kmirror.spark.folders import Segment, Split, index_position
 from kmirror.spark.rows import Fault, Wanted, walk
 from kmirror.spark.transactions import map_file
 
 DIFFERENCES_MAX = 1000
-FLIPPED_BITS_MAX = 16
 _WALK = Wanted(level="batch", check_crc=False)
 
 
@@ -83,15 +82,18 @@ class Found:
 
 
 class _Cursor:
-    """A place in the destination's segments."""
+    """A place in the destination's segments, which are read as files up to `end` (None: to the last of them)."""
 
-    def __init__(self, segments: Sequence[Segment], first: int) -> None:
+    def __init__(self, segments: Sequence[Segment], first: int, end: int | None) -> None:
         self._left = [s for s in segments if s.end_offset is None or s.end_offset > first]
+        self._end = end
         self.segment: Segment | None = self._left[0] if self._left else None
         self.data = memoryview(b"")
         self.position = 0
+        self.next_offset = first
+        """Where the destination's offsets go on."""
         if self.segment is not None:
-            self.next_segment()
+            self._next_segment()
             self.position = index_position(self.segment, first)
             try:
                 while (batch := self.batch()) is not None and batch.last_offset < first:
@@ -99,7 +101,7 @@ class _Cursor:
             except CorruptBatch:
                 pass  # Whoever compares from here on finds it again, and says so.
 
-    def next_segment(self) -> bool:
+    def _next_segment(self) -> bool:
         """Go to where the next segment begins; False if there is none."""
         if not self._left:
             return False
@@ -108,27 +110,61 @@ class _Cursor:
         self.position = 0
         return True
 
-    def at_end(self) -> bool:
+    def _at_end(self) -> bool:
         while self.position >= len(self.data):
-            if not self.next_segment():
+            if not self._next_segment():
                 return True
         return False
 
-    def has(self, view: memoryview) -> bool:
-        """Do the same bytes come next?"""
-        if self.at_end():
-            return False
-        return self.data[self.position : self.position + len(view)] == view
+    def close(self) -> None:
+        """Be at the end: what is left is not compared."""
+        self._left.clear()
+        self.data = memoryview(b"")
+
+    def match(self, batch: AnyBatch) -> Match | None:
+        """Return EQUAL or FLIPPED if that is how `batch` comes next."""
+        if self._at_end():
+            return None
+        view = batch.view
+        if self.data[self.position : self.position + len(view)] == view:
+            return Match.EQUAL
+        return None if self.flips(batch) is None else Match.FLIPPED
 
     def batch(self) -> AnyBatch | None:
         """Return the batch that comes next, or None at the end; raises `CorruptBatch` where none can be."""
-        if self.at_end():
+        if self._at_end():
             return None
         for item in walk(self.data, self.position, len(self.data), _WALK):
             if isinstance(item, Fault):
                 raise CorruptBatch(item.reason, position=item.position, offset=item.offset)
-            return item
+            return None if self._end is not None and header_offset(item) >= self._end else item
         return None
+
+    def skip(self, batch: AnyBatch) -> None:
+        """Pass a batch of this size."""
+        self.position += len(batch.view)
+        self.next_offset = max(self.next_offset, batch.next_offset)
+
+    def flips(self, batch: AnyBatch) -> FlippedBits | None:
+        """Return the bits in which what comes next differs from `batch`, None if it is not the same but for a few."""
+        there = self.data[self.position : self.position + len(batch.view)]
+        flips = flipped_bits(batch.view, there) if len(there) == len(batch.view) else None
+        if flips is None or (there[:8] != batch.view[:8] and not self._is_same_place(batch, there)):
+            return None  # Another batch, perhaps with the same records.
+        return flips
+
+    def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
+        """Base offsets differ: does one of them not fit among its neighbours?"""
+        offset = int.from_bytes(there[:8], "big")
+        ours_fits = self._offset_after(len(there)) == batch.next_offset
+        theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
+        return ours_fits or theirs_fits
+
+    def _offset_after(self, size: int) -> int:
+        """Return the offset that stands behind the next `size` bytes, or -1."""
+        at = self.position + size
+        stands = self.data[at : at + 8]
+        return int.from_bytes(stands, "big") if len(stands) == 8 else -1
 
 
 class Comparison:
@@ -138,53 +174,69 @@ class Comparison:
         self._task = task
         self._tp = task.split.segment.tp
         self._found = Found()
-        self._cursor = _Cursor(task.destination, task.first)
+        self._cursor = _Cursor(task.destination, task.first, task.end)
         self._run: Difference | None = None
+        self._batch: AnyBatch | None = None
+        """The source's batch that is looked for, None behind the last one."""
         self._epoch = -1
         self._next = -1
-        self._there_next = task.first
-        """Where the destination's offsets go on."""
-        self._dead = False
 
     def run(self) -> Found:
+        try:
+            for step in steps(self._source(), self._cursor):
+                self._tell(step)
+        except CorruptBatch as error:
+            if self._batch is not None:
+                self._differ("unreadable", "destination", self._batch, error.reason)
+            else:
+                at = max(self._next, self._task.first)
+                self._add("unreadable", "destination", at, at, error.reason)
+        return self._found
+
+    def _source(self) -> Iterator[AnyBatch]:
+        """Yield the source's batches of the range; where none can be, the comparison ends."""
         task = self._task
         data = map_file(task.split.segment.path)
         for item in walk(data, task.split.start, min(task.split.end, len(data)), _WALK):
             if isinstance(item, Fault):
                 at = task.first if item.offset is None else item.offset
                 self._add("unreadable", "source", at, at, item.reason, position=item.position)
-                self._dead = True
+                self._cursor.close()
                 break
-            if self._is_over(item):
+            if task.end is not None and header_offset(item) >= task.end:
                 break
             if item.last_offset >= task.first:
-                self._source(item)
-        if not self._dead:
-            self._rest()
-        return self._found
+                self._look_at(item)
+                self._batch = item
+                yield item
+        self._batch = None
 
-    def _is_over(self, batch: AnyBatch) -> bool:
-        task = self._task
-        return task.end is not None and start_of(batch) >= task.end
-
-    def _source(self, batch: AnyBatch) -> None:
-        """Look at one batch of the source, then for it at the destination."""
+    def _look_at(self, batch: AnyBatch) -> None:
+        """Tell what is wrong with a batch of the source among its neighbours."""
         if batch.partition_leader_epoch < self._epoch:
             self._differ("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
-        if start_of(batch) < self._next:
-            self._differ("duplicate", "source", batch, f"from {self._next} on", str(start_of(batch)))
+        if header_offset(batch) < self._next:
+            self._differ("duplicate", "source", batch, f"from {self._next} on", str(header_offset(batch)))
         self._epoch, self._next = batch.partition_leader_epoch, batch.next_offset
-        while not self._dead:
-            if self._cursor.has(batch.view):
-                self._cursor.position += len(batch.view)
-                self._equal(batch)
-                return
-            if not self._step(batch):
-                return
+
+    def _tell(self, step: Step) -> None:
+        match, batch, other = step
+        if match is Match.EXTRA:
+            assert other is not None, "it is there"
+            self._surplus(other)
+            return
+        assert batch is not None, "only what is too much stands beside nothing"
+        if match is Match.EQUAL:
+            self._equal(batch)
+        elif match is Match.FLIPPED:
+            self._flipped(batch)
+        elif match is Match.UNLIKE:
+            self._unlike(batch, parting(step))
+        else:
+            self._missing(batch)
 
     def _equal(self, batch: AnyBatch) -> None:
         self._run = None
-        self._there_next = max(self._there_next, batch.next_offset)
         self._found.batches += 1
         self._found.bytes += len(batch.view)
         try:
@@ -192,100 +244,33 @@ class Comparison:
         except CorruptBatch as error:
             self._differ("crc", "both", batch, error.reason)
 
-    def _step(self, batch: AnyBatch) -> bool:
-        """Name what the destination has instead; True if the same batch of the source is to be tried again."""
-        cursor = self._cursor
-        if cursor.at_end():
-            self._missing(batch)
-            return False
-        if self._flipped(batch):
-            cursor.position += len(batch.view)
-            self._there_next = max(self._there_next, batch.next_offset)
-            return False
-        try:
-            other = cursor.batch()
-        except CorruptBatch as error:
-            self._differ("unreadable", "destination", batch, error.reason)
-            self._dead = True
-            return False
-        assert other is not None, "the cursor is not at its end"
-        if start_of(other) > start_of(batch):
-            self._missing(batch)
-            return False
-        cursor.position += other.size_in_bytes
-        if start_of(other) < start_of(batch):
-            self._surplus(other)
-            return True
-        self._there_next = max(self._there_next, other.next_offset)
-        self._unlike(batch, other)
-        return False
-
     def _missing(self, batch: AnyBatch) -> None:
         """A mirror takes what is decided: from the last stable offset on nothing has to be there yet."""
         if self._task.until is None or batch.last_offset < self._task.until:
             self._extend("missing", "destination", batch)
 
     def _surplus(self, other: AnyBatch) -> None:
-        kind = "duplicate" if start_of(other) < self._there_next else "extra"
-        self._there_next = max(self._there_next, other.next_offset)
+        kind = "duplicate" if header_offset(other) < self._cursor.next_offset else "extra"
         self._extend(kind, "destination", other)
 
-    def _flipped(self, batch: AnyBatch) -> bool:
-        """Is it the same batch but for some bits? Then the first is named, and what follows is compared as ever."""
-        cursor, size = self._cursor, len(batch.view)
-        there = cursor.data[cursor.position : cursor.position + size]
-        if len(there) < size:
-            return False
-        difference = int.from_bytes(there, "big") ^ int.from_bytes(batch.view, "big")
-        count = difference.bit_count()
-        if count > FLIPPED_BITS_MAX:
-            return False
-        if there[:8] != batch.view[:8] and not self._is_same_place(batch, there):
-            return False  # Another batch with the same records.
-        at = size - 1 - (difference.bit_length() - 1) // 8
-        bit = (batch.view[at] ^ there[at]).bit_length() - 1
-        more = f" and {count - 1} more" if count > 1 else ""
+    def _flipped(self, batch: AnyBatch) -> None:
+        """Name the first bit of those that are flipped."""
+        flips = self._cursor.flips(batch)
+        assert flips is not None, "some bits are flipped"
+        at, position = flips.byte, self._cursor.position + flips.byte
+        more = f" and {flips.total - 1} more" if flips.total > 1 else ""
         side = "destination" if _is_sound(batch) else "source"
         self._differ(
-            "bit", side, batch, f"byte {batch.view[at]:#04x} at file position {cursor.position + at}",
-            f"{there[at]:#04x}: bit {bit}{more} flipped, {_field_at(at)}",
+            "bit", side, batch, f"byte {batch.view[at]:#04x} at file position {position}",
+            f"{self._cursor.data[position]:#04x}: bit {flips.bit}{more} flipped, {_field_at(at)}",
         )  # fmt: skip
-        return True
 
-    def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
-        """Base offsets differ: does one of them not fit among its neighbours?"""
-        offset = int.from_bytes(there[:8], "big")
-        ours_fits = self._offset_after(len(there)) == batch.next_offset
-        theirs_fits = offset == self._there_next and batch.base_offset != self._there_next
-        return ours_fits or theirs_fits
-
-    def _offset_after(self, size: int) -> int:
-        """Return the offset that stands behind the next `size` bytes of the destination, or -1."""
-        at = self._cursor.position + size
-        stands = self._cursor.data[at : at + 8]
-        return int.from_bytes(stands, "big") if len(stands) == 8 else -1
-
-    def _unlike(self, batch: AnyBatch, other: AnyBatch) -> None:
-        for name in FIELDS:
-            here, there = getattr(batch, name, None), getattr(other, name, None)
-            if here != there:
-                self._differ("field", "destination", batch, f"{name} {here}", f"{name} {there}")
-                return
-        at = next(i for i, (a, b) in enumerate(zip(batch.view, other.view, strict=False)) if a != b)
-        self._differ("bytes", "destination", batch, f"byte {at} is {batch.view[at]:#04x}", f"{other.view[at]:#04x}")
-
-    def _rest(self) -> None:
-        """What the destination has behind the source's last batch is too much."""
-        task = self._task
-        try:
-            while (other := self._cursor.batch()) is not None:
-                if task.end is not None and start_of(other) >= task.end:
-                    return
-                self._surplus(other)
-                self._cursor.position += other.size_in_bytes
-        except CorruptBatch as error:
-            at = max(self._next, task.first)
-            self._add("unreadable", "destination", at, at, error.reason)
+    def _unlike(self, batch: AnyBatch, where: Parting) -> None:
+        here, there = where.expected, where.found
+        if where.byte is None:
+            self._differ("field", "destination", batch, f"{where.field} {here}", f"{where.field} {there}")
+        else:
+            self._differ("bytes", "destination", batch, f"byte {where.byte} is {here:#04x}", f"{there:#04x}")
 
     # -- keeping ------------------------------------------------------------------------------
 
@@ -301,7 +286,7 @@ class Comparison:
     def _differ(self, kind: str, side: str, batch: AnyBatch, expected: str, found: str = "") -> Difference | None:
         self._run = None
         last = batch.last_offset
-        return self._add(kind, side, start_of(batch), last, expected, found, position=batch.position)
+        return self._add(kind, side, header_offset(batch), last, expected, found, position=batch.position)
 
     def _add(
         self, kind: str, side: str, first: int, last: int, expected: str, found: str = "", *, position: int = -1
@@ -319,11 +304,6 @@ class Comparison:
         )  # fmt: skip
         self._found.differences.append(made)
         return made
-
-
-def start_of(batch: AnyBatch) -> int:
-    """Return the offset that the header gives: the first, and in formats 0 and 1 the last."""
-    return batch.last_offset if isinstance(batch, LegacyBatch) else batch.base_offset
 
 
 def _is_sound(batch: AnyBatch) -> bool:

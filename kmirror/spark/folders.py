@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import glob
 import mmap
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from struct import Struct
 from urllib.parse import unquote, urlparse
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.index import OFFSET_ROW
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
-from kmirror.logdir.checkpoints import read_folder_facts
+from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
 from kmirror.logdir.load import INTERNAL_TOPICS
-from kmirror.logdir.segments import PARTITION_NAME, is_segment_name, list_segments
+from kmirror.logdir.names import partition_of
+from kmirror.logdir.partition import PartitionFolder, holds_partition_files, partition_paths, read_partition
+from kmirror.logdir.segments import is_segment_name
 from kmirror.records import layout
 
 SPLIT_BYTES = 64 << 20
-_INDEX_ENTRY = Struct(">ii")
-_HEAD = Struct(">qi")
-_FOLDER = re.compile(PARTITION_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +53,25 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
     """Return the segments under `paths`, which may be several joined by commas; `UsageError` if there are none."""
     found: list[Segment] = []
     refused: list[str] = []
+    tops: dict[Path, FolderFacts] = {}
     for path in _expand(paths):
         before = len(found)
         for folder in _partition_folders(path):
-            tp = parse_folder_name(folder.name)
+            tp = partition_of(folder.name)
             if tp is None:
                 refused.append(f"{folder.name} is not named TOPIC-PARTITION")
             elif tp.topic in INTERNAL_TOPICS and not internal:
                 refused.append(f"{tp.topic} is internal (option includeInternal)")
             elif topics is None or tp.topic in topics:
-                found += _segments(tp, folder, path if path.is_file() else None)
+                facts = tops[folder.parent] = tops.get(folder.parent) or read_folder_facts(folder.parent)
+                start = facts.log_start_offsets.get(tp, 0)
+                found += _segments(read_partition(folder, facts), start, path if path.is_file() else None)
         if len(found) == before and not path.exists():
             refused.append(f"{path} does not exist")
     if not found and topics is None:
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
         raise UsageError(f"{paths}: no segment of a Kafka log there{why}")
     return found
-
-
-def parse_folder_name(name: str) -> TopicPartition | None:
-    """Return the partition whose folder has this name, or None for any other folder."""
-    match = _FOLDER.fullmatch(name)
-    return None if match is None else TopicPartition(match["topic"], int(match["partition"]))
 
 
 def _expand(paths: str) -> Iterator[Path]:
@@ -102,25 +97,18 @@ def _partition_folders(path: Path) -> Iterator[Path]:
         return
     if not path.is_dir():
         raise UsageError(f"{path}: does not exist; give a log.dirs folder, a partition's folder, or a pattern")
-    if _has_segments(path):
+    if holds_partition_files(path):
         yield path.resolve()
         return
-    for entry in sorted(path.iterdir()):
-        if entry.is_dir() and parse_folder_name(entry.name) is not None and _has_segments(entry):
-            yield entry
+    yield from sorted(partition_paths(path))
 
 
-def _has_segments(folder: Path) -> bool:
-    return any(is_segment_name(entry.name) for entry in folder.iterdir())
-
-
-def _segments(tp: TopicPartition, folder: Path, only: Path | None) -> Iterator[Segment]:
-    start = read_folder_facts(folder.parent).log_start_offsets.get(tp, 0)
-    files = list_segments(folder)
+def _segments(partition: PartitionFolder, start: int, only: Path | None) -> Iterator[Segment]:
+    files = partition.segments
     for file, after in zip(files, [*files[1:], None], strict=True):
         if only is None or file.path.name == only.name:
             end = None if after is None else after.base_offset
-            yield Segment(tp, str(file.path), file.base_offset, file.size, start, end)
+            yield Segment(partition.tp, str(file.path), file.base_offset, file.size, start, end)
 
 
 def split(segment: Segment, split_bytes: int = SPLIT_BYTES) -> list[Split]:
@@ -142,7 +130,7 @@ def index_position(segment: Segment, offset: int) -> int:
     with open(segment.path, "rb") as log:
         for position in _index_positions(segment):
             log.seek(position)
-            if _HEAD.unpack(log.read(_HEAD.size))[0] > offset:
+            if layout.OVERHEAD.unpack(log.read(layout.LOG_OVERHEAD))[0] > offset:
                 break
             best = position
     return best
@@ -152,8 +140,8 @@ def first_offset(part: Split) -> int:
     """Return the offset that the first batch of a split begins with; format 0 and 1 give the last of a wrapper."""
     with open(part.segment.path, "rb") as log:
         log.seek(part.start)
-        head = log.read(_HEAD.size)
-    offset: int = _HEAD.unpack(head)[0] if len(head) == _HEAD.size else part.segment.base_offset
+        head = log.read(layout.LOG_OVERHEAD)
+    offset: int = layout.OVERHEAD.unpack(head)[0] if len(head) == layout.LOG_OVERHEAD else part.segment.base_offset
     return offset
 
 
@@ -166,16 +154,16 @@ def _index_positions(segment: Segment) -> Iterator[int]:
         data = path.with_name(path.name.removesuffix(LOG_SUFFIX) + INDEX_SUFFIX).read_bytes()
     except OSError:
         return
-    usable = len(data) - len(data) % _INDEX_ENTRY.size
+    usable = len(data) - len(data) % OFFSET_ROW.size
     with path.open("rb") as log:
-        for relative, position in _INDEX_ENTRY.iter_unpack(data[:usable]):
+        for relative, position in OFFSET_ROW.iter_unpack(data[:usable]):
             if position <= 0:
                 continue  # The zeros of a file that was preallocated and never trimmed.
             log.seek(position)
             head = log.read(layout.ATTRIBUTES_AT)
             if len(head) < layout.ATTRIBUTES_AT:
                 return
-            offset, length = _HEAD.unpack_from(head)
+            offset, length = layout.OVERHEAD.unpack_from(head)
             inside = segment.base_offset <= offset <= segment.base_offset + relative
             if not inside or length < layout.LEGACY_LENGTH_MIN or head[layout.MAGIC_AT] > layout.MAGIC_V2:
                 return  # The index does not belong to this log: what follows is no better.
@@ -187,7 +175,7 @@ def _walk(segment: Segment, split_bytes: int) -> list[int]:
     cuts, position = [0], 0
     with open(segment.path, "rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as data:
         while position + layout.LOG_OVERHEAD <= len(data):
-            length = _HEAD.unpack_from(data, position)[1]
+            length = layout.OVERHEAD.unpack_from(data, position)[1]
             if length < layout.LEGACY_LENGTH_MIN:
                 break
             if position - cuts[-1] >= split_bytes:

@@ -79,7 +79,7 @@ class Results:
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
         """Write rows as one file; whoever lists the folder sees it whole or not at all."""
         table = pa.Table.from_pylist(list(rows), schema=self._schema)
-        # A name of its own: of an executor that was given up, the worker may live on beside its successor.
+        # A unique name: the worker of an abandoned executor may still run beside its replacement.
         fresh = f"{self._runs}/.{name}.{uuid4().hex}"
         with self._fs.open_output_stream(fresh) as stream:
             pq.write_table(table, stream, compression="zstd")

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kmirror.errors import CorruptBatch, KmirrorError
+from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.committed import Committed
+from kmirror.logdir.faults import FileFault
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.columns import Columns, read_columns
@@ -78,8 +80,8 @@ HEADER_COLUMNS = frozenset(
 )
 
 
-class CorruptSegment(KmirrorError):
-    """A segment holds what no broker wrote; the text names file, position, offset and reason."""
+class CorruptSegment(FileFault):
+    """A segment holds what no broker wrote: it ends the query, or is a row, as the option `onCorrupt` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +174,6 @@ def _is_outside(batch: AnyBatch, split: Split, wanted: Wanted, committed: Commit
     return False
 
 
-def place(split: Split, fault: Fault) -> str:
-    """Return where and why, for people."""
-    offset = "" if fault.offset is None else f", offset {fault.offset}"
-    return f"{split.segment.path}, position {fault.position}{offset}: {fault.reason}"
-
-
 class _Rows:
     def __init__(self, split: Split, wanted: Wanted) -> None:
         self._split = split
@@ -194,9 +190,10 @@ class _Rows:
 
     def fault(self, fault: Fault) -> Iterator[Any]:
         """Raise, pass over, or yield a row with the reason, as the option `onCorrupt` says."""
-        text = place(self._split, fault)
+        path = Path(self._split.segment.path)
+        error = CorruptSegment(fault.reason, path=path, position=fault.position, offset=fault.offset)
         if self._wanted.on_corrupt == "fail":
-            raise CorruptSegment(text)
+            raise error
         if self._wanted.on_corrupt == "row":
             known = {
                 "topic": self._tp.topic,
@@ -206,7 +203,7 @@ class _Rows:
                 "batchOffset": fault.offset,
                 "file": self._split.segment.path,
                 "position": fault.position,
-                CORRUPT_COLUMN: text,
+                CORRUPT_COLUMN: str(error),
             }
             yield self.make({name: pa.array([known.get(name)], type_) for name, type_ in self._fields()}, 1)
 

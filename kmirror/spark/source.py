@@ -12,7 +12,7 @@ count, decodes no record. Over Spark Connect a query that wants speed says so it
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -34,13 +34,14 @@ from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
 from kmirror.spark.folders import Segment, Split, find_segments, split
 from kmirror.spark.options import LogOptions, parse_options
+from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.planner import install_in_active_session
 from kmirror.spark.pushdown import Partitions, narrow
-from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted, read_split
+from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted
+from kmirror.spark.stream import KafkaLogStreamReader
 from kmirror.spark.transactions import find_transactions
 
 FORMAT = "kafka-log"
-SMALL_SHARE = 16
 
 _TYPES: dict[str, DataType] = {
     "binary": BinaryType(),
@@ -57,21 +58,6 @@ def schema_of(level: str, columns: Sequence[str]) -> StructType:
     """Return Spark's schema of these columns."""
     types = {**COLUMNS[level], CORRUPT_COLUMN: COLUMNS["record"]["topic"]}
     return StructType([StructField(name, _TYPES.get(str(types[name]), _HEADERS)) for name in columns])
-
-
-@dataclass
-class Piece(InputPartition):
-    """One task's work: a piece of a large segment, or some small ones. Spark pickles it."""
-
-    splits: list[tuple[Split, Committed]]
-    wanted: Wanted
-
-    @property
-    def size(self) -> int:
-        return sum(part.end - part.start for part, _ in self.splits)
-
-    def __repr__(self) -> str:
-        return "Piece({})".format(", ".join(f"{s.segment.path}:{s.start}-{s.end}" for s, _ in self.splits))
 
 
 class KafkaLogDataSource(DataSource):
@@ -103,8 +89,6 @@ class KafkaLogDataSource(DataSource):
         return PushingReader(options) if options.push_filters else KafkaLogReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from kmirror.spark.stream import KafkaLogStreamReader
-
         return KafkaLogStreamReader(self._narrowed(schema))
 
 
@@ -156,23 +140,3 @@ def plan(segments: Sequence[Segment], wanted: Wanted, options: LogOptions) -> li
         part = committed.between(segment.base_offset, segment.end_offset)
         splits += [(piece, part) for piece in split(segment, options.split_bytes)]
     return splits
-
-
-def pack(splits: Sequence[tuple[Split, Committed]], wanted: Wanted, split_bytes: int) -> list[Piece]:
-    """Return pieces: one for each split, but small ones together, because a task costs some 20 ms by itself."""
-    small = split_bytes // SMALL_SHARE
-    pieces: list[Piece] = []
-    for part, committed in splits:
-        size = part.end - part.start
-        if pieces and pieces[-1].size + size <= small:
-            pieces[-1].splits.append((part, committed))
-        else:
-            pieces.append(Piece([(part, committed)], wanted))
-    return pieces
-
-
-def read_piece(partition: InputPartition) -> Iterator[Any]:
-    """Yield the Arrow record batches of a piece; an empty plan has a partition that is no piece."""
-    if isinstance(partition, Piece):
-        for part, committed in partition.splits:
-            yield from read_split(part, partition.wanted, committed)

@@ -25,11 +25,12 @@ from pyspark.sql.streaming.datasource import (
 
 from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
+from kmirror.logdir.faults import Unreadable
 from kmirror.records import layout
 from kmirror.spark.folders import Segment, Split, find_segments
 from kmirror.spark.options import LogOptions
+from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.rows import Fault, walk
-from kmirror.spark.source import pack, read_piece
 from kmirror.spark.transactions import map_file
 
 Position = dict[str, int]
@@ -105,7 +106,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         topics = None if options.topics is None else frozenset(options.topics)
         try:
             found = find_segments(options.path, topics=topics, internal=options.include_internal)
-        except UsageError:
+        except (UsageError, Unreadable):
             if not Path(options.path).is_dir():
                 raise
             return []  # Nothing has been written yet.

@@ -1,7 +1,7 @@
 """Which APIs are served, in which versions, by whom, and what is left out: one row each.
 
-`needs_mirror` rows and the versions from `mirror_from` on are served only while feature
-mirror.version is 1 (D1).
+The versions from `mirror_from` on are served only while feature mirror.version is 1 (D1). Keys stand in the schemas
+alone: a row names its API.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from kmirror.spec.api_keys import API_KEYS
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    key: int
     name: str
     first: int
     last: int
@@ -22,44 +23,48 @@ class Served:
     """First version that exists only with mirror.version 1."""
     left_out: str = ""
 
+    @property
+    def key(self) -> int:
+        return API_KEYS[self.name]
+
 
 _BROKER = ("broker",)
 _CONTROLLER = ("controller",)
 _BOTH = ("broker", "controller")
 
 ROWS: tuple[Served, ...] = (
-    Served(0, "Produce", 3, 13, _BROKER, left_out="quotas"),
-    Served(1, "Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
-    Served(2, "ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
-    Served(3, "Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
-    Served(10, "FindCoordinator", 0, 7, _BROKER, 7, left_out="group and share coordinators"),
-    Served(18, "ApiVersions", 0, 4, _BOTH),
-    Served(19, "CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
-    Served(22, "InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
-    Served(23, "OffsetForLeaderEpoch", 2, 4, _BROKER),
-    Served(24, "AddPartitionsToTxn", 0, 5, _BROKER),
-    Served(26, "EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
-    Served(27, "WriteTxnMarkers", 1, 1, _BROKER),
-    Served(44, "IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
-    Served(56, "AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
-    Served(58, "Envelope", 0, 0, _CONTROLLER, left_out="authorisation of the principal"),
-    Served(62, "BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
-    Served(63, "BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
-    Served(67, "AllocateProducerIds", 0, 0, _CONTROLLER),
-    Served(94, "CreateMirror", 0, 0, _BOTH, 0),
-    Served(95, "AddTopicsToMirror", 0, 0, _BOTH, 0),
-    Served(96, "RemoveTopicsFromMirror", 0, 0, _BOTH, 0),
-    Served(98, "ListMirrors", 0, 0, _BROKER, 0),
-    Served(99, "DescribeMirrors", 0, 0, _BROKER, 0),
-    Served(100, "ReadMirrorStates", 0, 0, _BROKER, 0),
-    Served(101, "WriteMirrorStates", 0, 0, _BROKER, 0),
-    Served(105, "BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
+    Served("Produce", 3, 13, _BROKER, left_out="quotas"),
+    Served("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
+    Served("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
+    Served("Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
+    Served("FindCoordinator", 0, 7, _BROKER, 7, left_out="group and share coordinators"),
+    Served("ApiVersions", 0, 4, _BOTH),
+    Served("CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
+    Served("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
+    Served("OffsetForLeaderEpoch", 2, 4, _BROKER),
+    Served("AddPartitionsToTxn", 0, 5, _BROKER),
+    Served("EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
+    Served("WriteTxnMarkers", 1, 1, _BROKER),
+    Served("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
+    Served("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
+    Served("Envelope", 0, 0, _CONTROLLER, left_out="authorisation of the principal"),
+    Served("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
+    Served("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
+    Served("AllocateProducerIds", 0, 0, _CONTROLLER),
+    Served("CreateMirror", 0, 0, _BOTH, 0),
+    Served("AddTopicsToMirror", 0, 0, _BOTH, 0),
+    Served("RemoveTopicsFromMirror", 0, 0, _BOTH, 0),
+    Served("ListMirrors", 0, 0, _BROKER, 0),
+    Served("DescribeMirrors", 0, 0, _BROKER, 0),
+    Served("ReadMirrorStates", 0, 0, _BROKER, 0),
+    Served("WriteMirrorStates", 0, 0, _BROKER, 0),
+    Served("BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
 )
 
 NOT_SERVED_YET: tuple[Served, ...] = (
-    Served(102, "PauseMirrorTopics", 0, 0, _BOTH, 0),
-    Served(103, "ResumeMirrorTopics", 0, 0, _BOTH, 0),
-    Served(104, "DeleteMirror", 0, 0, _BOTH, 0),
+    Served("PauseMirrorTopics", 0, 0, _BOTH, 0),
+    Served("ResumeMirrorTopics", 0, 0, _BOTH, 0),
+    Served("DeleteMirror", 0, 0, _BOTH, 0),
 )
 """KIP-1279's other APIs: never told; without the feature they are refused as its APIs that are served (D1)."""
 
@@ -87,8 +92,7 @@ def versions_disabled(role: str, *, mirror: bool) -> Mapping[int, tuple[int, int
     }
 
 
-def version_served(api_key: int | None, *, mirror: bool) -> int:
+def version_served(api_key: int, *, mirror: bool) -> int:
     """Return the newest version of `api_key` that any node of a cluster serves."""
-    assert api_key is not None, "not a request"
     row = BY_KEY[api_key]
     return row.last if mirror or row.mirror_from is None else row.mirror_from - 1

@@ -15,7 +15,8 @@ from tests.repo.sources import Source
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("spec",),
     ("errors",),
-    ("kernel", "protocol"),
+    ("kernel",),
+    ("protocol",),
     ("records",),
     ("log",),
     ("logdir",),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-GENERATED = ("kmirror/protocol/gen/", "kmirror/spec/error_codes.py")
+GENERATED = ("kmirror/protocol/gen/", "kmirror/spec/api_keys.py", "kmirror/spec/error_codes.py")
 
 
 @dataclass(frozen=True)

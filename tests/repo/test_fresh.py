@@ -28,7 +28,8 @@ def copy(root: Path, tmp_path: Path) -> Path:
     for name in ("codegen", "schemas", "kmirror/protocol/gen"):
         shutil.copytree(root / name, tmp_path / name, ignore=skip)
     (tmp_path / "kmirror/spec").mkdir()
-    shutil.copy(root / "kmirror/spec/error_codes.py", tmp_path / "kmirror/spec")
+    for name in ("api_keys.py", "error_codes.py"):
+        shutil.copy(root / "kmirror/spec" / name, tmp_path / "kmirror/spec")
     return tmp_path
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kmirror.cluster import fetcher
-from kmirror.cluster.handlers import k27_write_txn_markers as markers
+from kmirror.cluster.broker_apis import write_txn_markers as markers
 from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.replicas import ReplicaManager
@@ -324,6 +324,15 @@ def epochs_begin_anew(patch: Patch) -> None:
 
 
 # -- replication ----------------------------------------------------------------------------------
+
+
+@fault
+def acknowledged_by_the_leader_alone(patch: Patch) -> None:
+    """A batch with acks=all is acknowledged before a follower has it, so it goes with the leader's power."""
+    patch(
+        ReplicaManager, "await_acks",
+        lambda self, now, partition, required, timeout_ms, on_acked: on_acked(now, ErrorCode.NONE),
+    )
 
 
 @fault

@@ -36,7 +36,7 @@ def test_histories_of_every_kind(first: int) -> None:
         assert_history_clean(seed=seed, profile="full")
 
 
-@pytest.mark.parametrize("profile", ["transactions", "control", "replicas", "operators", "topologies"])
+@pytest.mark.parametrize("profile", ["transactions", "control", "replicas", "operators", "topologies", "power"])
 def test_histories_of_one_kind(profile: str) -> None:
     for seed in range(4):
         assert_history_clean(seed=seed, profile=profile)

@@ -39,7 +39,7 @@ from tests.sim.stage import (
     values,
     write,
 )
-from tests.sim.test_exactly_once import read_committed
+from tests.sim.test_exactly_once import read_committed, stop_after
 
 ONE, TWO = 4001, 4002
 OVERLAPPING = [
@@ -113,6 +113,29 @@ def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None
     assert log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset
 
 
+@pytest.mark.decision("D42")
+@pytest.mark.parametrize("left", [2, 1], ids=["cut to the epoch", "cut to where the logs part"])
+def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_transaction(left: int) -> None:
+    """Both clusters have the transaction, A its own marker in an epoch that the failback cuts, B one of its stop."""
+    log = [
+        transactional(0, 0, ONE, "both have it"),
+        transactional(1, 0, TWO, "a alone"),
+        marker(2, 1, ONE, commit=True),
+        plain(3, 1, "above"),
+        marker(4, 1, TWO, commit=True),
+    ]
+    p = stop_after(4, log)
+    assert read_committed(p.b) == [(0, "both have it")]
+    p.simulation.heal(p.a, p.b)
+    p.back.create()
+    p.back.add_topics([TOPIC])
+    run_until(p, lambda: log_of(p.a).log_end_offset == left, "the cut")
+    p.simulation.cut(p.a, p.b)
+    p.fail_over(p.back)
+    assert read_committed(p.a) == [(0, "both have it"), (1, "a alone")][:left], "both were committed"
+    assert log_of(p.a).last_stable_offset == log_of(p.a).log_end_offset, "nothing hangs"
+
+
 def away(p: Pair) -> int:
     """Create the mirror, kill a follower of B's and wait until it is out of the ISR; returns the broker."""
     p.there.create()
@@ -123,15 +146,26 @@ def away(p: Pair) -> int:
     return victim
 
 
-@pytest.mark.decision("D30")
-def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
-    """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(20)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    p = pair(logs=theirs, b_logs=ours)
+def mirrored_without_one(p: Pair) -> int:
+    """Mirror the topic while a follower of B's is away; returns the broker."""
     victim = away(p)
     p.there.add_topics([TOPIC])
     mirrored(p.there)
+    return victim
+
+
+def with_a_foreign_log(count: int) -> Pair:
+    """Return a pair in which A's topic has `count` records and B's has nine others of the same epoch."""
+    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(count)]})
+    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
+    return pair(logs=theirs, b_logs=ours)
+
+
+@pytest.mark.decision("D30")
+def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_clean() -> None:
+    """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
+    p = with_a_foreign_log(20)
+    victim = mirrored_without_one(p)
     assert dict(persisted(p.b).uncut)[victim] == -1
     p.b.restart(victim)
     assert_equal(p.there)
@@ -145,13 +179,9 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
 @pytest.mark.decision("D30")
 @pytest.mark.parametrize("when", ["mirroring", "stopped", "preparing again"])
 def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(when: str) -> None:
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(6)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    p = pair(logs=theirs, b_logs=ours)
+    p = with_a_foreign_log(6)
     assert alter(p.b, TOPIC, {"unclean.leader.election.enable": "true"}) is ErrorCode.NONE
-    victim = away(p)
-    p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    victim = mirrored_without_one(p)
     if when != "mirroring":
         p.fail_over()
     if when == "preparing again":
@@ -358,6 +388,7 @@ def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
 
 
 @pytest.mark.decision("D16")
+@pytest.mark.decision("D38")
 def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked_for_for_ever() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), b_configs={"mirror.metadata.refresh.interval.ms": "20000"})
     p.begin()
@@ -396,8 +427,6 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
     assert [offset for offset, _ in p.cuts_of(p.b)] == [10], "our own records go, what both have stays"
 
 
-
-
 @pytest.mark.decision("D39")
 def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> None:
     """B settled an epoch before A mirrored B's own records; A's is the younger statement."""
@@ -418,12 +447,8 @@ def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> No
 
 @pytest.mark.decision("D40")
 def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
-    theirs = WrittenLogs({TOPIC: [plain(n, 0, f"a{n}") for n in range(20)]})
-    ours = WrittenLogs({TOPIC: [plain(n, 0, f"b{n}") for n in range(9)]})
-    p = pair(logs=theirs, b_logs=ours)
-    victim = away(p)
-    p.there.add_topics([TOPIC])
-    mirrored(p.there)
+    p = with_a_foreign_log(20)
+    victim = mirrored_without_one(p)
     p.fail_over()
     p.simulation.cut(p.a, p.b)
     other = Mirror("n", source=p.a, destination=p.b)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.cluster.handlers import k01_fetch
+from kmirror.cluster.broker_apis import fetch as fetch_api
 from kmirror.cluster.partition import Partition
 from kmirror.cluster.reading import Reader, failed, read_partition
 from kmirror.kernel.ids import TopicPartition
@@ -350,7 +350,7 @@ def test_a_source_that_knows_no_epochs_is_mirrored_all_the_same(monkeypatch: pyt
 
     p.there.create()
     p.there.add_topics([TOPIC])
-    monkeypatch.setattr(k01_fetch, "read_partition", read)
+    monkeypatch.setattr(fetch_api, "read_partition", read)
     assert_equal(p.there)
     assert refused and set(refused) == {0}
     assert len(refused) < 12, "and it is not asked for ever"

@@ -13,13 +13,13 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 from tests.sim.stage import SMALL, create_topic, elect, leader, pair, try_write
 
-METADATA = 3
 TP = TopicPartition("orders", 0)
 
 
@@ -127,12 +127,12 @@ def count_metadata_requests(cluster: Cluster) -> list[int]:
     """Return a list that grows by the broker's id with each Metadata request that comes in."""
     seen: list[int] = []
     for broker_id in cluster.broker_ids:
-        routes = cluster.broker(broker_id).server.routes
-        handler = routes[METADATA]
+        server = cluster.broker(broker_id).server
+        handler = server.routes[MetadataRequest]
 
         def count(now: Instant, inbound: Inbound, broker_id: int = broker_id, handler: Handler = handler) -> None:
             seen.append(broker_id)
             handler(now, inbound)
 
-        routes[METADATA] = count
+        server.serve({MetadataRequest: count})
     return seen

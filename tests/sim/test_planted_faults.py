@@ -54,6 +54,16 @@ def late_answer() -> Plan:
     return by_hand((cut,), [client("p0", "idempotent")])
 
 
+def power_lost() -> Plan:
+    """Each broker in turn loses power, with a slow line between them, so that each has what the other has not yet."""
+    steps = [Step(500, "slow_link", {"one": "a-1", "other": "a-2", "ms": 400, "for_ms": 9_000})]
+    steps += [
+        Step(at, "cut_power", {"cluster": "a", "broker": broker, "for_ms": 300})
+        for at, broker in ((2_000, 1), (2_100, 2), (7_000, 1), (7_100, 2))
+    ]
+    return by_hand(steps, [client("p0", "plain"), client("p1", "plain")])
+
+
 def each_other() -> Plan:
     """Cluster b has mirrored from a; then each is told to mirror from the other, and b is away for a moment."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
@@ -107,7 +117,7 @@ STOP_MS = 9_000
 PLANS: dict[str, Callable[[], Plan]] = {
     plan.__name__: plan
     for plan in (
-        late_joiner, read_while_late, late_answer, each_other, mirror_of_a_failback, stop_among_long_ones,
+        late_joiner, read_while_late, late_answer, power_lost, each_other, mirror_of_a_failback, stop_among_long_ones,
         orders_while_away,
     )
 }
@@ -145,6 +155,7 @@ FOUND = (
     Row("bump_skipped", ("divergence",), "smoke", 2, 3),
     Row("first_epoch_stamped_for_ever", ("epoch-regression",), "smoke", 2, 3),
     Row("epochs_begin_anew", ("epoch-regression",), "smoke", 0, 1),
+    Row("acknowledged_by_the_leader_alone", ("acked-lost",), "power_lost", 0, 1),
     Row("high_watermark_raised_early", ("acked-lost",), "replicas", 42, 43),
     Row("high_watermark_falls", ("hw-regression",), "read_while_late", 0, 1),
     Row("divergence_ignored", ("stuck-state",), "smoke", 2, 3),

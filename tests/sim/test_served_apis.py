@@ -31,18 +31,22 @@ from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Message, Struct
-from kmirror.protocol.registry import all_apis, by_key
+from kmirror.protocol.registry import all_apis, by_key, key_of
 from kmirror.protocol.uuid import Uuid
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
-from kmirror.spec.apis import versions_disabled
+from kmirror.spec.apis import ROWS, versions_disabled
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.random_requests import Generator, RawClient, read_back
 from tests.sim.stage import SMALL
 
-NEW = {94, 95, 96, 98, 99, 100, 101, 105}
-BUMPED = {1: 19, 10: 7, 19: 8, 44: 2}
+FOR_BOTH = {"CreateMirror", "AddTopicsToMirror", "RemoveTopicsFromMirror"}
+FOR_BROKERS = FOR_BOTH | {"ListMirrors", "DescribeMirrors", "ReadMirrorStates", "WriteMirrorStates"}
+FOR_CONTROLLERS = FOR_BOTH | {"BumpLeaderEpochs"}
+NEW = FOR_BROKERS | FOR_CONTROLLERS
+NOT_YET = {"PauseMirrorTopics", "ResumeMirrorTopics", "DeleteMirror"}
+BUMPED = {"Fetch": 19, "FindCoordinator": 7, "CreateTopics": 8, "IncrementalAlterConfigs": 2}
 
 
 def make(mirror_version: int) -> Cluster:
@@ -51,20 +55,20 @@ def make(mirror_version: int) -> Cluster:
     return cluster
 
 
-def versions(cluster: Cluster, node_id: int) -> dict[int, int]:
+def versions(cluster: Cluster, node_id: int) -> dict[str, int]:
     """Return the newest version of every API that a node tells."""
     reply = cluster.client.call(cluster.endpoint(node_id), ApiVersionsRequest(), 0)
     assert isinstance(reply, ApiVersionsResponse)
-    return {row.api_key: row.max_version for row in reply.api_keys}
+    return {by_key(row.api_key).name: row.max_version for row in reply.api_keys}
 
 
 @pytest.mark.decision("D1")
 def test_new_apis_and_bumps_are_told_with_the_feature() -> None:
     cluster = make(1)
     broker, controller = versions(cluster, 1), versions(cluster, CONTROLLER_ID)
-    assert set(broker) & NEW == NEW - {105}, "leader epochs are bumped by the controller"
-    assert set(controller) & NEW == {94, 95, 96, 105}
-    assert {key: broker[key] for key in BUMPED} == BUMPED
+    assert set(broker) & NEW == FOR_BROKERS
+    assert set(controller) & NEW == FOR_CONTROLLERS
+    assert {name: broker[name] for name in BUMPED} == BUMPED
 
 
 @pytest.mark.decision("D1")
@@ -73,8 +77,16 @@ def test_new_apis_and_bumps_are_hidden_without_the_feature() -> None:
     for node_id in (1, CONTROLLER_ID):
         told = versions(cluster, node_id)
         assert not set(told) & NEW
-        for key, version in BUMPED.items():
-            assert told.get(key, 0) < version
+        for name, version in BUMPED.items():
+            assert told.get(name, 0) < version
+
+
+@pytest.mark.parametrize("role", ["broker", "controller"])
+def test_a_node_has_a_handler_for_every_api_of_the_table_and_for_no_other(role: str) -> None:
+    cluster = make(1)
+    node = cluster.broker(1) if role == "broker" else cluster.controller
+    routed = sorted(request.NAME for request in node.server.routes)
+    assert routed == sorted(f"{row.name}Request" for row in ROWS if role in row.roles)
 
 
 DISABLED = [
@@ -87,8 +99,8 @@ DISABLED = [
 
 def test_every_api_and_bump_of_the_kip_is_known_as_disabled() -> None:
     """With nothing forgotten: the schemas say what KIP-1279 adds."""
-    names = {key for _, key, _ in DISABLED}
-    assert names == {*NEW, 102, 103, 104, *BUMPED}
+    names = {by_key(key).name for _, key, _ in DISABLED}
+    assert names == NEW | NOT_YET | set(BUMPED)
     for role, key, version in DISABLED:
         assert version == by_key(key).max_version, (role, by_key(key).name)
     assert not versions_disabled("broker", mirror=True)
@@ -185,7 +197,7 @@ def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple
     envelope = EnvelopeRequest(request_data=inner, request_principal=b"", client_host_address=b"")
     answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
     assert isinstance(answer, EnvelopeResponse) and answer.error_code == 0 and answer.response_data is not None
-    body = read_back(bytes(answer.response_data), 94, 0)
+    body = read_back(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)
     assert isinstance(body, CreateMirrorResponse) and body.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -11,10 +11,15 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.fetchers import SOURCE_EPOCH_MAX
 from kmirror.mirror.source import code_of
 from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
 from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.fetch_response import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
@@ -51,7 +56,7 @@ def answer_fetches(cluster: Cluster, make: Callable[[int], PartitionData]) -> No
     """Answer every consumer's fetch with what `make` says of each partition; followers are served as ever."""
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).server
-        server.routes[1] = _instead(server.routes[1], make)
+        server.serve({FetchRequest: _instead(server.routes[FetchRequest], make)})
 
 
 def _instead(real: Handler, make: Callable[[int], PartitionData]) -> Handler:
@@ -100,25 +105,33 @@ def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
         p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
     )
     for broker_id in p.a.broker_ids:
-        p.a.broker(broker_id).server.routes[2] = lambda now, inbound: inbound.reply(ListOffsetsResponse())
+        server = p.a.broker(broker_id).server
+        server.serve({ListOffsetsRequest: lambda now, inbound: inbound.reply(ListOffsetsResponse())})
     survives(p)
     assert leader(p.b).log.log_end_offset == end
 
 
-@pytest.mark.parametrize(("key", "last"), [(1, 11), (3, 3)])
-def test_a_source_that_cannot_be_asked_in_these_words_does_not_end_a_broker(key: int, last: int) -> None:
-    p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
-    for broker_id in p.a.broker_ids:
-        broker = p.a.broker(broker_id)
-        served = {**broker.api_versions(), key: (0, last)}
+def tell_versions(cluster: Cluster, other: Mapping[type[Message], tuple[int, int]]) -> None:
+    """Have each broker tell these versions, and of all other APIs those that it serves."""
+    for broker_id in cluster.broker_ids:
+        broker = cluster.broker(broker_id)
+        served = {**broker.api_versions(), **{key_of(request): versions for request, versions in other.items()}}
         told = ApiVersionsResponse(
             api_keys=[ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in served.items()]
         )
-        broker.server.routes[18] = lambda now, inbound, told=told: inbound.reply(told)  # type: ignore[misc]
+        broker.server.serve({ApiVersionsRequest: lambda now, inbound, told=told: inbound.reply(told)})  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("request_class", "last"), [(FetchRequest, 11), (MetadataRequest, 3)])
+def test_a_source_that_cannot_be_asked_in_these_words_does_not_end_a_broker(
+    request_class: type[Message], last: int
+) -> None:
+    p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
+    tell_versions(p.a, {request_class: (0, last)})
     p.there.create()
     p.there.add_topics([TOPIC])
     survives(p, 40)
-    if key == 1:
+    if request_class is FetchRequest:
         assert state_of(p.b) == "FAILED" and "v12" in reason_of(p.b)
 
 
@@ -136,13 +149,7 @@ def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
 
 def test_a_source_without_topic_ids_is_mirrored_under_an_id_of_our_own() -> None:
     p = pair(logs=WrittenLogs({TOPIC: BATCHES}))
-    for broker_id in p.a.broker_ids:
-        broker = p.a.broker(broker_id)
-        served = {**broker.api_versions(), 1: (4, 12), 3: (0, 9)}
-        told = ApiVersionsResponse(
-            api_keys=[ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in served.items()]
-        )
-        broker.server.routes[18] = lambda now, inbound, told=told: inbound.reply(told)  # type: ignore[misc]
+    tell_versions(p.a, {FetchRequest: (4, 12), MetadataRequest: (0, 9)})
     p.begin()
     assert_equal(p.there)
     assert p.b.image.topics[TOPIC].topic_id not in (Uuid.ZERO, p.a.image.topics[TOPIC].topic_id)

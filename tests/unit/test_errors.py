@@ -1,21 +1,25 @@
-"""Errors cross from a worker process to its parent."""
+"""Errors are one tree, and cross from a worker process to its parent."""
 
 from __future__ import annotations
 
+import ast
 import copy
 import pickle
+import re
 from pathlib import Path
 
 import pytest
 
+import kmirror
+from kmirror import errors
 from kmirror.errors import CorruptBatch, KafkaError, KmirrorError, ProtocolError, SimulationFailure, UsageError
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange
-from kmirror.logdir.load_errors import CorruptLog
+from kmirror.logdir.faults import FileFault, Unreadable, fault_of
 from kmirror.records.batch import TornBatch
 from kmirror.spec.error_codes import ErrorCode
 
 ERRORS: list[KmirrorError] = [
-    ProtocolError("a length is negative", position=7, path="topics.name"),
+    ProtocolError("a length is negative", position=7, field="topics.name"),
     CorruptBatch("garbage", position=3, offset=9).within("orders-0"),
     TornBatch("half a batch", position=3, offset=9, needed=70),
     UsageError("no such folder"),
@@ -23,7 +27,8 @@ ERRORS: list[KmirrorError] = [
     SimulationFailure("did not converge", seed=7, elapsed_us=1_500_000),
     LogAppendError(ErrorCode.INVALID_RECORD, "a batch of nothing"),
     OffsetOutOfRange("below the log", offset=1, log_start_offset=2, log_end_offset=3),
-    CorruptLog("garbage", path=Path("orders-0"), position=3, offset=9),
+    FileFault("garbage", path=Path("orders-0"), position=3, offset=9),
+    Unreadable(Path("orders-0"), "cannot be read: Permission denied"),
 ]
 
 
@@ -45,3 +50,29 @@ def test_pickles_and_copies_say_the_same(error: KmirrorError) -> None:
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert type(other) is type(error)
         assert (str(other), other.args, vars(other)) == (str(error), error.args, vars(error))
+
+
+def test_a_damaged_file_is_a_corrupt_batch_that_says_where() -> None:
+    error = FileFault("garbage", path=Path("orders-0/0.log"), position=3, offset=9)
+    assert isinstance(error, CorruptBatch)
+    assert str(error) == "orders-0/0.log, position 3, offset 9: garbage"
+    assert (error.path, error.position, error.offset, error.reason) == (Path("orders-0/0.log"), 3, 9, "garbage")
+    assert fault_of(error, Path("other")) is error
+    found = fault_of(CorruptBatch("garbage", position=3, offset=9), Path("here"))
+    assert str(found) == "here, position 3, offset 9: garbage"
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
+    """Read from the sources, for some of the modules need Spark."""
+    edges: list[tuple[str, str]] = []
+    for path in sorted(Path(kmirror.__file__).parent.rglob("*.py")):
+        classes = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)]
+        edges += [(node.name, base.id) for node in classes for base in node.bases if isinstance(base, ast.Name)]
+    drawn: list[tuple[str, str]] = []
+    above = ["KmirrorError"]
+    for bars, name in re.findall(r"^    ([| ]*)\+-- (\w+) ", errors.__doc__ or "", re.MULTILINE):
+        del above[len(bars) // 4 + 1 :]
+        drawn.append((name, above[-1]))
+        above.append(name)
+    known = {"KmirrorError", *(name for name, _ in drawn)}
+    assert sorted(drawn) == sorted(edge for edge in edges if edge[1] in known)

@@ -198,18 +198,3 @@ class CoordinatorRuntime(Generic[S]):
         while shard.queue:
             _, on_done = shard.queue.popleft()
             on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
-
-
-def java_hash(text: str) -> int:
-    """Return java.lang.String.hashCode of `text` as a signed 32-bit integer."""
-    value = 0
-    data = text.encode("utf-16-be")
-    for index in range(0, len(data), 2):
-        value = (31 * value + (data[index] << 8 | data[index + 1])) & 0xFFFFFFFF
-    return value - (1 << 32) if value & 0x80000000 else value
-
-
-def partition_for(text: str, count: int) -> int:
-    """Return the partition that coordinates `text`: Utils.abs(hashCode) % count, where abs(MIN_VALUE) is 0."""
-    value = java_hash(text)
-    return 0 if value == -(1 << 31) else abs(value) % count

@@ -10,14 +10,15 @@ Rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, exp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.producer_ids import ProducerIds
-from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone, partition_for
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.cluster.coordinators.transaction_apis.routes import ROUTES
 from kmirror.cluster.coordinators.transaction_state import (
     EPOCH_MAX,
     PREPARING,
@@ -25,11 +26,11 @@ from kmirror.cluster.coordinators.transaction_state import (
     Transaction,
     TransactionShard,
 )
-from kmirror.cluster.handlers import k22_init_producer_id, k24_add_partitions_to_txn, k26_end_txn
-from kmirror.cluster.server import Handler
+from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import SetTimer, TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import partition_for
 from kmirror.protocol.gen.write_txn_markers_request import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -60,12 +61,8 @@ class TransactionCoordinator(BrokerComponent):
         """Transactional id to its partitions without a marker; True while an answer is awaited."""
         self._sweeping = False
 
-    def routes(self) -> Mapping[int, Handler]:
-        return {
-            22: partial(k22_init_producer_id.handle, self),
-            24: partial(k24_add_partitions_to_txn.handle, self),
-            26: partial(k26_end_txn.handle, self),
-        }
+    def routes(self) -> Routes:
+        return {request: partial(handler, self) for request, handler in ROUTES.items()}
 
     # -- where ids live -----------------------------------------------------------------------
 

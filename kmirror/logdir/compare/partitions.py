@@ -16,19 +16,19 @@ from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.compare import Parting, Value
 from kmirror.logdir.checkpoints import read_folder_facts
-from kmirror.logdir.compare.words import BatchDifference, Value, first_difference
+from kmirror.logdir.compare.words import first_difference
 from kmirror.logdir.consume import read_transactions
 from kmirror.logdir.dump.batches import AnyFileBatch, Head, iter_heads, open_batch
-from kmirror.logdir.faults import Progress
+from kmirror.logdir.faults import FileFault, Progress, fault_of
 from kmirror.logdir.load import INTERNAL_TOPICS
-from kmirror.logdir.mapped import FileFault, Mapped, fault_of
+from kmirror.logdir.mapped import Mapped
 from kmirror.logdir.partition import (
     PartitionFolder,
     is_log_dirs,
     open_partition,
     partition_paths,
-    plain_errors,
 )
 
 _RUN_BYTES: Final = 256 * 1024
@@ -215,8 +215,9 @@ def _known_ends(left: _Side, right: _Side) -> tuple[int | None, int | None]:
     return (left.next_offset if left.head() is None else None, right.next_offset if right.head() is None else None)
 
 
-def _told(left: _Side, found: BatchDifference) -> Difference:
-    return Difference(left.folder.tp, found.offset, found.field, found.left, found.right, found.text)
+def _told(left: _Side, where: Parting) -> Difference:
+    text = f"{where.field} is {where.expected} on the left and {where.found} on the right"
+    return Difference(left.folder.tp, where.offset, where.field, where.expected, where.found, text)
 
 
 # Folders
@@ -260,8 +261,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
 
 
 def _partitions(top: Path, is_wanted: Callable[[TopicPartition], bool]) -> dict[TopicPartition, PartitionFolder]:
-    with plain_errors():
-        facts = read_folder_facts(top)
+    facts = read_folder_facts(top)
     found = (open_partition(path, facts, may_be_empty=True) for path in partition_paths(top))
     return {folder.tp: folder for folder in found if is_wanted(folder.tp)}
 

@@ -13,15 +13,13 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.java import wrap_int32
+from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, decompress, mend_lz4_header
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, Record, RecordContext, decode_records
-from kmirror.records.varint import wrap_int64
 
-_OVERHEAD: Final = Struct(">qi")
 _UP_TO_MAGIC: Final = 17
 _INT32: Final = Struct(">i")
 _INT64: Final = Struct(">q")
@@ -30,7 +28,6 @@ _UINT32: Final = Struct(">I")
 _ATTRIBUTES_AT: Final = 5
 _TIMESTAMP_AT: Final = 6
 _KEY_SIZE_AT: Final = {0: 6, 1: 14}
-_INT32_MAX: Final = 2**31 - 1
 
 
 class LegacyRecord:
@@ -132,7 +129,7 @@ def iter_heads(view: memoryview, start: int = 0, end: int | None = None) -> Iter
     """Yield the batches of `view[start:end]` that are whole; raises `CorruptBatch` at a length that none can have."""
     stop = len(view) if end is None else min(end, len(view))
     while start < stop - _UP_TO_MAGIC:
-        offset, length = _OVERHEAD.unpack_from(view, start)
+        offset, length = layout.OVERHEAD.unpack_from(view, start)
         if length < layout.LEGACY_LENGTH_MIN:
             reason = f"a batch length of {length} is below {layout.LEGACY_LENGTH_MIN}, the least of any format"
             raise CorruptBatch(reason, position=start, offset=offset)
@@ -213,7 +210,7 @@ class FileBatch:
     @property
     def last_sequence(self) -> int:
         base = self.base_sequence
-        return base if base == layout.NO_SEQUENCE else sequence_after(base, self.last_offset_delta)
+        return base if base == layout.NO_SEQUENCE else layout.add_to_sequence(base, self.last_offset_delta)
 
     @property
     def record_count(self) -> int:
@@ -283,21 +280,6 @@ def _last_is_checked(records: Iterator[Record], count: int) -> Iterator[Record]:
             for _ in records:
                 break
         yield record
-
-
-def sequence_after(sequence: int, increment: int) -> int:
-    """Kafka's arithmetic of sequence numbers, also for increments that no sound batch has."""
-    if sequence > wrap_int32(_INT32_MAX - increment):
-        return wrap_int32(increment - (_INT32_MAX - sequence) - 1)
-    return wrap_int32(sequence + increment)
-
-
-def sequence_of(record: Record) -> int:
-    """The producer's sequence number of a record, whatever its offset says."""
-    context = record.context
-    if context.base_sequence < 0:
-        return layout.NO_SEQUENCE
-    return sequence_after(context.base_sequence, wrap_int32(record.offset - context.base_offset))
 
 
 class FileMessage:
@@ -381,7 +363,7 @@ class FileMessage:
         found: list[LegacyRecord] = []
         at = 0
         while at + layout.LOG_OVERHEAD <= len(data):
-            offset, size = _OVERHEAD.unpack_from(data, at)
+            offset, size = layout.OVERHEAD.unpack_from(data, at)
             if size < layout.LEGACY_LENGTH_MIN:
                 raise self.corrupt(f"a message inside has a length of {size}")
             at += layout.LOG_OVERHEAD

@@ -1,4 +1,4 @@
-"""What do key and value of a record say, to who knows which topic it comes from?
+"""Decode the key and the value of a record, given the topic that it comes from.
 
 A decoder gives each a text, a JSON value, or None for what is not printed. Bytes that its topic cannot hold are told
 in the words of Kafka's tool, since what it prints of them is part of its output.
@@ -25,7 +25,6 @@ from kmirror.protocol import wire
 from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
-from kmirror.protocol.java_text import java_text
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.message import Message, Struct
 from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
@@ -77,15 +76,12 @@ Decoder = Callable[[AnyRecord], Decoded]
 
 
 def as_string(data: bytes) -> str:
-    return java_text(data)
+    return java.java_text(data)
 
 
 def as_default(data: bytes) -> str:
     """How Java prints an array; the number there is an address, here it comes from the bytes."""
-    value = 1
-    for byte in data:
-        value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
-    return f"[B@{value:x}"
+    return f"[B@{java.hash_of_bytes(data) & 0xFFFF_FFFF:x}"
 
 
 def as_integer(data: bytes) -> str:

@@ -30,7 +30,8 @@ from kmirror.logdir.dump.indexes import (
     producer_rows,
 )
 from kmirror.logdir.dump.printers import Printer
-from kmirror.logdir.mapped import FileFault, Mapped, fault_of, mapped
+from kmirror.logdir.faults import FileFault, fault_of
+from kmirror.logdir.mapped import Mapped, mapped
 
 MAX_BYTES: Final = 2**31 - 1
 MAX_MESSAGE_SIZE: Final = 5 * 1024 * 1024
@@ -47,7 +48,7 @@ Write = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class DumpOptions:
-    """What to show; what is called is called at each file that needs it, and may refuse it."""
+    """What to show. The callables run once for each file that needs them, and may raise UsageError."""
 
     decoder: Callable[[], Decoder] = lambda: plain_decoder(DEFAULT_DECODER, DEFAULT_DECODER)
     prints_data: bool = False
@@ -147,7 +148,7 @@ class Dump:
     def _batches(self, file: Mapped, decoder: Decoder, max_bytes: int, absolute: str) -> None:
         printer = self._printer
         if max_bytes < 0:
-            raise FileFault(f"{max_bytes} bytes are less than none", path=file.path)
+            raise UsageError(f"{file.path}: {max_bytes} bytes are less than none")
         end = min(file.size, max_bytes)
         at, last_offset = 0, -1
         for head in iter_heads(file.view, 0, end):
@@ -279,7 +280,7 @@ def _snapshot_id(path: Path) -> tuple[int, int]:
 
 @contextmanager
 def _segment(path: Path) -> Iterator[Mapped]:
-    """Yield the segment file; raises `UsageError` for one that is larger than Kafka can open."""
+    """Yield the segment file; raises `FileFault` for one that is larger than Kafka can open."""
     with mapped(path) as file:
         if file.size > SEGMENT_BYTES_MAX:
             raise FileFault(f"{file.size} bytes, more than the {SEGMENT_BYTES_MAX} of a segment", path=path)

@@ -11,21 +11,18 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
-from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.java import wrap_int32
+from kmirror.log import state_files
+from kmirror.log.index import OFFSET_ROW, TIME_ROW
+from kmirror.log.state_files import PRODUCER_ROW, SNAPSHOT_CHECKED_AT, SNAPSHOT_HEAD, ProducerRow
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
-from kmirror.logdir.mapped import FileFault, Mapped
+from kmirror.logdir.faults import FileFault
+from kmirror.logdir.mapped import Mapped
 from kmirror.records.crc32c import crc32c
+from kmirror.records.layout import subtract_from_sequence
 
-_OFFSET_ROW: Final = Struct(">ii")
-_TIME_ROW: Final = Struct(">qi")
-_ABORTED_ROW: Final = Struct(">bxqqqq")  # The JVM class reads one byte of the two that the version has.
-_SNAPSHOT_HEAD: Final = Struct(">hIi")
-_PRODUCER_ROW: Final = Struct(">qhiqiqiq")
-_CHECKED_AT: Final = 6
 _WARM_BYTES: Final = 8192
 _INT32_MAX: Final = 2**31 - 1
 
@@ -48,21 +45,9 @@ class AbortedRow(NamedTuple):
     last_stable_offset: int
 
 
-class ProducerRow(NamedTuple):
-    producer_id: int
-    producer_epoch: int
-    last_sequence: int
-    last_offset: int
-    offset_delta: int
-    timestamp: int
-    coordinator_epoch: int
-    txn_first_offset: int
-
-    @property
-    def first_sequence(self) -> int:
-        if self.last_sequence < self.offset_delta:
-            return wrap_int32(_INT32_MAX - (self.offset_delta - self.last_sequence) + 1)
-        return wrap_int32(self.last_sequence - self.offset_delta)
+def first_sequence(row: ProducerRow) -> int:
+    """Return the sequence that the producer's last batch begins with."""
+    return subtract_from_sequence(row.last_sequence, row.offset_delta)
 
 
 class CorruptSnapshot(FileFault):
@@ -75,10 +60,10 @@ class OffsetIndexFile:
     def __init__(self, file: Mapped, base_offset: int) -> None:
         self.file = file
         self.base_offset = base_offset
-        self.rows = file.size // _OFFSET_ROW.size
+        self.rows = file.size // OFFSET_ROW.size
 
     def row(self, number: int) -> OffsetRow:
-        relative, position = _OFFSET_ROW.unpack_from(self.file.view, number * _OFFSET_ROW.size)
+        relative, position = OFFSET_ROW.unpack_from(self.file.view, number * OFFSET_ROW.size)
         return OffsetRow(self.base_offset + relative, position)
 
     def sanity_check(self) -> None:
@@ -86,8 +71,8 @@ class OffsetIndexFile:
         last = self.row(self.rows - 1).offset if self.rows else self.base_offset
         if self.rows and last < self.base_offset:
             reason = f"the last offset is {last}, less than the base offset {self.base_offset}"
-            raise FileFault(reason, path=self.file.path, position=(self.rows - 1) * _OFFSET_ROW.size)
-        _check_whole_rows(self.file, _OFFSET_ROW.size)
+            raise FileFault(reason, path=self.file.path, position=(self.rows - 1) * OFFSET_ROW.size)
+        _check_whole_rows(self.file, OFFSET_ROW.size)
 
     def lookup(self, offset: int) -> OffsetRow:
         """Return the row that Kafka's search finds, which for rows out of order need not be the right one."""
@@ -99,7 +84,7 @@ class OffsetIndexFile:
             return -1
         low, high = 0, self.rows - 1
         # The last rows, which are most often asked for, are searched by themselves.
-        warm = max(0, self.rows - 1 - _WARM_BYTES // _OFFSET_ROW.size)
+        warm = max(0, self.rows - 1 - _WARM_BYTES // OFFSET_ROW.size)
         if self.row(warm).offset < offset:
             low = warm
         elif self.row(0).offset > offset:
@@ -121,24 +106,24 @@ class TimeIndexFile:
     def __init__(self, file: Mapped, base_offset: int) -> None:
         self.file = file
         self.base_offset = base_offset
-        self.rows = file.size // _TIME_ROW.size
+        self.rows = file.size // TIME_ROW.size
 
     def row(self, number: int) -> TimeRow:
-        timestamp, relative = _TIME_ROW.unpack_from(self.file.view, number * _TIME_ROW.size)
+        timestamp, relative = TIME_ROW.unpack_from(self.file.view, number * TIME_ROW.size)
         return TimeRow(timestamp, self.base_offset + relative)
 
     def sanity_check(self) -> None:
         """Raise `FileFault` for an index that a broker would build anew when it starts."""
         if self.rows:
             first, last = self.row(0), self.row(self.rows - 1)
-            at = (self.rows - 1) * _TIME_ROW.size
+            at = (self.rows - 1) * TIME_ROW.size
             if last.timestamp < first.timestamp:
                 reason = f"the last timestamp is {last.timestamp}, less than the first, {first.timestamp}"
                 raise FileFault(reason, path=self.file.path, position=at)
             if last.offset < self.base_offset:
                 reason = f"the last offset is {last.offset}, less than the base offset {self.base_offset}"
                 raise FileFault(reason, path=self.file.path, position=at)
-        _check_whole_rows(self.file, _TIME_ROW.size)
+        _check_whole_rows(self.file, TIME_ROW.size)
 
 
 def _check_whole_rows(file: Mapped, size: int) -> None:
@@ -196,13 +181,13 @@ class LogWalk:
 
 def aborted_rows(file: Mapped) -> list[AbortedRow]:
     """Return the rows of a `.txnindex` file; raises `FileFault` for a version to come."""
-    size = _ABORTED_ROW.size
     rows = []
-    for at in range(0, file.size - size + 1, size):
-        row = AbortedRow(*_ABORTED_ROW.unpack_from(file.view, at))
-        if row.version > 0:
-            raise FileFault(f"an aborted transaction of version {row.version}, not 0", path=file.path, position=at)
-        rows.append(row)
+    for number, (version, row) in enumerate(state_files.aborted_rows(file.view)):
+        version >>= 8  # The JVM class reads the first of its two bytes.
+        if version > 0:
+            at = number * state_files.ABORTED_ROW.size
+            raise FileFault(f"an aborted transaction of version {version}, not 0", path=file.path, position=at)
+        rows.append(AbortedRow(version, *row))
     return rows
 
 
@@ -215,23 +200,22 @@ def producer_rows(file: Mapped) -> list[ProducerRow]:
     version = int.from_bytes(data[:2], "big", signed=True)
     if version != 1:
         raise CorruptSnapshot(f"{invalid}Snapshot contained an unknown file version {version}", path=path)
-    if len(data) < _SNAPSHOT_HEAD.size:
+    if len(data) < SNAPSHOT_HEAD.size:
         raise CorruptSnapshot(f"{invalid}null", path=path)
-    _, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
-    left = len(data) - _SNAPSHOT_HEAD.size
+    _, checksum, count = SNAPSHOT_HEAD.unpack_from(data)
+    left = len(data) - SNAPSHOT_HEAD.size
     if count < 0:
         raise CorruptSnapshot(f"{invalid}non-nullable field producerEntries was serialized as null", path=path)
     if count > left:
         reason = f"Tried to allocate a collection of size {count}, but there are only {left} bytes remaining."
         raise CorruptSnapshot(invalid + reason, path=path)
-    if count * _PRODUCER_ROW.size > left:
+    if count * PRODUCER_ROW.size > left:
         raise CorruptSnapshot(f"{invalid}null", path=path)
-    computed = crc32c(data[_CHECKED_AT:])
+    computed = crc32c(data[SNAPSHOT_CHECKED_AT:])
     if computed != checksum:
         reason = f"Stored crc: {checksum}. Computed crc: {computed}"
         raise CorruptSnapshot(f"Snapshot is corrupt (CRC is no longer valid). {reason}", path=path)
-    end = _SNAPSHOT_HEAD.size + count * _PRODUCER_ROW.size
-    return [ProducerRow(*row) for row in _PRODUCER_ROW.iter_unpack(data[_SNAPSHOT_HEAD.size : end])]
+    return state_files.producer_rows(data, count)
 
 
 def beside(path: Path, suffix: str) -> Path:

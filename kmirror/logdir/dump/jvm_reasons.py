@@ -42,7 +42,7 @@ def _follows_its_length(size: int, position: int, data: bytes) -> bool:
 
 
 def _name_of(error: ProtocolError) -> str:
-    name = error.path.rpartition(".")[2]
+    name = error.field.rpartition(".")[2]
     first, *others = name.partition("[")[0].split("_")
     element = " element" if "[" in name else ""
     return first + "".join(word.capitalize() for word in others) + element

@@ -13,15 +13,15 @@ from typing import Any, Final, Protocol
 
 from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
 from kmirror.kernel import java
+from kmirror.log.state_files import ProducerRow
 from kmirror.logdir.dump.batches import (
     AnyFileBatch,
     FileBatch,
     LegacyRecord,
-    sequence_of,
 )
 from kmirror.logdir.dump.batches import AnyRecord as AnyFileRecord
 from kmirror.logdir.dump.decoders import Decoder
-from kmirror.logdir.dump.indexes import AbortedRow, OffsetRow, ProducerRow, TimeRow
+from kmirror.logdir.dump.indexes import AbortedRow, OffsetRow, TimeRow, first_sequence
 from kmirror.protocol.gen.kraft_version_record import KRaftVersionRecord
 from kmirror.protocol.gen.leader_change_message import LeaderChangeMessage
 from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
@@ -174,7 +174,7 @@ class TextPrinter:
         names = ",".join(name for name, _ in record.headers)
         self._write(
             f"| offset: {record.offset} {kind}: {record.timestamp} keySize: {key_size} valueSize: {value_size}"
-            f" sequence: {sequence_of(record)} headerKeys: [{names}]"
+            f" sequence: {record.sequence} headerKeys: [{names}]"
         )
         if batch.is_control:
             self._write(Control(batch, record).text())
@@ -207,7 +207,7 @@ class TextPrinter:
         )
         if row.last_offset >= 0:
             self._write(
-                f" firstSequence: {row.first_sequence} lastSequence: {row.last_sequence} "
+                f" firstSequence: {first_sequence(row)} lastSequence: {row.last_sequence} "
                 f"lastOffset: {row.last_offset} offsetDelta: {row.offset_delta} timestamp: {row.timestamp}"
             )
         self._write("\n")
@@ -291,7 +291,7 @@ class JsonPrinter:
         else:
             fields["key_size"] = -1 if record.key is None else len(record.key)
             fields["value_size"] = -1 if record.value is None else len(record.value)
-            fields["sequence"] = sequence_of(record)
+            fields["sequence"] = record.sequence
             fields["headers"] = [[name, self._bytes(value)] for name, value in record.headers]
         if batch.is_control:
             fields["control"] = Control(batch, record).as_json()

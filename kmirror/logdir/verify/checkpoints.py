@@ -18,8 +18,7 @@ from kmirror.logdir.checkpoints import (
     read_if_present,
     read_offsets,
 )
-from kmirror.logdir.faults import Tally
-from kmirror.logdir.load_errors import CorruptLog
+from kmirror.logdir.faults import FileFault, Tally
 
 # What the file of each version must have: ZooKeeper's brokers wrote 0, KRaft's write 1.
 _META_KEYS: Final = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
@@ -31,8 +30,8 @@ def check_folder_files(top: Path, tally: Tally) -> None:
     _check_clean_shutdown(top / CLEAN_SHUTDOWN, tally)
     try:
         read_offsets(top / CLEANER_OFFSETS)
-    except CorruptLog as error:
-        tally.fault(error.path, error.reason)
+    except FileFault as error:
+        tally.wrong(error)
 
 
 def check_offsets(top: Path, facts: FolderFacts, tp: TopicPartition, end: int, tally: Tally) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Final
 
+from kmirror.log.index import OFFSET_ROW, TIME_ROW
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.mapped import Mapped, mapped
 from kmirror.records.layout import end_of_content
@@ -81,7 +82,7 @@ class _Rows:
 class OffsetRows(_Rows):
     """The rows of a `.index`, held against the batches as they pass; a row is (relative offset, position)."""
 
-    _LAYOUT = Struct(">ii")
+    _LAYOUT = OFFSET_ROW
 
     def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
         super().__init__(path, base_offset, tally, is_last=is_last)
@@ -138,7 +139,7 @@ class OffsetRows(_Rows):
 class TimeRows(_Rows):
     """The rows of a `.timeindex`, held against the batches as they pass; a row is (timestamp, relative offset)."""
 
-    _LAYOUT = Struct(">qi")
+    _LAYOUT = TIME_ROW
 
     def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         timestamp, relative = row

@@ -12,7 +12,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
@@ -27,9 +26,8 @@ from kmirror.logdir.checkpoints import (
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.faults import Tally
-from kmirror.logdir.load_errors import CorruptLog, Unreadable
-from kmirror.logdir.mapped import FileFault, Mapped, mapped
+from kmirror.logdir.faults import FileFault, Tally, Unreadable, fault_of
+from kmirror.logdir.mapped import Mapped, mapped
 from kmirror.logdir.partition import PartitionFolder, is_log_dirs, open_partition, partition_paths, set_aside
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.checkpoints import check_folder_files, check_offsets
@@ -52,7 +50,18 @@ _MAGIC_V2, _OVERHEAD, _LENGTH_MIN = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout
 _ATTRIBUTES_AT, _TRANSACTIONAL = layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG
 _NONE: Final = iter(list[tuple[int, int]]())
 # The header without what only the last batch of a producer is asked for: base timestamp, producer epoch, base sequence.
-_FIELDS: Final = Struct(">qiibIhi8xqq6xi")
+_FIELDS: Final = layout.header_struct(
+    "base_offset",
+    "batch_length",
+    "partition_leader_epoch",
+    "magic",
+    "crc",
+    "attributes",
+    "last_offset_delta",
+    "max_timestamp",
+    "producer_id",
+    "record_count",
+)
 # Those of batches with records: a codec, and what needs no closer look.
 _PLAIN_ATTRIBUTES: Final = frozenset(
     codec | append | transactional | horizon
@@ -131,8 +140,8 @@ class PartitionCheck:
         try:
             self._epochs = _Epochs(parse_epochs(data, path))
             self._epoch_change = min(self._epochs.next_start, self._folder.log_start_offset)
-        except CorruptLog as error:
-            self._tally.fault(path, error.reason)
+        except FileFault as error:
+            self._tally.wrong(error)
         if self._folder.is_set_aside and self._epochs is not None and self._epochs.first is None:
             self._epochs = None  # A broker that is about to delete a log forgets its epochs.
 
@@ -186,8 +195,7 @@ class PartitionCheck:
                 is_batch = file.size - position >= layout.HEADER_SIZE and file.view[position + layout.MAGIC_AT] == 2
                 position = self._batches(file, position) if is_batch else self._message(file, position)
             except CorruptBatch as error:
-                reason = error.reason.removesuffix(f" (offset {error.offset})")
-                self._tally.fault(self._log, reason, error.position, error.offset)
+                self._tally.wrong(fault_of(error, self._log))
                 position = self._after_fault(file, error)
                 if position < 0:
                     position = error.position or 0
@@ -390,16 +398,14 @@ def open_job(path: Path, tally: Tally) -> Job:
     facts = FolderFacts()
     try:
         facts = read_folder_facts(Path(os.path.abspath(path)).parent if is_one else path)
-    except (CorruptLog, Unreadable) as error:
-        tally.fault(error.path, error.reason)
+    except (FileFault, Unreadable) as error:
+        tally.wrong(error)
     folders = []
     for partition in [path] if is_one else partition_paths(path):
         try:
             folders.append(open_partition(partition, facts))
-        except FileFault as error:
-            tally.fault(error.path, error.reason, error.position, error.offset)
-        except Unreadable as error:
-            tally.fault(error.path, error.reason)
+        except (FileFault, Unreadable) as error:
+            tally.wrong(error)
         except UsageError as error:
             if is_one:
                 raise
@@ -437,7 +443,7 @@ def _telling(tally: Tally) -> Iterator[None]:
     try:
         yield
     except Unreadable as error:
-        tally.fault(error.path, error.reason)
+        tally.wrong(error)
 
 
 def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]], tally: Tally) -> None:
@@ -447,8 +453,8 @@ def _check_topic_id(folder: PartitionFolder, known: dict[str, tuple[Uuid, Path]]
         return
     try:
         topic_id = parse_topic_id(data, path)
-    except CorruptLog as error:
-        tally.fault(path, error.reason)
+    except FileFault as error:
+        tally.wrong(error)
         return
     first, where = known.setdefault(folder.tp.topic, (topic_id, path))
     if first != topic_id:

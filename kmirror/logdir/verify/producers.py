@@ -8,23 +8,22 @@ what contradicts it is a fault. Producers that a snapshot lacks may have expired
 from __future__ import annotations
 
 from pathlib import Path
-from struct import Struct
 from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import AbortedTxn, ProducerEntry
-from kmirror.log.state_files import SNAPSHOT_SUFFIX, TXN_INDEX_SUFFIX, decode_aborted, decode_snapshot, offset_of
+from kmirror.log.state_files import ABORTED_ROW, TXN_INDEX_SUFFIX, decode_aborted, decode_snapshot
 from kmirror.logdir.checkpoints import read_if_present
 from kmirror.logdir.faults import Tally
+from kmirror.logdir.partition import snapshots_of
 from kmirror.logdir.segments import SegmentFile
 from kmirror.logdir.verify.indexes import NEVER
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.control import ControlType
 
-_ROW_SIZE: Final = 34
-# Base offset, last offset delta, producer epoch, base sequence.
-_OF_PRODUCER: Final = Struct(">q15xi24xhi")
+_ROW_SIZE: Final = ABORTED_ROW.size
+_OF_PRODUCER: Final = layout.header_struct("base_offset", "last_offset_delta", "producer_epoch", "base_sequence")
 
 
 class _Last(NamedTuple):
@@ -60,8 +59,7 @@ class Producers:
         self.has_gaps = False
         self._begins = self._log_start = 0
         self._knows_start = False  # What was open where the log begins.
-        names = sorted(path.name for path in folder.glob(f"*{SNAPSHOT_SUFFIX}"))
-        found = [(offset, folder / name) for name in names if (offset := offset_of(name, SNAPSHOT_SUFFIX)) is not None]
+        found = snapshots_of(folder)
         self._snapshots = list(reversed(found))
         self.next_snapshot = found[0][0] if found else NEVER
 

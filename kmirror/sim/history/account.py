@@ -217,3 +217,10 @@ class Account:
     """At the end: cluster, topic, id, as Metadata says it; a broker's own files that disagree are rows of their own."""
     crash: str = ""
     """Traceback of an exception inside a node; empty if there was none."""
+
+    def unclean_anywhere(self, tp: TopicPartition, until: Instant | None = None) -> bool:
+        """Was there an unclean election of the partition in any cluster, up to `until` if that is given?"""
+        return any(
+            election.unclean and election.tp == tp and (until is None or election.at <= until)
+            for election in self.elections
+        )

@@ -70,8 +70,11 @@ class Hands:
 
     # -- nodes --------------------------------------------------------------------------------
 
-    def kill(self, cluster: str, node_id: int, for_ms: int) -> None:
-        """Kill a node, and start it after a while; Skipped if it is down."""
+    def kill(self, cluster: str, node_id: int, for_ms: int, *, power_cut: bool = False) -> None:
+        """Kill a node, and start it after a while; Skipped if it is down.
+
+        At a `power_cut` its disk also loses what was not flushed.
+        """
         scene = self.scene
         found = scene.clusters[cluster]
         if self.over:
@@ -80,9 +83,9 @@ class Hands:
             raise Skipped(f"{cluster}-{node_id} is down")
         kind = "controller" if node_id == CONTROLLER_ID else "broker"
         scene.image(cluster)  # Remembered while the controller is away.
-        found.kill(node_id)
+        found.kill(node_id, power_cut=power_cut)
         scene.begin_span(kind, f"{cluster}-{node_id}")
-        scene.tell(f"{kind} {cluster}-{node_id} dies")
+        scene.tell(f"{kind} {cluster}-{node_id} {'loses power' if power_cut else 'dies'}")
         self._later(for_ms, lambda: self.start(cluster, node_id))
 
     def start(self, cluster: str, node_id: int) -> None:
@@ -173,6 +176,21 @@ def _for_ms(args: Args) -> int:
 
 def _kill(hands: Hands, args: Args) -> None:
     hands.kill(str(args["cluster"]), int(args["broker"]), _for_ms(args))
+
+
+def _cut_power(hands: Hands, args: Args) -> None:
+    """A broker loses power while others have all that it has: acks=all promises that much, and no more."""
+    cluster, broker_id = str(args["cluster"]), int(args["broker"])
+    found = hands.scene.clusters[cluster]
+    # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
+    away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).lifecycle.fenced]
+    if away:
+        raise Skipped(f"brokers {away} of {cluster} are away")
+    for topic in hands.scene.image(cluster).topics.values():
+        for number, image in topic.partitions.items():
+            if broker_id in image.replicas and (len(image.replicas) < 2 or len(image.isr) < len(image.replicas)):
+                raise Skipped(f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}")
+    hands.kill(cluster, broker_id, _for_ms(args), power_cut=True)
 
 
 def _kill_controller(hands: Hands, args: Args) -> None:
@@ -280,6 +298,10 @@ ROWS: tuple[Action, ...] = (
     Action("create_topic", "Create a topic.", "cluster topic partitions", where="cluster"),
     Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
+    Action(
+        "cut_power", "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
+        "cluster broker", _cut_power,
+    ),
     Action(
         "kill_replica", "Kill whoever leads a partition, or follows: `victim`.", "cluster topic victim", _kill_replica
     ),

@@ -15,53 +15,61 @@ from kmirror.sim.history.plan import Step, Value
 SHORT_MS = (150, 1_200)
 LONG_MS = (3_500, 8_000)
 """Longer than a session, and than a replica may lag."""
+Move = Callable[[Story], bool]
+
+
+def _on_line(*phases: str, flips: bool = False) -> Callable[[Callable[[Story, Line], bool]], Move]:
+    """Make a move of what is done with one line: one in these phases (none: any), with `flips` one that may go back.
+
+    It does not fit a story that has no such line, and it may have reasons of its own not to fit.
+    """
+
+    def move_of(act: Callable[[Story, Line], bool]) -> Move:
+        def move(story: Story) -> bool:
+            line = story.line(*phases)
+            return line is not None and (line.flips or not flips) and act(story, line)
+
+        return move
+
+    return move_of
 
 
 # -- the course of things ---------------------------------------------------------------------
 
 
-def _go_on(story: Story) -> bool:
-    line = story.line()
-    assert line is not None, "a story has a line"
+@_on_line()
+def _go_on(story: Story, line: Line) -> bool:
     story.go_on(line)
     return True
 
 
-def _failover_cut(story: Story) -> bool:
-    line = story.line(ADDED)
-    if line is None:
-        return False
+@_on_line(ADDED)
+def _failover_cut(story: Story, line: Line) -> bool:
     story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 6_000))
     story.wait(300, 1_500)
     story.fail_over(line)
     return True
 
 
-def _failover_dead(story: Story) -> bool:
-    line = story.line(ADDED)
-    if line is None:
-        return False
+@_on_line(ADDED)
+def _failover_dead(story: Story, line: Line) -> bool:
     story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(2_500, 7_000))
     story.wait(200, 1_500)
     story.fail_over(line)
     return True
 
 
-def _back_at_once(story: Story) -> bool:
-    line = story.line(ADDED)
-    if line is None or not line.flips:
-        return False
+@_on_line(ADDED, flips=True)
+def _back_at_once(story: Story, line: Line) -> bool:
     story.fail_over(line)
     story.wait(20, 600)
     story.fail_back(line)
     return True
 
 
-def _again(story: Story) -> bool:
+@_on_line(ADDED, REMOVED)
+def _again(story: Story, line: Line) -> bool:
     """Remove and add again in the same direction, now and then while the source is away."""
-    line = story.line(ADDED, REMOVED)
-    if line is None:
-        return False
     if line.phase == ADDED:
         story.remove(line)
         story.wait(100, 2_500)
@@ -71,11 +79,9 @@ def _again(story: Story) -> bool:
     return True
 
 
-def _hasty(story: Story) -> bool:
+@_on_line(NEW, REMOVED)
+def _hasty(story: Story, line: Line) -> bool:
     """Add, and remove before much can have happened; now and then the source is away all the while."""
-    line = story.line(NEW, REMOVED)
-    if line is None:
-        return False
     if story.rng.chance(1, 2):
         story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_000, 4_000))
         story.wait(0, 200)
@@ -88,11 +94,9 @@ def _hasty(story: Story) -> bool:
     return True
 
 
-def _both_ways(story: Story) -> bool:
+@_on_line(ADDED, flips=True)
+def _both_ways(story: Story, line: Line) -> bool:
     """By mistake the source mirrors the topics from the destination, too; mostly that is taken back."""
-    line = story.line(ADDED)
-    if line is None or not line.flips:
-        return False
     wrong = Line(line.mirror, line.topics, line.destination, line.source)
     story.add(wrong)
     story.wait(500, 3_500)
@@ -105,11 +109,9 @@ def _both_ways(story: Story) -> bool:
     return True
 
 
-def _back_to_nothing(story: Story) -> bool:
+@_on_line(NEW, flips=True)
+def _back_to_nothing(story: Story, line: Line) -> bool:
     """The mirror stops before it had anything, and then the topics are failed back."""
-    line = story.line(NEW)
-    if line is None or not line.flips:
-        return False
     story.step("cut_link", one=line.source, other=line.destination, for_ms=story.rng.between(2_500, 5_000))
     story.wait(0, 200)
     story.add(line)
@@ -120,11 +122,9 @@ def _back_to_nothing(story: Story) -> bool:
     return True
 
 
-def _wrong_servers(story: Story) -> bool:
+@_on_line(NEW, ADDED)
+def _wrong_servers(story: Story, line: Line) -> bool:
     """The mirror points to nobody, or to the wrong cluster; then it is put right."""
-    line = story.line(NEW, ADDED)
-    if line is None:
-        return False
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
     wrong = story.rng.choice(others) if others and story.rng.chance(1, 4) else NOBODY
     where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
@@ -155,10 +155,9 @@ def _local_topic(story: Story) -> bool:
     return True
 
 
-def _no_such_thing(story: Story) -> bool:
+@_on_line()
+def _no_such_thing(story: Story, line: Line) -> bool:
     """An order that names what is not there, or is there already."""
-    line = story.line()
-    assert line is not None, "a story has a line"
     where: dict[str, Value] = {"mirror": line.mirror, "source": line.source, "destination": line.destination}
     other: dict[str, Value] = {**where, "destination": line.source, "source": line.destination}
     match story.rng.below(4):
@@ -195,9 +194,8 @@ def _more_topics(story: Story) -> bool:
     return True
 
 
-def _turn_some(story: Story) -> bool:
-    line = story.line()
-    assert line is not None, "a story has a line"
+@_on_line()
+def _turn_some(story: Story, line: Line) -> bool:
     story.turn(line, story.rng.choice([line.source, line.destination]))
     return True
 
@@ -205,10 +203,8 @@ def _turn_some(story: Story) -> bool:
 # -- configs ----------------------------------------------------------------------------------
 
 
-def _live_config(story: Story) -> bool:
-    line = story.line(ADDED, REMOVED)
-    if line is None:
-        return False
+@_on_line(ADDED, REMOVED)
+def _live_config(story: Story, line: Line) -> bool:
     if story.rng.chance(1, 2):
         story.step(
             "alter_mirror", mirror=line.mirror, destination=line.destination, name="request.timeout.ms",
@@ -228,10 +224,8 @@ def _flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> Non
     story.step("alter_topic", cluster=cluster, topic=topic, name=name, value=str(on).lower())
 
 
-def _support_unclean(story: Story) -> bool:
-    line = story.line(ADDED, REMOVED)
-    if line is None:
-        return False
+@_on_line(ADDED, REMOVED)
+def _support_unclean(story: Story, line: Line) -> bool:
     _flag(
         story, "mirror.support.unclean.leader.election", story.rng.choice([line.source, line.destination]), line.topic,
         on=story.rng.chance(2, 3),
@@ -239,10 +233,8 @@ def _support_unclean(story: Story) -> bool:
     return True
 
 
-def _allow_unclean(story: Story) -> bool:
-    line = story.line(ADDED, REMOVED)
-    if line is None:
-        return False
+@_on_line(ADDED, REMOVED)
+def _allow_unclean(story: Story, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
     _flag(story, "unclean.leader.election.enable", cluster, line.topic, on=story.rng.chance(2, 3))
     return True
@@ -263,6 +255,15 @@ def _broker_away(story: Story) -> bool:
     return True
 
 
+def _lose_power(story: Story) -> bool:
+    cluster = story.cluster()
+    story.step(
+        "cut_power", cluster=cluster, broker=story.broker(cluster),
+        for_ms=story.within(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
+    )
+    return True
+
+
 def _bounce_controller(story: Story) -> bool:
     story.step("kill_controller", cluster=story.cluster(), for_ms=story.within(SHORT_MS))
     return True
@@ -273,9 +274,8 @@ def _controller_away(story: Story) -> bool:
     return True
 
 
-def _kill_some_leader(story: Story) -> bool:
-    line = story.line()
-    assert line is not None, "a story has a line"
+@_on_line()
+def _kill_some_leader(story: Story, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
     story.step(
         "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
@@ -284,9 +284,8 @@ def _kill_some_leader(story: Story) -> bool:
     return True
 
 
-def _source_away(story: Story) -> bool:
-    line = story.line()
-    assert line is not None, "a story has a line"
+@_on_line()
+def _source_away(story: Story, line: Line) -> bool:
     story.step("kill_cluster", cluster=line.source, for_ms=story.rng.between(800, 4_000))
     return True
 
@@ -295,10 +294,9 @@ ON = {NEW: ("PREPARING", "CUT", "MIRRORING"), ADDED: ("STOPPING", "CUT", "STOPPE
 VICTIMS = ("leader", "leader", "follower", "controller", "source_leader", "source_controller")
 
 
-def _kill_at(story: Story) -> bool:
+@_on_line()
+def _kill_at(story: Story, line: Line) -> bool:
     """A node dies right when a partition comes to a state, in the midst of what is ordered next."""
-    line = story.line()
-    assert line is not None, "a story has a line"
     before = story.at_ms
     on = ON.get(line.phase, ON[NEW])
     first = len(story.steps)
@@ -318,34 +316,32 @@ def _kill_at(story: Story) -> bool:
 # -- lines between nodes and sites ------------------------------------------------------------
 
 
-def _sites(story: Story) -> tuple[str, str]:
-    line = story.line()
-    assert line is not None, "a story has a line"
-    return line.source, line.destination
-
-
-def _cut_sites(story: Story) -> bool:
-    one, other = _sites(story)
+@_on_line()
+def _cut_sites(story: Story, line: Line) -> bool:
+    one, other = line.source, line.destination
     story.step("cut_link", one=one, other=other, for_ms=story.rng.between(400, 6_000))
     return True
 
 
-def _cut_one_way(story: Story) -> bool:
-    one, other = _sites(story)
+@_on_line()
+def _cut_one_way(story: Story, line: Line) -> bool:
+    one, other = line.source, line.destination
     if story.rng.chance(1, 2):
         one, other = other, one
     story.step("cut_link", one=one, other=other, one_way=True, for_ms=story.rng.between(500, 5_000))
     return True
 
 
-def _slow(story: Story) -> bool:
-    one, other = _sites(story)
+@_on_line()
+def _slow(story: Story, line: Line) -> bool:
+    one, other = line.source, line.destination
     story.step("slow_link", one=one, other=other, ms=story.rng.between(50, 900), for_ms=story.rng.between(1_000, 6_000))
     return True
 
 
-def _lossy(story: Story) -> bool:
-    one, other = _sites(story)
+@_on_line()
+def _lossy(story: Story, line: Line) -> bool:
+    one, other = line.source, line.destination
     story.step(
         "lossy_link", one=one, other=other, ppm=story.rng.between(20_000, 300_000),
         for_ms=story.rng.between(1_000, 6_000),
@@ -378,10 +374,9 @@ def _cut_replica(story: Story) -> bool:
 # -- replicas and controllers -----------------------------------------------------------------
 
 
-def _away_during(story: Story) -> bool:
+@_on_line()
+def _away_during(story: Story, line: Line) -> bool:
     """A replica is away while the topics come to their next state, and misses the cut."""
-    line = story.line()
-    assert line is not None, "a story has a line"
     flips = line.phase == REMOVED and line.flips
     cluster = line.source if flips and story.rng.chance(3, 4) else line.destination
     if story.clusters[cluster].brokers < 2:
@@ -395,11 +390,9 @@ def _away_during(story: Story) -> bool:
     return True
 
 
-def _unclean_election(story: Story) -> bool:
+@_on_line(ADDED, REMOVED)
+def _unclean_election(story: Story, line: Line) -> bool:
     """All followers are away and come back when the leader is dead: one of them leads with what it has."""
-    line = story.line(ADDED, REMOVED)
-    if line is None:
-        return False
     cluster = story.rng.choice([line.source, line.destination])
     brokers = story.clusters[cluster].brokers
     if brokers < 2:
@@ -423,10 +416,10 @@ def _unclean_election(story: Story) -> bool:
     return True
 
 
-def _stale_leader(story: Story) -> bool:
+@_on_line(REMOVED, ADDED)
+def _stale_leader(story: Story, line: Line) -> bool:
     """One broker keeps telling who led before, another one leads by now, and the topics are failed back from there."""
-    line = story.line(REMOVED, ADDED)
-    if line is None or story.clusters[line.destination].brokers < 2:
+    if story.clusters[line.destination].brokers < 2:
         return False
     cluster = line.destination
     if line.phase == ADDED:
@@ -449,7 +442,7 @@ def _stale_leader(story: Story) -> bool:
     return True
 
 
-MOVES: dict[str, Callable[[Story], bool]] = {
+MOVES: dict[str, Move] = {
     "go_on": _go_on,
     "failover_cut": _failover_cut,
     "failover_dead": _failover_dead,
@@ -468,6 +461,7 @@ MOVES: dict[str, Callable[[Story], bool]] = {
     "allow_unclean": _allow_unclean,
     "bounce_broker": _bounce_broker,
     "broker_away": _broker_away,
+    "lose_power": _lose_power,
     "bounce_controller": _bounce_controller,
     "controller_away": _controller_away,
     "kill_some_leader": _kill_some_leader,

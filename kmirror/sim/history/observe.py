@@ -6,12 +6,11 @@ controller's image has moved, logs when an order is sent or a state is entered t
 
 from __future__ import annotations
 
-from itertools import zip_longest
-
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.cluster.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
@@ -213,16 +212,17 @@ def difference(leader: Partition, replica: Partition) -> str:
     if not one.high_watermark <= other.log_end_offset <= one.log_end_offset:
         return f"log end {other.log_end_offset}, the leader's is {one.log_end_offset}"
     start, until = max(one.log_start_offset, other.log_start_offset), one.high_watermark
-    for left, right in zip_longest(one.batches(start, until), other.batches(start, until)):
-        if left is None or right is None:
-            batch = left if right is None else right
-            return f"offset {batch.base_offset}: only the {'leader' if right is None else 'replica'} has a batch"
-        if left.view != right.view:
-            return (
-                f"offset {left.base_offset}: epoch {right.partition_leader_epoch}, checksum {right.crc:08x}, the "
-                f"leader's is of epoch {left.partition_leader_epoch}, checksum {left.crc:08x}"
-            )
-    return ""
+    parted = compare(one.batches(start, until), other.batches(start, until)).parted
+    if parted is None:
+        return ""
+    where = f"offset {parting(parted).offset}"
+    left, right = parted.expected, parted.found
+    if left is None or right is None:
+        return f"{where}: only the {'leader' if right is None else 'replica'} has a batch"
+    return (
+        f"{where}: epoch {right.partition_leader_epoch}, checksum {right.crc:08x}, the "
+        f"leader's is of epoch {left.partition_leader_epoch}, checksum {left.crc:08x}"
+    )
 
 
 def _same(one: StateSeen, other: StateSeen) -> bool:

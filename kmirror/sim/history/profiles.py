@@ -81,6 +81,11 @@ ROWS: tuple[Profile, ...] = (
          "support_unclean": 3, "allow_unclean": 4}, MIX, third_cluster=0, single_broker=0,
     ),
     Profile(
+        "power", "One broker at a time loses power, and what it had not flushed; nothing else dies.", (20, 28),
+        {**{name: 3 * weight for name, weight in STORY.items() if name != "failover_dead"}, "lose_power": 30,
+         "cut_sites": 4, "slow": 4}, MIX, third_cluster=10, single_broker=0,
+    ),
+    Profile(
         "operators", "Steps in the wrong order, wrong servers, both directions, local topics.", (20, 28),
         {**STORY, **_more(ODD, 3), **CONFIGS, "bounce_broker": 4, "cut_sites": 4}, MIX,
     ),

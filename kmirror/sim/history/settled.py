@@ -175,7 +175,7 @@ class Rest:
 
     def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         """Is a transaction open although every client has ended? An unclean election may lose markers, as in Kafka."""
-        if self._unclean_anywhere(tp):
+        if self._scene.account.unclean_anywhere(tp):
             return []
         leader = self._scene.leader(name, tp)
         if leader is None or leader.log.last_stable_offset == leader.log.high_watermark:
@@ -206,10 +206,6 @@ class Rest:
                 found += self._behind(row, tp)
         return found
 
-    def _unclean_anywhere(self, tp: TopicPartition) -> bool:
-        """Was there an unclean election of the partition, here or where it is mirrored from?"""
-        return any(election.unclean and election.tp == tp for election in self._scene.account.elections)
-
     def _behind(self, row: Owed, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
         source, destination = self._scene.leader(row.source, tp), self._scene.leader(row.cluster, tp)
         if source is None or destination is None:
@@ -218,7 +214,7 @@ class Rest:
         if want == have == destination.log.high_watermark:
             return []
         same = source.log.epochs.epoch_for_offset(have - 1) == destination.log.latest_epoch
-        if self._unclean_anywhere(tp) and want < have <= source.log.high_watermark and same:
+        if self._scene.account.unclean_anywhere(tp) and want < have <= source.log.high_watermark and same:
             return []  # A transaction whose marker was lost holds back what the mirror had before.
         mp = self._observer.mirror_partition(row.cluster, tp)
         reason = "" if mp is None or not mp.reason else f": {mp.reason}"

@@ -147,17 +147,6 @@ class Transactions:
             yield Sleep(REFUSED_PAUSE_MS)
 
 
-def _short(desk: Desk) -> Script[None]:
-    """One small transaction after the other."""
-    app = Transactions(desk, desk.plan.name)
-    while desk.goes_on():
-        partitions = yield from app.prepare()
-        if partitions:
-            good = yield from app.open(partitions)
-            yield from app.close(good=good)
-        yield desk.pause()
-
-
 def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
     """Half of a pair: at every moment one of the two has a transaction open."""
     scene = desk.scene
@@ -176,59 +165,66 @@ def _overlapping(desk: Desk, turns: Turns, which: int) -> Script[None]:
         yield from app.close(good=good)
 
 
-def _long(desk: Desk) -> Script[None]:
-    """Transactions of some seconds, with writes all along."""
+Rest = Callable[[Transactions, list[TopicPartition], bool], Script[None]]
+"""How a transaction goes on in these partitions once it has been opened, with success or without."""
+
+
+def _one_by_one(desk: Desk, rest: Rest) -> Script[None]:
+    """One transaction after the other."""
     app = Transactions(desk, desk.plan.name)
     while desk.goes_on():
         partitions = yield from app.prepare()
         if partitions:
             good = yield from app.open(partitions)
-            for _ in range(desk.rng.between(4, 12)):
-                yield Sleep(500)
-                if not good or not desk.goes_on() or app.producer.has_turned:
-                    break
-                good = yield from app.write(desk.rng.choice(partitions))
-            yield from app.close(good=good)
+            yield from rest(app, partitions, good)
         yield desk.pause()
 
 
-def _abandoned(desk: Desk) -> Script[None]:
-    """Every third transaction is left open by an application that vanishes, and comes back under another id."""
-    app = Transactions(desk, desk.plan.name)
-    while desk.goes_on():
-        partitions = yield from app.prepare()
-        if partitions:
-            good = yield from app.open(partitions)
-            if good and desk.rng.chance(1, 3):
-                app.generation += 1
-                app.producer, app.ready = app._make(), False
-            else:
-                yield from app.close(good=good)
-        yield desk.pause()
+def _short(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """End at once."""
+    yield from app.close(good=good)
 
 
-def _fenced(desk: Desk) -> Script[None]:
-    """Now and then the application is started a second time in mid-transaction, and the first one goes on writing."""
-    app = Transactions(desk, desk.plan.name)
-    while desk.goes_on():
-        partitions = yield from app.prepare()
-        if partitions:
-            good = yield from app.open(partitions)
-            if good and desk.rng.chance(1, 3):
-                old = app.producer
-                app.producer = app._make()
-                app.ready = yield from app.producer.init()
-                yield from old.send(partitions[0], desk.values(1))
-            else:
-                yield from app.close(good=good)
-        yield desk.pause()
+def _long(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """Write on for some seconds."""
+    desk = app.desk
+    for _ in range(desk.rng.between(4, 12)):
+        yield Sleep(500)
+        if not good or not desk.goes_on() or app.producer.has_turned:
+            break
+        good = yield from app.write(desk.rng.choice(partitions))
+    yield from app.close(good=good)
+
+
+def _abandoned(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """Every third time the application vanishes, and comes back under another id."""
+    if good and app.desk.rng.chance(1, 3):
+        app.generation += 1
+        app.producer, app.ready = app._make(), False
+    else:
+        yield from app.close(good=good)
+
+
+def _fenced(app: Transactions, partitions: list[TopicPartition], good: bool) -> Script[None]:
+    """Now and then the application is started a second time, and the first one goes on writing."""
+    if good and app.desk.rng.chance(1, 3):
+        old = app.producer
+        app.producer = app._make()
+        app.ready = yield from app.producer.init()
+        yield from old.send(partitions[0], app.desk.values(1))
+    else:
+        yield from app.close(good=good)
 
 
 # -- rows -------------------------------------------------------------------------------------
 
 
-def _one(script: Callable[[Desk], Script[None]]) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
-    return lambda desk: [(desk.plan.name, script(desk))]
+def _writer(*, idempotent: bool) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, _stream(desk, idempotent=idempotent))]
+
+
+def _transactions(rest: Rest) -> Callable[[Desk], list[tuple[str, Script[None]]]]:
+    return lambda desk: [(desk.plan.name, _one_by_one(desk, rest))]
 
 
 def _pair(desk: Desk) -> list[tuple[str, Script[None]]]:
@@ -241,14 +237,13 @@ def _reader(*, committed: bool) -> Callable[[Desk], list[tuple[str, Script[None]
 
 
 ROWS: tuple[Kind, ...] = (
-    Kind("plain", "Batches without a producer id; a lost answer means a second copy.",
-         _one(lambda desk: _stream(desk, idempotent=False))),
-    Kind("idempotent", "Batches with sequence numbers.", _one(lambda desk: _stream(desk, idempotent=True))),
-    Kind("short", "Small transactions.", _one(_short)),
+    Kind("plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)),
+    Kind("idempotent", "Batches with sequence numbers.", _writer(idempotent=True)),
+    Kind("short", "Small transactions.", _transactions(_short)),
     Kind("overlapping", "Two producers; one transaction begins before the other one ends, all the time.", _pair),
-    Kind("long", "Transactions of some seconds.", _one(_long)),
-    Kind("abandoned", "Some transactions are left to time out.", _one(_abandoned)),
-    Kind("fenced", "Some transactions are ended by a restart with the same id.", _one(_fenced)),
+    Kind("long", "Transactions of some seconds.", _transactions(_long)),
+    Kind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned)),
+    Kind("fenced", "Some transactions are ended by a restart with the same id.", _transactions(_fenced)),
     Kind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
     Kind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kmirror.kernel.java import java_text
 from kmirror.protocol import Policy
 from kmirror.protocol.gen.metadata_response import MetadataResponse
-from kmirror.protocol.java_text import java_text
 from kmirror.records import Batch, build_batch
 from kmirror.records.record import RecordData
 from tests.golden.protocol.java_texts import byte_strings, recorded

@@ -133,7 +133,7 @@ def test_what_kafka_refuses_is_refused_with_byte_and_path() -> None:
             by_name(row["m"]).decode(data, row["v"])
         assert caught.value.position is not None
         assert 0 <= caught.value.position <= len(data)
-        assert caught.value.path
+        assert caught.value.field
 
 
 def test_what_kafka_takes_is_taken_and_written_back_as_kafka_writes_it() -> None:

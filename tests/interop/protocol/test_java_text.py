@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 from typing import NoReturn
 
-from kmirror.protocol.java_text import java_text
+from kmirror.kernel.java import java_text
 from tests.golden.protocol.java_texts import BYTES, LATER, ask_jvm, byte_strings, recorded
 
 CASES = int(os.environ.get("KMIRROR_TEXT_CASES", "20000"))

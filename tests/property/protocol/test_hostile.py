@@ -77,7 +77,7 @@ def check(name: str, version: int, data: bytes, policy: Policy) -> bool:
     try:
         message = by_name(name).decode(data, version, policy=policy)
     except ProtocolError as error:
-        assert error.path, (name, version, data.hex())
+        assert error.field, (name, version, data.hex())
         assert error.position is not None
         assert 0 <= error.position <= len(data)
         return False
@@ -182,7 +182,7 @@ def test_a_claim_in_the_first_nine_bytes() -> None:
     cls = by_name("MetadataResponse")
     with pytest.raises(ProtocolError, match="2147483646 elements claimed, 0 bytes left") as caught:
         cls.decode(frame, 12)
-    assert (caught.value.path, caught.value.position) == ("brokers", 4)
+    assert (caught.value.field, caught.value.position) == ("brokers", 4)
     assert peak("MetadataResponse", 12, frame) < 64 * 1024
 
 
@@ -216,7 +216,7 @@ def test_large_frames_that_break_at_their_end_cost_no_more(name: str, version: i
     assert len(data) > 4 * SKIM_FROM_BYTES
     with pytest.raises(ProtocolError) as caught:
         by_name(name).decode(data, version)
-    assert caught.value.path
+    assert caught.value.field
     assert peak(name, version, data) <= 4 * len(data) + CONSTANT
 
 

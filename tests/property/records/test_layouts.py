@@ -12,13 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kmirror.errors import CorruptBatch
+from kmirror.kernel.java import wrap_int64
 from kmirror.log.epochs import encode_checkpoint
 from kmirror.log.index import OffsetIndex
 from kmirror.logdir.dissect import layouts as layouts
 from kmirror.logdir.dissect.core import VARINT, VARLONG, plain
 from kmirror.records import Batch, Compression, RecordData, build_batch
 from kmirror.records.legacy import LegacyBatch, build_message
-from kmirror.records.varint import encode_varint, read_varint, read_varlong, wrap_int64
+from kmirror.records.varint import encode_varint, read_varint, read_varlong
 from tests.property.records.strategies import INT64, SOME_BYTES, TIMESTAMPS, batches
 from tests.property.records.test_batch import sealed
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.load import SCHEMAS, mirroring_keys
 from kmirror.cli.main import run
 from kmirror.protocol import FetchRequest, FetchResponse, UnknownTag, Uuid, headers
 from kmirror.protocol.frames import add_length
@@ -170,5 +171,7 @@ def test_apis(kmirror: Run) -> None:
         told = "kmirror: no API's name holds nothing or none; without a name all are shown\n"
         assert kmirror("apis", "nothing", "none", *options) == (1, "", told)
     rows = [json.loads(line) for line in kmirror("apis", "-o", "json", "mirror")[1].splitlines()]
-    assert [row["key"] for row in rows] == [94, 95, 96, 98, 99, 100, 101, 102, 103, 104]
+    keys = mirroring_keys(SCHEMAS)
+    assert {row["name"]: row["key"] for row in rows} == {name: keys[name] for name in keys if "Mirror" in name}
+    assert [row["key"] for row in rows] == sorted(row["key"] for row in rows)
     assert rows[0]["latestVersionUnstable"]

@@ -10,18 +10,14 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
-from kmirror.kernel.java import compact_json, double, in_hash_order
 from kmirror.logdir.dump.indexes import OffsetIndexFile
 from kmirror.logdir.mapped import mapped
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
-from kmirror.protocol.java_text import java_text
 from kmirror.protocol.records import encode_key, encode_value
 from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
@@ -56,6 +52,7 @@ def segment(tmp_path: Path) -> Path:
 
 @pytest.mark.kip("1279", "dump")
 @pytest.mark.decision("D8")
+@pytest.mark.decision("D20")
 def test_mirror_state_shows_the_whole_key(segment: Path) -> None:
     key = MirrorPartitionStateKey(mirror_name="my-mirror", topic_id=TOPIC_ID, partition=3)
     value = MirrorPartitionStateValue(topic_name="my-topic", partition=3, state=1)
@@ -81,6 +78,7 @@ def test_mirror_state_shows_the_whole_key(segment: Path) -> None:
 
 
 @pytest.mark.kip("1279", "dump")
+@pytest.mark.decision("D20")
 def test_a_pid_reset_is_shown_as_the_other_control_records_are(segment: Path) -> None:
     segment.write_bytes(mirror_pid_reset(base_offset=0, leader_epoch=5, timestamp_ms=9, source_cluster_id="source"))
     shown = lines(dump("--print-data-log", "--files", str(segment)))
@@ -247,53 +245,3 @@ def test_any_garbage_is_told_or_refused(tmp_path: Path, path: Path) -> None:
             target.write_bytes(damaged)
             result = dump("--print-data-log", "--files", str(target))
             assert result.exception is None or isinstance(result.exception, KmirrorError), result.exception
-
-
-# What a JVM would write
-
-
-@pytest.mark.parametrize(
-    ("data", "text"),
-    [
-        (b"a\xc3\xa9", "aé"),
-        (b"\xff\xfe", "\ufffd\ufffd"),
-        (b"\xed\xa0\x80!", "\ufffd!"),  # A surrogate is one fault for Java, three for Python.
-        (b"\xed\xa0", "\ufffd"),
-        (b"\xed\xa0A", "\ufffdA"),
-        (b"\xe2\x82", "\ufffd"),
-        (b"\xf0\x9f\x98A", "\ufffdA"),
-        (b"\xf4\x90\x80\x80", "\ufffd" * 4),
-        (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates behind a cut letter.
-    ],
-)
-def test_bytes_that_are_not_utf8_become_what_java_makes_of_them(data: bytes, text: str) -> None:
-    assert java_text(data) == text
-
-
-@given(st.text())
-def test_utf8_is_the_inverse_of_encoding(text: str) -> None:
-    assert java_text(text.encode("utf-8", "replace")) == text.encode("utf-8", "replace").decode()
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0.0"), (1.5, "1.5"), (1e7, "1.0E7"), (1048576.25, "1048576.25"), (1.5e-5, "1.5E-5"), (-1e21, "-1.0E21"),
-     (0.001, "0.001"), (123456789.5, "1.234567895E8")],
-)  # fmt: skip
-def test_doubles(value: float, text: str) -> None:
-    assert double(value) == text
-
-
-def test_json_is_jacksons() -> None:
-    assert compact_json({"a": [1, True, None, 2.0], "ü": 'x"\\\n\x1f\u2028'}) == (
-        '{"a":[1,true,null,2.0],"ü":"x\\"\\\\\\n\\u001F\u2028"}'
-    )
-    assert compact_json("\\u00ab") == '"\\\\u00ab"'
-
-
-def test_hash_order_is_that_of_buckets() -> None:
-    assert in_hash_order([17, 16, 1, 33], lambda key: key) == [16, 17, 1, 33]
-    # From the thirteenth key on there are 32 buckets.
-    assert in_hash_order([*range(12), 32], lambda key: key) == [0, 32, *range(1, 12)]
-    assert in_hash_order([16, *range(1, 12)], lambda key: key) == [16, *range(1, 12)]
-    assert in_hash_order([16, *range(1, 13)], lambda key: key) == [*range(1, 13), 16]

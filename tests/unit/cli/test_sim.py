@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from kmirror.cli import main
+from kmirror.cli import main, sim_histories
 from kmirror.cli import sim as sim_command
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.verdict import Exit
@@ -27,7 +27,7 @@ PROFILES |= dict.fromkeys(("crash", "stuck", "slow"), "As its name says.")
 
 @pytest.fixture(autouse=True)
 def _made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sim_command, "runner", lambda: run_history)
+    monkeypatch.setattr(sim_histories, "runner", lambda: run_history)
     monkeypatch.setattr(sim_command, "profiles", lambda: PROFILES)
 
 
@@ -241,7 +241,7 @@ def test_what_the_runner_itself_raises_is_a_crash_of_that_seed_and_stops_no_othe
         assert seed != 4, "planted"
         return run_history(plan, seed=seed, profile=profile)
 
-    monkeypatch.setattr(sim_command, "runner", lambda: run)
+    monkeypatch.setattr(sim_histories, "runner", lambda: run)
     told = sim("--seeds", 6, "--profile", "clean")
     assert told.code == Exit.CRASH
     assert "5 clean, 1 failed" in told.lines[1]
@@ -253,10 +253,10 @@ def test_what_the_runner_itself_raises_is_a_crash_of_that_seed_and_stops_no_othe
 
 PROGRAM = """if True:
     import sys
-    from kmirror.cli import main, sim
+    from kmirror.cli import main, sim, sim_histories
     from tests.unit.sim.history.fake import run_history
     if __name__ == "__main__":
-        sim.runner = lambda: run_history
+        sim_histories.runner = lambda: run_history
         sim.profiles = lambda: {"slow": "", "full": ""}
         main.run(["sim", *sys.argv[1:]])
 """
@@ -310,7 +310,7 @@ def test_ctrl_c_tells_what_was_found_so_far(sim: Any, monkeypatch: pytest.Monkey
             raise KeyboardInterrupt
         return run_history(plan, seed=seed, profile=profile)
 
-    monkeypatch.setattr(sim_command, "runner", lambda: run)
+    monkeypatch.setattr(sim_histories, "runner", lambda: run)
     told = sim("--seeds", 50, "--profile", "mixed")
     assert told.code == 130
     assert told.lines[0] == "5 histories of profile mixed, seeds 0 to 49: interrupted, 45 not run"
@@ -329,7 +329,7 @@ def test_ctrl_c_while_shrinking_tells_the_smallest_so_far(
             raise KeyboardInterrupt
         return run_history(plan, seed=seed, profile=profile)
 
-    monkeypatch.setattr(sim_command, "runner", lambda: run)
+    monkeypatch.setattr(sim_histories, "runner", lambda: run)
     told = sim("--seed", 7, "--save", tmp_path / "p")
     assert told.code == 130
     assert told.lines[0] == "acked-lost: orders-0 of b, offset 17"

@@ -32,6 +32,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
 from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.cluster.stage import BROKER_EPOCH, TOPIC_ID, TP, controller, fence
@@ -40,7 +41,7 @@ SOURCE_ID = Uuid.from_ints(77, 77)
 
 
 def create(target: Controller, topic: CreatableTopic, *, validate: bool = False) -> CreatableTopicResult:
-    reply = target.decide(0, 19, CreateTopicsRequest(topics=[topic], validate_only=validate), 8)
+    reply = target.decide(0, CreateTopicsRequest(topics=[topic], validate_only=validate), 8)
     assert isinstance(reply, CreateTopicsResponse)
     return reply.topics[0]
 
@@ -128,7 +129,7 @@ def alter(target: Controller, isr: list[int], **options: int) -> ErrorCode:
         broker_id=broker_id, broker_epoch=options.get("broker_epoch", BROKER_EPOCH + broker_id),
         topics=[TopicData(topic_id=TOPIC_ID, partitions=[proposal])],
     )
-    reply = target.decide(0, 56, request, 3)
+    reply = target.decide(0, request, 3)
     assert isinstance(reply, AlterPartitionResponse)
     return ErrorCode(reply.error_code or reply.topics[0].partitions[0].error_code)
 
@@ -180,7 +181,7 @@ def test_a_fenced_broker_may_not_join() -> None:
 def bump(target: Controller, epoch: int, topic_id: Uuid = TOPIC_ID, partition: int = 0) -> ErrorCode:
     row = LeaderEpochState(partition_index=partition, min_leader_epoch=epoch)
     request = BumpLeaderEpochsRequest(topics=[TopicState(topic_id=topic_id, partitions=[row])])
-    reply = target.decide(0, 105, request, 0)
+    reply = target.decide(0, request, 0)
     assert isinstance(reply, BumpLeaderEpochsResponse)
     assert reply.topics[0].topic_id == topic_id
     return ErrorCode(reply.topics[0].partitions[0].error_code)
@@ -230,7 +231,7 @@ def test_an_envelope_carries_request_and_answer_of_the_client() -> None:
     c = controller()
     answer = enveloped(c, encode_request(create_mirror(), 0, correlation_id=99, client_id="client"))
     assert answer.error_code == 0 and answer.response_data is not None
-    inner = decode_response(bytes(answer.response_data), 94, 0)
+    inner = decode_response(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)
     assert inner.correlation_id == 99
     assert isinstance(inner.body, CreateMirrorResponse) and inner.body.error_code == 0
 
@@ -244,7 +245,7 @@ def test_an_envelope_of_what_is_not_served_is_refused(mirror_version: int) -> No
     expected = ErrorCode.UNSUPPORTED_VERSION if mirror_version == 0 else ErrorCode.NONE
     answer = enveloped(c, frame)
     assert answer.error_code == 0 and answer.response_data is not None, "the refusal is the client's to read"
-    inner = decode_response(bytes(answer.response_data), 94, 0).body
+    inner = decode_response(bytes(answer.response_data), key_of(CreateMirrorRequest), 0).body
     assert isinstance(inner, CreateMirrorResponse) and inner.error_code == expected
     assert ("__mirror_state" in c.image.topics) is (mirror_version == 1)
     assert enveloped(c, frame[:11]).error_code != 0, "a torn frame is refused, not raised"
@@ -267,9 +268,9 @@ def test_an_envelope_of_what_is_not_served_is_refused(mirror_version: int) -> No
 )
 def test_refused_mirrors(request_: CreateMirrorRequest, error: ErrorCode) -> None:
     c = controller()
-    c.decide(0, 94, create_mirror("taken"), 0)
+    c.decide(0, create_mirror("taken"), 0)
     offset = c.image.offset
-    reply = c.decide(0, 94, request_, 0)
+    reply = c.decide(0, request_, 0)
     assert isinstance(reply, CreateMirrorResponse)
     assert reply.error_code == error
     assert c.image.offset == offset
@@ -279,7 +280,7 @@ def alter_config(target: Controller, kind: int, name: str, key: str, value: str 
     operation = 1 if value is None else 0
     config = AlterableConfig(name=key, config_operation=operation, value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
-    reply: Message = target.decide(0, 44, IncrementalAlterConfigsRequest(resources=[resource]), 2)
+    reply: Message = target.decide(0, IncrementalAlterConfigsRequest(resources=[resource]), 2)
     assert isinstance(reply, IncrementalAlterConfigsResponse)
     return ErrorCode(reply.responses[0].error_code)
 
@@ -297,7 +298,7 @@ def test_mirror_name_cannot_be_set_or_deleted_as_a_config(value: str | None) -> 
 @pytest.mark.decision("D16")
 def test_the_source_cluster_id_is_set_once() -> None:
     c = controller()
-    c.decide(0, 94, create_mirror(), 0)
+    c.decide(0, create_mirror(), 0)
     assert alter_config(c, 64, "m", "source.cluster.id", "first") is ErrorCode.NONE
     assert alter_config(c, 64, "m", "source.cluster.id", "second") is ErrorCode.INVALID_CONFIG
     assert alter_config(c, 64, "m", "source.cluster.id", None) is not ErrorCode.NONE

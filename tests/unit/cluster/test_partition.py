@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from kmirror.cluster.images import PartitionImage
 from tests.unit.cluster.stage import append, partition
 
@@ -55,6 +57,7 @@ def test_a_member_whose_removal_is_under_way_still_holds_it() -> None:
     assert p.log.high_watermark == 1
 
 
+@pytest.mark.decision("D35")
 def test_after_a_cut_nothing_is_known_of_followers_until_they_fetch_again() -> None:
     p = partition()
     append(p, 5)
@@ -72,6 +75,8 @@ def test_after_a_cut_nothing_is_known_of_followers_until_they_fetch_again() -> N
     assert p.unconfirmed((1, 2, 3)) == [], "the leader is cut when it says so"
 
 
+@pytest.mark.decision("D30")
+@pytest.mark.decision("D35")
 def test_a_follower_that_owes_a_cut_has_confirmed_nothing_and_is_not_admitted_before_it_is_persisted() -> None:
     p = partition(isr=(1, 2))
     append(p, 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.handlers.k19_create_topics import PARTITIONS_MAX
+from kmirror.cluster.controller_apis.create_topics import PARTITIONS_MAX
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from codegen.load import RELEASE_FOLDERS, SCHEMAS, read_files
+from codegen.load import RELEASE_FOLDERS, SCHEMAS, mirroring_keys, read_files
 from codegen.lock import generate_lock, read_lock
 from codegen.main import main
 from codegen.upstream import compare, read_upstream
+
+TAKEN = mirroring_keys(SCHEMAS)["CreateMirror"]
 
 
 def release() -> dict[str, Any]:
@@ -51,7 +53,7 @@ def _remove(theirs: dict[str, Any]) -> None:
 
 
 def _add(theirs: dict[str, Any]) -> None:
-    theirs["NewRequest"] = {"apiKey": 94, "type": "request", "name": "NewRequest", "validVersions": "0"}
+    theirs["NewRequest"] = {"apiKey": TAKEN, "type": "request", "name": "NewRequest", "validVersions": "0"}
 
 
 def _new_version(theirs: dict[str, Any]) -> None:
@@ -86,7 +88,13 @@ def _common(theirs: dict[str, Any]) -> None:
 
 CHANGES: list[tuple[Callable[[dict[str, Any]], None], list[str]]] = [
     (_remove, ["gone message: FetchRequest"]),
-    (_add, ["new message: NewRequest: request, key 94, versions 0 (the key is CreateMirror's in mirroring.json)"]),
+    (
+        _add,
+        [
+            f"new message: NewRequest: request, key {TAKEN}, versions 0"
+            " (the key is CreateMirror's in mirroring.json)"
+        ],
+    ),
     (
         _new_version,
         [

@@ -14,6 +14,7 @@ from kmirror.log.state_files import (
     encode_aborted,
     encode_offsets,
     encode_snapshot,
+    offset_of,
 )
 from kmirror.records.crc32c import crc32c
 
@@ -94,3 +95,23 @@ def test_an_offset_checkpoint_goes_there_and_back() -> None:
     offsets = {TopicPartition("b", 3): 5, TopicPartition("a-1.x", 0): 2**63 - 1}
     assert decode_offsets(encode_offsets(offsets)) == offsets
     assert decode_offsets(b"") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "offset"),
+    [
+        ("00000000000000000000.log", 0),
+        ("09223372036854775807.log", 2**63 - 1),
+        ("09223372036854775808.log", None),
+        ("99999999999999999999.log", None),
+        ("0000000000000000000.log", None),
+        ("000000000000000000000.log", None),
+        ("0000000000000000000x.log", None),
+        ("0000000000000000000٣.log", None),
+        ("00000000000000000000.log.swap", None),
+        ("00000000000000000000.index", None),
+        (".log", None),
+    ],
+)
+def test_a_file_s_name_is_an_offset_that_there_can_be(name: str, offset: int | None) -> None:
+    assert offset_of(name, ".log") == offset

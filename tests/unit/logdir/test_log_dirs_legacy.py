@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.logdir.load import CorruptLog, read_log_dirs
+from kmirror.logdir.faults import FileFault
+from kmirror.logdir.load import read_log_dirs
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, compress
 from kmirror.records.legacy import LegacyBatch, build_message, iter_any_batches
@@ -33,10 +34,10 @@ def folder(tmp_path: Path) -> Path:
     return copy
 
 
-def refused(folder: Path) -> CorruptLog:
+def refused(folder: Path) -> FileFault:
     """Return the error that reading `folder` ends with; it names everything, and nothing has changed."""
     before = fingerprint(folder)
-    with pytest.raises(CorruptLog) as caught:
+    with pytest.raises(FileFault) as caught:
         read_log_dirs(folder)
     assert fingerprint(folder) == before
     error = caught.value

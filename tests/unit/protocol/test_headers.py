@@ -71,7 +71,7 @@ def test_prefixes_of_a_frame_are_refused() -> None:
     for end in range(len(frame)):
         with pytest.raises(ProtocolError) as caught:
             headers.decode_request(frame[:end])
-        assert caught.value.path
+        assert caught.value.field
         assert caught.value.position is not None
     answer = headers.encode_response(FetchResponse(), 17, correlation_id=5)
     for end in range(len(answer)):
@@ -157,7 +157,7 @@ class TestFrames:
         assert reader.feed(b"\0\0\0") == []
         with pytest.raises(ProtocolError, match="a frame of 11 bytes: 0 to 10 are allowed") as caught:
             reader.feed(b"\x0b")
-        assert (caught.value.position, caught.value.path) == (14, "length")
+        assert (caught.value.position, caught.value.field) == (14, "length")
 
     def test_a_negative_length_is_refused(self) -> None:
         with pytest.raises(ProtocolError, match="a frame of -1 bytes"):

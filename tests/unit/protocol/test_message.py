@@ -170,7 +170,7 @@ def test_a_known_tag_of_another_version() -> None:
     body = FetchRequest().encode(14)[:-1] + b"\x01\x01\x0d" + bytes(12) + b"\x00"
     with pytest.raises(ProtocolError, match="tag 1 does not exist in version 14") as caught:
         FetchRequest.decode(body, 14)
-    assert (caught.value.path, caught.value.position) == ("tags", len(body) - 15)
+    assert (caught.value.field, caught.value.position) == ("tags", len(body) - 15)
     found = FetchRequest.decode(body, 14, policy=Policy.LENIENT)
     assert found.unknown_tags == (UnknownTag(1, bytes(13)),)
 

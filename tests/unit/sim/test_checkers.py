@@ -69,7 +69,7 @@ def test_messages_of_old_formats_count_as_a_batch_each() -> None:
         ([legacy(0, 0, "r0", "x1"), *OLD[1:]], 1, "crc"),
         ([legacy(0, 1, "r0", "r1"), *OLD[1:]], 0, "magic"),
         ([OLD[0], legacy(3, 1, "r2", "r3", codec=GZIP), OLD[2]], 3, "last_offset"),
-        ([OLD[0], legacy(2, 1, "r2", "r3"), OLD[2]], 3, "last_offset"),
+        ([OLD[0], legacy(2, 1, "r2", "r3"), OLD[2]], 2, "last_offset"),
         ([OLD[0], legacy(2, 1, "r2", "xyz", codec=GZIP), OLD[2]], 3, "batch_length"),
         ([OLD[0], plain(3, 0, "r3"), OLD[2]], 3, "magic"),
         ([OLD[0], OLD[2]], 3, "magic"),

@@ -19,6 +19,7 @@ from kmirror.sim.history.checkers.sessions import NEVER, TAKEN, Pointing, Stay, 
 from kmirror.sim.history.plan import Plan
 
 T = TypeVar("T")
+R = TypeVar("R", Ack, Election, StateSeen)
 Place = tuple[str, TopicPartition]
 """(cluster, partition)"""
 LATE: Duration = 3 * SECOND
@@ -125,10 +126,7 @@ class Facts:
     @cached_property
     def acks(self) -> dict[Place, list[Ack]]:
         """Return acks by place, in order of time."""
-        found: dict[Place, list[Ack]] = {}
-        for ack in self.account.acks:
-            found.setdefault((ack.cluster, ack.tp), []).append(ack)
-        return found
+        return _by_place(self.account.acks)
 
     @cached_property
     def acked(self) -> dict[tuple[str, str], Ack]:
@@ -152,10 +150,7 @@ class Facts:
     @cached_property
     def elections(self) -> dict[Place, list[Election]]:
         """Return elections by place, in order of time."""
-        found: dict[Place, list[Election]] = {}
-        for election in self.account.elections:
-            found.setdefault((election.cluster, election.tp), []).append(election)
-        return found
+        return _by_place(self.account.elections)
 
     def leader_epoch(self, place: Place, at: Instant) -> int:
         """Return the leader epoch that the controller had named up to `at`; -1 if none since the beginning."""
@@ -163,30 +158,17 @@ class Facts:
         number = bisect_right(elections, at, key=lambda election: election.at)
         return elections[number - 1].leader_epoch if number else -1
 
-    @cached_property
-    def _unclean(self) -> dict[Place, list[Instant]]:
-        found: dict[Place, list[Instant]] = {}
-        for election in self.account.elections:
-            if election.unclean:
-                found.setdefault((election.cluster, election.tp), []).append(election.at)
-        return found
-
     def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
         """Was a leader elected from outside the ISR, so that a record of this time may be lost by it?"""
-        return any(begin - ZOMBIE <= at <= end for at in self._unclean.get(place, []))
-
-    def unclean_anywhere(self, tp: TopicPartition, end: Instant = NEVER) -> bool:
-        """Was there an unclean election of the partition in any cluster?"""
-        return any(place[1] == tp and times[0] <= end for place, times in self._unclean.items())
+        elections = self.elections.get(place, [])
+        return any(election.unclean and begin - ZOMBIE <= election.at <= end for election in elections)
 
     # -- mirrors ------------------------------------------------------------------------------
 
     @cached_property
     def states(self) -> dict[Place, list[StateSeen]]:
-        found: dict[Place, list[StateSeen]] = {}
-        for row in self.account.states:
-            found.setdefault((row.cluster, row.tp), []).append(row)
-        return found
+        """Return what was seen of states by place, in order of time."""
+        return _by_place(self.account.states)
 
     def stays(self, place: Place) -> list[Stay]:
         """Return the partition's stays in mirrors, by the time they began."""
@@ -243,6 +225,13 @@ class Facts:
             _within(span, cluster) and span.begin <= end and (span.end < 0 or begin <= span.end)
             for span in self.account.spans
         )
+
+
+def _by_place(rows: Iterable[R]) -> dict[Place, list[R]]:
+    found: dict[Place, list[R]] = {}
+    for row in rows:
+        found.setdefault((row.cluster, row.tp), []).append(row)
+    return found
 
 
 def is_control(row: LogRow) -> bool:

@@ -44,10 +44,10 @@ def _at_the_end(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     if ours is None or theirs is None or facts.state_at(place, NEVER, stay.mirror) != "MIRRORING":
         return
     until, end = theirs.log.last_stable_offset, ours.log.log_end_offset
-    if facts.unclean_anywhere(stay.tp) and until < end <= theirs.log.high_watermark:
+    if facts.account.unclean_anywhere(stay.tp) and until < end <= theirs.log.high_watermark:
         until = end  # A transaction whose marker was lost at the source holds back what the mirror had before.
     # Transactions that only an unclean election left open may end after the look that said all is at rest.
-    unsettled = facts.unclean_anywhere(stay.tp) and until < theirs.log.high_watermark
+    unsettled = facts.account.unclean_anywhere(stay.tp) and until < theirs.log.high_watermark
     if end != until and not unsettled:
         text = f"mirror {stay.mirror} came to rest: the log ends at {end}, {stay.source}'s is decided up to {until}"
         yield Anomaly("divergence", *place, min(end, until), text, ours.at)
@@ -64,7 +64,7 @@ def _ahead(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
     where a cut may have taken markers at the source: an unclean election, or a session of its own in a mirror.
     """
     source = (stay.source, stay.tp)
-    if facts.unclean_anywhere(stay.tp):
+    if facts.account.unclean_anywhere(stay.tp):
         return
     for ours in facts.looks[place]:
         theirs = facts.look_before(source, ours.at)
@@ -97,7 +97,7 @@ def _at_the_stop(facts: Facts, place: Place, stay: Stay) -> Iterator[Anomaly]:
         return
     later = any(other.began <= ours.at and other.ended > stay.ended for other in facts.stays(place))
     moved = any(other.overlaps(stay.began, theirs.at) for other in facts.stays((stay.source, stay.tp)))
-    if later or moved or facts.unclean_anywhere(place[1]):
+    if later or moved or facts.account.unclean_anywhere(place[1]):
         return
     start = max(ours.log.log_start_offset, theirs.log.log_start_offset)
     mine, other = _by_epoch(ours, start, stay.last_mirror_epoch), _by_epoch(theirs, start, stay.last_mirror_epoch)

@@ -165,7 +165,7 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     for (tp, value), rows in fates.items():
         if len(dict.fromkeys(loss.place[0] for loss in rows)) < 2 or _is_left(facts, tp, value, rows[-1].record.offset):
             continue
-        if facts.unclean_anywhere(tp) or not _had_two(facts, tp, value):
+        if facts.account.unclean_anywhere(tp) or not _had_two(facts, tp, value):
             continue
         reasons = [loss.reason for loss in rows]
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):

@@ -30,7 +30,7 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
                 if found is None:
                     continue
                 told[key] = None
-                if facts.unclean_anywhere(place[1], look.at):
+                if facts.account.unclean_anywhere(place[1], look.at):
                     yield from accepted([(UNCLEAN, *place)])
                     continue
                 readable, lost = found
@@ -104,7 +104,7 @@ def _aborted(
     if key in told:
         return
     told[key] = None
-    if facts.unclean_anywhere(place[1]):
+    if facts.account.unclean_anywhere(place[1]):
         yield from accepted([(UNCLEAN, *place)])
         return
     asked = transaction.asked or "nothing"
@@ -121,7 +121,7 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
             continue
         if any(stay.ended == NEVER for stay in facts.stays(place)):
             continue  # A mirror follows its source, whose turn it is; and while it waits nobody may write a marker.
-        if facts.unclean_anywhere(place[1]):
+        if facts.account.unclean_anywhere(place[1]):
             yield from accepted([(UNCLEAN, *place)])
             continue
         offset = final.log.last_stable_offset

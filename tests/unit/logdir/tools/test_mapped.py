@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.errors import UsageError
 from kmirror.logdir import mapped as module
+from kmirror.logdir.faults import Unreadable
 from kmirror.logdir.mapped import mapped
 
 DATA = bytes(range(256)) * 64 * 1024  # Sixteen mebibytes, a window that is given back.
@@ -70,5 +70,5 @@ def test_an_empty_file_has_nothing_to_map(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"nowhere: no such file"), mapped(tmp_path / "nowhere"):
+    with pytest.raises(Unreadable, match=r"nowhere: no such file"), mapped(tmp_path / "nowhere"):
         pass

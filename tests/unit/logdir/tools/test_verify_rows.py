@@ -8,7 +8,7 @@ from struct import Struct
 
 import pytest
 
-from kmirror.logdir.faults import Fault, Tally
+from kmirror.logdir.faults import FileFault, Tally
 from kmirror.logdir.verify.partition import open_job, verify
 from kmirror.records import RecordData, build_batch
 
@@ -42,8 +42,8 @@ def write(folder: Path, suffix: str, layout: Struct, rows: Rows) -> None:
     (folder / f"{BASE:020d}{suffix}").write_bytes(b"".join(layout.pack(*row) for row in rows))
 
 
-def faults(folder: Path) -> list[Fault]:
-    found: list[Fault] = []
+def faults(folder: Path) -> list[FileFault]:
+    found: list[FileFault] = []
     tally = Tally(found.append)
     verify(open_job(folder, tally), tally)
     return found

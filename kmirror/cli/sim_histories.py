@@ -1,0 +1,172 @@
+"""How is one history, or many, run and told, once the command line of `kmirror sim` is read?"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from kmirror.cli.main import EXIT_INTERRUPTED
+from kmirror.cli.output import complain
+from kmirror.cli.sim_pool import rows as rows_of
+from kmirror.cli.sim_tally import Tally
+from kmirror.errors import UsageError
+from kmirror.sim.history.plan import Plan
+from kmirror.sim.history.run import run_history
+from kmirror.sim.history.shrink import Shrinker
+from kmirror.sim.history.story import tell
+from kmirror.sim.history.summary import as_row
+from kmirror.sim.history.verdict import Exit, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The command line, read."""
+
+    seeds: range
+    profile: str
+    plan: Plan | None
+    again: str
+    """The line that runs the same again."""
+    jobs: int
+    is_json: bool
+    shrink_runs: int
+    save: Path | None
+    html: Path | None
+
+
+def runner() -> Callable[..., Outcome]:
+    """Return `run_history`, which takes a plan, or a seed and a profile."""
+    return run_history
+
+
+def again_with(file: Path) -> str:
+    """Return the command line that runs the plan in a file."""
+    return f"kmirror sim --plan {shlex.quote(str(file))}"
+
+
+# -- one history ----------------------------------------------------------------------------------
+
+
+def one(wish: Wish) -> int:
+    """Run one history and tell it; returns the exit code."""
+    run = runner()
+    began = time.process_time()
+    with progress("history") as (bar, task):
+        bar.update(task, total=None)
+        outcome = run(wish.plan) if wish.plan is not None else run(seed=wish.seeds[0], profile=wish.profile)
+    row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - began, 3)}
+    return conclude(wish, run, outcome, row)
+
+
+def conclude(wish: Wish, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
+    """Shrink a failed history, keep and tell it; returns the exit code. Without `row` there is no JSON to print."""
+    smallest, is_interrupted = outcome, False
+    if outcome.exit is not Exit.CLEAN and wish.shrink_runs:
+        smallest, is_interrupted = shrunk(wish, run, outcome)
+    again = wish.again or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
+    if wish.save is not None:
+        write(wish.save, smallest.plan.to_json() + "\n")
+        again = again_with(wish.save)
+    if wish.html is not None:
+        from kmirror.report.history_page import history_page
+
+        write(wish.html, history_page(smallest, again))
+    if not wish.is_json:
+        click.echo(tell(smallest, again))
+    elif row is not None:
+        click.echo(json.dumps(row if smallest is outcome else row | {"shrunk": as_row(smallest)}))
+    return EXIT_INTERRUPTED if is_interrupted else outcome.exit
+
+
+def shrunk(wish: Wish, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
+    """Return the smallest history that fails as `outcome` does, and whether the search was interrupted."""
+    with progress("shrinking") as (bar, task):
+        bar.update(task, total=wish.shrink_runs)
+
+        def told(runs: int, plan: Plan) -> None:
+            left = f"{len(plan.steps)} steps, {len(plan.clients)} clients left"
+            bar.update(task, completed=runs, description=f"shrinking: {left}")
+
+        shrinker = Shrinker(outcome, run, runs_max=wish.shrink_runs, told=told)
+        try:
+            shrinker.shrink()
+        except KeyboardInterrupt:
+            return shrinker.best, True
+    return shrinker.best, False
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file whole; `UsageError` if it cannot be written."""
+    try:
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def progress(what: str) -> Iterator[tuple[Progress, Any]]:
+    """Show a bar on stderr while people look at it; it leaves nothing behind."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    bar = Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal, redirect_stdout=False,
+        redirect_stderr=False,
+    )  # fmt: skip
+    with bar:
+        yield bar, bar.add_task(what, total=None)
+
+
+# -- many histories -------------------------------------------------------------------------------
+
+
+def many(wish: Wish) -> int:
+    """Run many histories, print their table, and tell the first of the worst; returns the worst exit code."""
+    tally = Tally(wish.profile, wish.seeds[0], len(wish.seeds))
+    run, began, is_interrupted = runner(), time.monotonic(), False
+    try:
+        with progress("histories") as (bar, task), rows_of(run, wish.seeds, wish.profile, wish.jobs) as rows:
+            bar.update(task, total=len(wish.seeds))
+            for row in rows:
+                tally.add(row)
+                if wish.is_json:
+                    click.echo(json.dumps(row))
+                rate = tally.done / max(time.monotonic() - began, 0.001)
+                bar.update(task, completed=tally.done, description=f"{rate:.2f}/s, {tally.so_far()}")
+    except KeyboardInterrupt:
+        is_interrupted = True
+    return summarise(wish, run, tally, time.monotonic() - began, is_interrupted)
+
+
+def summarise(
+    wish: Wish, run: Callable[..., Outcome], tally: Tally, seconds: float, is_interrupted: bool, skipped: int = 0
+) -> int:
+    """Print the table of many histories and tell the first of the worst; returns the exit code."""
+    if not wish.is_json:
+        click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
+    row = tally.told
+    if row is None or is_interrupted:
+        return EXIT_INTERRUPTED if is_interrupted else tally.exit
+    is_wanted = not wish.is_json or wish.save is not None or wish.html is not None
+    if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.
+        complain(f"{row['crash']}again: kmirror sim --seed {row['seed']} --profile {row['profile']}\n")
+    elif is_wanted:
+        if not wish.is_json:
+            click.echo("")
+        ended = conclude(wish, run, run(seed=row["seed"], profile=row["profile"]), None)
+        if ended == EXIT_INTERRUPTED:
+            return EXIT_INTERRUPTED
+    sys.stdout.flush()
+    return tally.exit

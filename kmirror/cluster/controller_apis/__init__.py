@@ -1,0 +1,1 @@
+"""What a controller answers or decides: one file for each API."""

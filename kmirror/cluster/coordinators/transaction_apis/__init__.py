@@ -1,0 +1,1 @@
+"""What a transaction coordinator answers: one file for each API."""

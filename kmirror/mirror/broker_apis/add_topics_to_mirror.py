@@ -1,0 +1,67 @@
+"""AddTopicsToMirror, version 0, on a broker: checks the states and passes the request on to the controller.
+
+A topic that was removed before must be STOPPED in every partition, else INVALID_REQUEST (D6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.forwarding import forward
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.state_records import PartitionState, StateKey
+from kmirror.mirror.states import MirrorState, Wish
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
+
+
+def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+    """Ask for the states that matter, then forward or refuse."""
+    request = inbound.body
+    assert isinstance(request, AddTopicsToMirrorRequest)
+    image = component.broker.image
+    keys: list[tuple[StateKey, str]] = []
+    for topic in request.topics:
+        assignment = component.assignments.get(topic.topic_name)
+        known = image.topics.get(topic.topic_name)
+        if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
+            continue  # Nothing was ever persisted, or the controller refuses it anyway.
+        keys += [
+            (StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions
+        ]
+    left = len(keys)
+    if not left:
+        forward(component.broker, now, inbound)
+        return
+    refused: list[str] = []
+
+    def on_read(later: Instant, found: PartitionState | None, key: StateKey, topic: str) -> None:
+        nonlocal left
+        state = None if found is None else found.state
+        if state not in ADDABLE:
+            refused.append(f"{topic}-{key.partition} is {'unreadable' if state is None else state.name}")
+        left -= 1
+        if left:
+            return
+        if not refused:
+            forward(component.broker, later, inbound)
+            return
+        message = "Every partition must be UNKNOWN or STOPPED: " + ", ".join(sorted(refused))
+        inbound.reply(
+            AddTopicsToMirrorResponse(
+                error_code=ErrorCode.INVALID_REQUEST, error_message=message, mirror_name=request.mirror_name
+            )
+        )
+
+    for key, topic_name in keys:
+        component.states.read(
+            now, key, topic_name,
+            lambda later, found, key=key, topic=topic_name: on_read(later, found, key, topic),  # type: ignore[misc]
+        )

@@ -1,0 +1,79 @@
+"""DescribeMirrors: state, offsets and last mirrored epoch of the partitions that *this* broker leads.
+
+Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
+client does; so no partition is reported twice. The source's offset is its high watermark: what lies
+above the last stable offset, which no mirror can read, is what a failover would lose (D22). Why a
+partition waits or failed stands in Reason (D38). Whoever asks is told who wrote a log, mirrored or
+not (D45). Left out: authorized operations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import mirror_names
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
+from kmirror.protocol.gen.describe_mirrors_response import (
+    DescribedMirror,
+    DescribeMirrorsResponse,
+    LineageStretch,
+    PartitionDetail,
+    PartitionLineage,
+    TopicLineage,
+    TopicPartitions,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+
+def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, DescribeMirrorsRequest)
+    known = mirror_names(component.broker.image)
+    response = DescribeMirrorsResponse()
+    for mirror in request.mirror_names or known:
+        described = DescribedMirror(mirror_name=mirror)
+        response.mirrors.append(described)
+        if mirror not in known:
+            described.error_code = ErrorCode.UNKNOWN_MIRROR
+            continue
+        topics: dict[str, TopicPartitions] = {}
+        for tp, mp in sorted(component.partitions.items()):
+            if mp.assignment.mirror == mirror:
+                topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
+                topic.partitions.append(_detail(component, mp))
+        described.topics = list(topics.values())
+    response.lineages = [_lineages(component, topic) for topic in request.lineages]
+    inbound.reply(response)
+
+
+def _lineages(component: MirrorComponent, asked: LineageTopic) -> TopicLineage:
+    topic = TopicLineage(topic_name=asked.topic_name)
+    for partition in asked.partitions:
+        error, leader_epoch, stretches = component.lineage(TopicPartition(asked.topic_name, partition))
+        row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
+        row.stretches = [LineageStretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in stretches]
+        topic.partitions.append(row)
+    return topic
+
+
+def _detail(component: MirrorComponent, mp: MirrorPartition) -> PartitionDetail:
+    state = MirrorState.UNKNOWN if mp.state is None else mp.state
+    detail = PartitionDetail(
+        partition_index=mp.tp.partition, state=state.name, last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
+        reason=component.reason(mp),
+    )
+    partition = component.broker.replicas.led(mp.tp)
+    if partition is not None:
+        detail.destination_offset = partition.log.log_end_offset
+    if mp.source_offset >= 0:
+        detail.source_offset = mp.source_offset
+        detail.lag = max(0, mp.source_offset - detail.destination_offset)
+    return detail

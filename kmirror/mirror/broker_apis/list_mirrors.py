@@ -1,0 +1,29 @@
+"""ListMirrors: the mirrors of this cluster, from the image alone. Left out: authorisation (D18)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
+from kmirror.protocol.gen.list_mirrors_response import ListedMirror, ListMirrorsResponse
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+
+def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+    response = ListMirrorsResponse()
+    for mirror in mirror_names(component.broker.image):
+        configs = mirror_configs(component.broker.image, mirror)
+        assert configs is not None, f"mirror {mirror} is in the image"
+        response.mirrors.append(
+            ListedMirror(
+                mirror_name=mirror,
+                source_bootstrap=configs.text(BOOTSTRAP_SERVERS),
+                source_cluster_id=component.source_cluster_id(mirror),
+                topic_count=len(component.topics_of(mirror)),
+            )
+        )
+    inbound.reply(response)

@@ -1,0 +1,57 @@
+"""ReadMirrorStates: what the coordinator has persisted, for partitions whose shard this broker leads.
+
+A partition of which nothing is persisted is UNKNOWN, without an error. Left out: authorisation (D18).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.state_records import StateKey, put_plan
+from kmirror.mirror.states import MirrorState
+from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
+from kmirror.protocol.gen.read_mirror_states_response import (
+    PartitionResult,
+    ReadMirrorStatesResponse,
+    Stretch,
+    TopicResult,
+    UncutReplica,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+
+def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, ReadMirrorStatesRequest)
+    response = ReadMirrorStatesResponse()
+    for topic in request.topics:
+        result = TopicResult(name=topic.name)
+        response.topics.append(result)
+        topic_id = component.coordinator.topic_id(topic.name)
+        for asked in topic.partitions:
+            row = PartitionResult(partition_index=asked.partition_index, state=MirrorState.UNKNOWN)
+            result.partitions.append(row)
+            if topic_id is None:
+                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                continue
+            found = component.coordinator.read(StateKey(request.mirror_name, topic_id, asked.partition_index))
+            if found is None:
+                row.error_code = ErrorCode.NOT_COORDINATOR
+            else:
+                row.state = found.state
+                row.last_mirror_epoch = found.last_mirrored_epoch
+                row.leader_epoch = found.leader_epoch
+                row.uncut_replicas = [
+                    UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in found.uncut.items()
+                ]
+                put_plan(row, found.stop)
+                row.lineage = [
+                    Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in found.lineage.stretches
+                ]
+                row.lineage_epoch = found.lineage.since
+    inbound.reply(response)

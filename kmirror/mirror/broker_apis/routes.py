@@ -1,0 +1,43 @@
+"""Which handler of a broker answers which request about mirrors. What only the controller may decide is forwarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.forwarding import forward
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.broker_apis import (
+    add_topics_to_mirror,
+    describe_mirrors,
+    list_mirrors,
+    read_mirror_states,
+    write_mirror_states,
+)
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
+from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
+from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
+from kmirror.protocol.message import Message
+
+if TYPE_CHECKING:
+    from kmirror.mirror.component import MirrorComponent
+
+
+def _forward(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+    forward(component.broker, now, inbound)
+
+
+ROUTES: Mapping[type[Message], Callable[[MirrorComponent, Instant, Inbound], None]] = {
+    CreateMirrorRequest: _forward,
+    AddTopicsToMirrorRequest: add_topics_to_mirror.handle,
+    RemoveTopicsFromMirrorRequest: _forward,
+    ListMirrorsRequest: list_mirrors.handle,
+    DescribeMirrorsRequest: describe_mirrors.handle,
+    ReadMirrorStatesRequest: read_mirror_states.handle,
+    WriteMirrorStatesRequest: write_mirror_states.handle,
+}

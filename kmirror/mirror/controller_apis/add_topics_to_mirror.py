@@ -1,0 +1,60 @@
+"""AddTopicsToMirror, version 0, decided by the controller: sets `mirror.name`.
+
+A topic that exists must have the id named, if one is named, and be in no mirror; a topic that does not exist yet
+gets its config ahead of time and is created by the metadata sync with the source's id (D17). Left out: authorisation
+(D18).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse, TopicResult
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.message import Message
+from kmirror.protocol.uuid import Uuid
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal, problem_with_name
+from kmirror.spec.wire_values import ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller import Controller
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, AddTopicsToMirrorRequest)
+    mirror = request.mirror_name
+    response = AddTopicsToMirrorResponse(mirror_name=mirror)
+    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
+        response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
+        return Decision((), response)
+    records: list[Message] = []
+    for topic in request.topics:
+        error = _check(controller, topic)
+        response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
+        if not error:
+            records.append(
+                ConfigRecord(
+                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    value=Assignment(mirror, Wish.MIRROR).text(),
+                )
+            )
+    return Decision(records, response)
+
+
+def _check(controller: Controller, topic: TopicData) -> ErrorCode:
+    name = topic.topic_name
+    if problem_with_name(name) is not None or is_internal(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    known = controller.image.topics.get(name)
+    if known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id):
+        return ErrorCode.INCONSISTENT_TOPIC_ID
+    assignment = parse(controller.image.topic_config(name).get(MIRROR_NAME, ""))
+    if assignment is not None and assignment.wish is not Wish.REMOVE:
+        return ErrorCode.TOPIC_ALREADY_IN_MIRROR
+    return ErrorCode.NONE

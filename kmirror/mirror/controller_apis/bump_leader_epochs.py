@@ -1,0 +1,61 @@
+"""BumpLeaderEpochs, decided by the controller: leader epochs of at least what is asked (D14, D15).
+
+The leader stays, its epoch rises. A PartitionChangeRecord can only add one, so the whole partition
+is written anew. An epoch that is already high enough is a success that changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
+from kmirror.protocol.gen.bump_leader_epochs_response import (
+    BumpLeaderEpochsResponse,
+    PartitionDetail,
+    TopicPartitions,
+)
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller import Controller
+
+
+EPOCH_MAX = 0x7FFFFFFF - 1000
+"""Elections must have room above what is asked for."""
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, BumpLeaderEpochsRequest)
+    records: list[Message] = []
+    response = BumpLeaderEpochsResponse()
+    for topic in request.topics:
+        name = controller.image.topic_names.get(topic.topic_id)
+        answers = TopicPartitions(topic_id=topic.topic_id, topic_name=name or "")
+        response.topics.append(answers)
+        for asked in topic.partitions:
+            row = PartitionDetail(partition_index=asked.partition_index)
+            answers.partitions.append(row)
+            image = None if name is None else controller.image.topics[name].partitions.get(asked.partition_index)
+            if name is None:
+                row.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+            elif image is None:
+                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif asked.min_leader_epoch > EPOCH_MAX:
+                row.error_code = ErrorCode.INVALID_REQUEST
+            elif image.leader_epoch < asked.min_leader_epoch:
+                records.append(
+                    PartitionRecord(
+                        partition_id=asked.partition_index,
+                        topic_id=topic.topic_id,
+                        replicas=list(image.replicas),
+                        isr=list(image.isr),
+                        leader=image.leader,
+                        leader_epoch=asked.min_leader_epoch,
+                        partition_epoch=image.partition_epoch + 1,
+                    )
+                )
+    return Decision(records, response)

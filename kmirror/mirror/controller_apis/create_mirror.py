@@ -1,0 +1,70 @@
+"""CreateMirror, decided by the controller: a mirror is its configs, stored as resource type MIRROR.
+
+The first mirror brings `__mirror_state` into being. The source is not contacted: that happens when
+the first topic is added. Left out: authorisation (D18).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller_apis.create_topics import Refused, topic_records
+from kmirror.cluster.decisions import Decision
+from kmirror.cluster.internal_topics import creatable
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.naming import problem_with_mirror
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Scope, problem_with
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import MIRROR_STATE_TOPIC
+from kmirror.spec.wire_values import ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller import Controller
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, CreateMirrorRequest)
+    error, message = _check(controller, request)
+    if error:
+        return Decision((), CreateMirrorResponse(error_code=error, error_message=message))
+    records: list[Message] = []
+    if MIRROR_STATE_TOPIC not in controller.image.topics:
+        try:
+            records += topic_records(controller, creatable(MIRROR_STATE_TOPIC, controller.configs))
+        except Refused as refused:
+            return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
+    records += [
+        ConfigRecord(
+            resource_type=ResourceType.MIRROR, resource_name=request.mirror_name, name=config.name, value=config.value
+        )
+        for config in request.config
+    ]
+    return Decision(records, CreateMirrorResponse(error_message=None))
+
+
+def _check(controller: Controller, request: CreateMirrorRequest) -> tuple[ErrorCode, str | None]:
+    problem = problem_with_mirror(request.mirror_name)
+    if problem is not None:
+        return ErrorCode.INVALID_MIRROR_NAME, problem
+    if (ResourceType.MIRROR, request.mirror_name) in controller.image.configs:
+        return ErrorCode.MIRROR_ALREADY_EXISTS, f"Mirror '{request.mirror_name}' already exists."
+    if len({config.name for config in request.config}) != len(request.config):
+        return ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys"
+    nulls = [config.name for config in request.config if config.value is None]
+    if nulls:
+        return ErrorCode.INVALID_CONFIG, f"Null value not supported for mirror configs: {','.join(nulls)}"
+    for config in request.config:
+        problem = problem_with(Scope.MIRROR, config.name, config.value or "")
+        if problem is not None:
+            return ErrorCode.INVALID_CONFIG, problem
+    if BOOTSTRAP_SERVERS not in (config.name for config in request.config):
+        return (
+            ErrorCode.INVALID_CONFIG,
+            f'Missing required configuration "{BOOTSTRAP_SERVERS}" which has no default value.',
+        )
+    return ErrorCode.NONE, None

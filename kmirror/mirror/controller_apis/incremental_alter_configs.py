@@ -1,0 +1,45 @@
+"""IncrementalAlterConfigs for mirrors, v2: configs of resource type MIRROR; the rest is the cluster's.
+
+The rules are CreateMirror's. `source.cluster.id` may be set once, by the metadata sync, and never changed (D16).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller_apis import incremental_alter_configs as cluster
+from kmirror.cluster.controller_apis.create_topics import Refused
+from kmirror.cluster.decisions import Decision
+from kmirror.cluster.server import DISABLED
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.configs import SOURCE_CLUSTER_ID
+from kmirror.protocol.gen.incremental_alter_configs_request import AlterConfigsResource
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Scope
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller import Controller
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, controller, request)
+
+
+def alter_mirror(controller: Controller, resource: AlterConfigsResource) -> cluster.Changes:
+    """Return the changes of a mirror's configs; raises Refused."""
+    if not controller.mirror_enabled:  # A version that does not know mirrors can still name their type (D1).
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+    name = resource.resource_name
+    known = controller.image.configs.get((ResourceType.MIRROR, name))
+    if known is None:
+        raise Refused(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
+    learned = {
+        config.name: config.value
+        for config in resource.configs
+        if config.name == SOURCE_CLUSTER_ID and config.config_operation == ConfigOp.SET
+        and config.value and SOURCE_CLUSTER_ID not in known
+    }
+    rest = [config for config in resource.configs if config.name not in learned]
+    return {**cluster.changes_of(Scope.MIRROR, known, rest), **learned}

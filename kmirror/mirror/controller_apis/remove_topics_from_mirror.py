@@ -1,0 +1,57 @@
+"""RemoveTopicsFromMirror, decided by the controller: failover. Never refused because of a state (D6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
+from kmirror.mirror.states import Wish
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_response import (
+    RemoveTopicsFromMirrorResponse,
+    TopicResult,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller import Controller
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, RemoveTopicsFromMirrorRequest)
+    mirror = request.mirror_name
+    response = RemoveTopicsFromMirrorResponse(mirror_name=mirror)
+    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
+        response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
+        return Decision((), response)
+    records: list[Message] = []
+    for topic in request.topics:
+        error, assignment = membership(controller, mirror, topic.topic_name)
+        response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
+        if not error and assignment is not None and assignment.wish is not Wish.REMOVE:
+            # A topic that never came to be leaves nothing behind for the next one of its name (D34).
+            exists = topic.topic_name in controller.image.topics
+            records.append(
+                ConfigRecord(
+                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    value=Assignment(mirror, Wish.REMOVE).text() if exists else None,
+                )
+            )
+    return Decision(records, response)
+
+
+def membership(controller: Controller, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
+    """Return the topic's place in `mirror`, or why it has none there."""
+    value = controller.image.topic_config(topic).get(MIRROR_NAME, "")
+    assignment = parse(value)
+    if assignment is None:
+        known = topic in controller.image.topics
+        return ErrorCode.UNKNOWN_MIRROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+    if assignment.mirror != mirror:
+        return ErrorCode.TOPIC_NOT_IN_MIRROR, assignment
+    return ErrorCode.NONE, assignment

@@ -1,0 +1,29 @@
+"""Which requests about mirrors does a controller decide, and how?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.cluster.decisions import Decide
+from kmirror.mirror.controller_apis import (
+    add_topics_to_mirror,
+    bump_leader_epochs,
+    create_mirror,
+    incremental_alter_configs,
+    remove_topics_from_mirror,
+)
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
+from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
+from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
+from kmirror.protocol.message import Message
+
+DECISIONS: Mapping[type[Message], Decide] = {
+    # In place of the cluster's own: it knows the resource type MIRROR as well.
+    IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    CreateMirrorRequest: create_mirror.decide,
+    AddTopicsToMirrorRequest: add_topics_to_mirror.decide,
+    RemoveTopicsFromMirrorRequest: remove_topics_from_mirror.decide,
+    BumpLeaderEpochsRequest: bump_leader_epochs.decide,
+}

@@ -1,0 +1,71 @@
+"""Which files of a package import each other in a circle, so that none of them can be read or tested alone?
+
+An import counts wherever it stands: within a function and for types alone too, for these are how a circle is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tests.repo.layers import imported
+from tests.repo.sources import Source
+
+Graph = Mapping[str, Sequence[str]]
+"""Module to the modules that it imports."""
+
+
+def import_graph(files: Sequence[Source]) -> Graph:
+    """Return who imports whom among `files`."""
+    modules = {source.module for source in files}
+    return {
+        source.module: sorted({found for _, name in imported(source) for found in _modules(name, modules)})
+        for source in files
+    }
+
+
+def _modules(name: str, modules: set[str]) -> Iterator[str]:
+    """Yield the module that an imported name is, or stands in."""
+    if name in modules:
+        yield name
+    elif name.rpartition(".")[0] in modules:
+        yield name.rpartition(".")[0]
+
+
+def circles(graph: Graph) -> list[list[str]]:
+    """Return the strongly connected parts of more than one module, the largest first (Tarjan, without recursion)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    on_path: dict[str, bool] = {}
+    found: list[list[str]] = []
+    for root in graph:
+        work = [] if root in order else [(root, iter(graph[root]))]
+        while work:
+            module, targets = work[-1]
+            if module not in order:
+                order[module] = lowest[module] = len(order)
+                path.append(module)
+                on_path[module] = True
+            target = next(targets, None)
+            if target is not None:
+                if target not in order:
+                    work.append((target, iter(graph[target])))
+                elif on_path[target]:
+                    lowest[module] = min(lowest[module], order[target])
+                continue
+            work.pop()
+            if work:
+                parent = work[-1][0]
+                lowest[parent] = min(lowest[parent], lowest[module])
+            if lowest[module] == order[module]:
+                place = path.index(module)
+                part, path[place:] = path[place:], []
+                on_path.update(dict.fromkeys(part, False))
+                if len(part) > 1:
+                    found.append(sorted(part))
+    return sorted(found, key=lambda part: (-len(part), part))
+
+
+def circles_of(package: str, files: Sequence[Source]) -> list[list[str]]:
+    """Return the circles within one package of kmirror."""
+    return circles(import_graph([source for source in files if source.package == package]))

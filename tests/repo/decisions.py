@@ -1,0 +1,162 @@
+"""Is every decision that is cited written down, and held by a test?
+
+A decision is a heading of docs/decisions.md. A citation is its id in any text of the repository. A test holds it by
+`@pytest.mark.decision(...)`, on the function or class, or by the `pytestmark` of its file.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from tests.repo.sources import Source
+
+PAGE = "docs/decisions.md"
+FOLDERS = ("kmirror", "tests", "benchmarks", "codegen", "docs", "schemas")
+TOP = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "check")
+SUFFIXES = (".py", ".md", ".java", ".json", ".toml", ".xml")
+RECORDED = ("kmirror/data/", "tests/data/")
+"""What brokers and tools wrote: bytes and hex in it look like ids. Only its notes are read."""
+NEED_A_JVM = ("tests/interop/", "tests/spark/")
+"""Tests that are skipped where there is no Java hold nothing there."""
+
+CITATION = re.compile(r"(?<![\w+#\\])D[0-9]+\b")
+"""Not part of a longer word or number, of U+D800, of a colour #D45 or an escape."""
+_HEADING = re.compile(r"## (D[1-9][0-9]*) \(([^()]*)\) (\S.*)")
+_KIP = re.compile(r"KIP-[0-9]+: \S.*\.", re.DOTALL)
+_DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One `pytest.mark.decision` and where it stands."""
+
+    place: str
+    decision: str
+
+
+def texts(root: Path) -> Iterator[Source]:
+    """Yield every file that people write and that may cite a decision."""
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*")) if path.suffix in SUFFIXES]
+    for path in (*(root / name for name in TOP), *paths):
+        name = path.relative_to(root).as_posix()
+        if path.suffix == ".md" or not name.startswith(RECORDED):
+            yield Source(name, path.read_text("utf-8"))
+
+
+def written_down(page: str) -> list[str]:
+    """Return the ids that have a heading in the page, in its order."""
+    return [found[1] for line in page.splitlines() if (found := _HEADING.fullmatch(line))]
+
+
+def cited(source: Source) -> list[tuple[int, str]]:
+    """Return (line, id) of every citation in a file."""
+    return [
+        (number, found[0])
+        for number, line in enumerate(source.text.splitlines(), 1)
+        for found in CITATION.finditer(line)
+    ]
+
+
+def check_citations(known: Iterable[str], source: Source) -> Iterator[str]:
+    """Complain of ids that no heading has."""
+    headings = frozenset(known)
+    for line, name in cited(source):
+        if name not in headings:
+            yield f"{source.path}:{line}: {PAGE} has no {name}"
+
+
+def check_page(page: str) -> Iterator[str]:
+    """Complain of headings that are no decision's, of ids twice, missing or out of order, dates and KIP sections."""
+    before = 0
+    for number, heading, body in _sections(page):
+        place = f"{PAGE}:{number}"
+        found = _HEADING.fullmatch(heading)
+        if found is None:
+            yield f"{place}: not of the form '## D1 (2026-11-21) The rule in short'"
+            continue
+        name, when, _ = found.groups()
+        if int(name[1:]) != before + 1:
+            yield f"{place}: {name} follows D{before}"
+        before = int(name[1:])
+        if not _has_dates(when):
+            yield f"{place}: {name} has no date"
+        if not _KIP.fullmatch(body.rpartition("\n\n")[2]):
+            yield f"{place}: {name} does not end with the sections of the KIP that it concerns"
+
+
+def _sections(page: str) -> Iterator[tuple[int, str, str]]:
+    """Yield (line, heading, text below) of every second-level heading."""
+    lines = page.splitlines()
+    starts = [n for n, line in enumerate(lines) if re.match(r"##(?!#)", line)]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        yield start + 1, lines[start], "\n".join(lines[start + 1 : end]).strip()
+
+
+def _has_dates(text: str) -> bool:
+    found = _DATE.findall(text)
+    try:
+        return bool(found) and all(date.fromisoformat(one) for one in found)
+    except ValueError:
+        return False
+
+
+def marks(source: Source) -> tuple[list[Mark], list[str]]:
+    """Return the marks that stand on tests, and complaints of those that pytest would not see or not read."""
+    held: list[Mark] = []
+    faults: list[str] = []
+    on_tests = {id(node) for owner in _owners(source) for node in ast.walk(owner)}
+    for node in ast.walk(source.tree):
+        if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.decision"):
+            continue
+        place = f"{source.path}:{node.lineno}"
+        names = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
+        if len(node.args) != 1 or node.keywords or not (names and isinstance(names[0], str)):
+            faults.append(f"{place}: a mark names one decision, in quotes")
+        elif id(node) not in on_tests:
+            faults.append(f"{place}: the mark of {names[0]} is on nothing that pytest runs")
+        else:
+            held.append(Mark(place, names[0]))
+    return held, faults
+
+
+def _owners(source: Source) -> Iterator[ast.expr]:
+    """Yield the expressions in which a mark counts: decorators of tests, and `pytestmark` of a file that has tests."""
+    if not source.path.rpartition("/")[2].startswith("test_"):
+        return
+    tests = [node for node in ast.walk(source.tree) if _is_test(node)]
+    for node in tests:
+        assert isinstance(node, ast.FunctionDef | ast.ClassDef)
+        yield from node.decorator_list
+    for node in source.tree.body if tests else []:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["pytestmark"]:
+            yield node.value
+
+
+def _is_test(node: ast.AST) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name.startswith("test_")
+    return isinstance(node, ast.ClassDef) and node.name.startswith("Test")
+
+
+def check_tests(known: Iterable[str], held: Iterable[Mark], reasons: Mapping[str, str]) -> Iterator[str]:
+    """Complain of decisions without test and reason, of reasons that are idle or empty, and of marks of unknown ids."""
+    headings = dict.fromkeys(known)
+    places = {mark.decision: mark.place for mark in held if not mark.place.startswith(NEED_A_JVM)}
+    for mark in held:
+        if mark.decision not in headings:
+            yield f"{mark.place}: {PAGE} has no {mark.decision}"
+    for name in headings:
+        if name not in places and name not in reasons:
+            yield f"{name} has no test, and no reason why not"
+        if name in places and name in reasons:
+            yield f"{name} has a test ({places[name]}), and a reason why it has none"
+    for name, reason in reasons.items():
+        if name not in headings:
+            yield f"{name} has a reason, and {PAGE} does not have it"
+        if not reason.strip():
+            yield f"{name} has an empty reason"

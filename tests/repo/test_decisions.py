@@ -1,0 +1,172 @@
+"""Every decision that is cited is written down, in order, with a date, and held by a test; and each alarm rings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.repo import decisions
+from tests.repo.decisions import Mark
+from tests.repo.sources import Source, sources
+
+WITHOUT_TEST = {
+    "D18": "not built: no handler asks who may do what",
+    "D27": "withdrawn: D29 took its place, and D29's tests hold that a stop cuts once",
+}
+"""Decision to the reason why no test holds it."""
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> str:
+    return (root / decisions.PAGE).read_text("utf-8")
+
+
+def test_ids_are_in_order_without_gaps_and_each_has_a_date_and_its_sections_of_the_kip(page: str) -> None:
+    assert list(decisions.check_page(page)) == []
+    assert len(decisions.written_down(page)) >= 45
+
+
+def test_every_decision_that_is_cited_is_written_down(root: Path, page: str) -> None:
+    known = decisions.written_down(page)
+    files = list(decisions.texts(root))
+    assert {"README.md", "check", "schemas/mirroring.json", "kmirror/mirror/states.py"} <= {file.path for file in files}
+    assert [text for file in files for text in decisions.check_citations(known, file)] == []
+    assert sum(len(decisions.cited(file)) for file in files) > 500, "the search finds what there is"
+
+
+def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, page: str) -> None:
+    found = [decisions.marks(file) for file in sources(root, "tests")]
+    assert [fault for _, faults in found for fault in faults] == []
+    held = [mark for marks, _ in found for mark in marks]
+    assert list(decisions.check_tests(decisions.written_down(page), held, WITHOUT_TEST)) == []
+
+
+# -- the alarms -------------------------------------------------------------------------------
+
+UNKNOWN = f"D{900}"
+"""An id that nobody has; written so that this file does not cite it."""
+
+
+@pytest.mark.parametrize(
+    "text", ["({})", "see {}.", "D1-{}", "D1 to {}", '"{}"', "`{}`", "{}'s rule", "# {}: why", "D1, {}", "/{}/"]
+)
+def test_a_citation_of_what_is_not_written_down_is_reported_with_its_place(text: str) -> None:
+    source = Source("kmirror/log/a.py", "x = 1\n" + text.format(UNKNOWN))
+    (found,) = decisions.check_citations(["D1"], source)
+    assert found == f"kmirror/log/a.py:2: docs/decisions.md has no {UNKNOWN}"
+
+
+@pytest.mark.parametrize(
+    "text", ["0x{}", "U+{}", "#{}", "\\x3{}", "\\{}", "{}a", "A{}", "3{}", "_{}", "d900", "D", "{}_x", "D1", "D 900"]
+)
+def test_false_friends_and_what_is_written_down_stay_silent(text: str) -> None:
+    assert list(decisions.check_citations(["D1"], Source("docs/a.md", text.format(UNKNOWN)))) == []
+
+
+GOOD = """# Decisions
+
+What.
+
+## D1 (2026-11-21) One
+
+Text.
+
+KIP-1279: Fetch.
+
+## D2 (changed 2026-11-22) Two
+
+Text.
+
+KIP-1279: Fetch; Errors,
+READ_ONLY_TOPIC.
+"""
+BEFORE_ALL = f"D{0}"
+PAGES = [
+    ("## D2 (changed 2026-11-22)", "## D3 (2026-11-22)", "D3 follows D1"),
+    ("## D2 (changed 2026-11-22)", "## D1 (2026-11-22)", "D1 follows D1"),
+    ("## D1 (2026-11-21)", "## D2 (2026-11-21)", f"D2 follows {BEFORE_ALL}"),
+    ("(changed 2026-11-22)", "(changed)", "D2 has no date"),
+    ("(changed 2026-11-22)", "()", "D2 has no date"),
+    ("2026-11-21", "2026-13-41", "D1 has no date"),
+    ("2026-11-21", "26-11-21", "D1 has no date"),
+    ("## D1 (2026-11-21) One", "## D1 One", "not of the form"),
+    ("## D1 (2026-11-21) One", "## D1 (2026-11-21)", "not of the form"),
+    ("## D1 (2026-11-21) One", "## Intro", "not of the form"),
+    ("KIP-1279: Fetch.", "Fetch.", "D1 does not end with the sections"),
+    ("KIP-1279: Fetch.", "KIP-1279: Fetch.\n\nMore.", "D1 does not end with the sections"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "expected"), PAGES)
+def test_a_fault_of_the_page_is_reported_with_its_line(before: str, after: str, expected: str) -> None:
+    assert list(decisions.check_page(GOOD)) == []
+    found = list(decisions.check_page(GOOD.replace(before, after)))
+    assert any(expected in text for text in found), found
+    assert all(text.startswith("docs/decisions.md:") for text in found)
+
+
+def held_by(text: str, path: str = "tests/unit/test_a.py") -> list[str]:
+    return [mark.decision for mark in decisions.marks(Source(path, text))[0]]
+
+
+MARK = f'pytest.mark.decision("{UNKNOWN}")'
+TEST = "def test_x():\n    pass\n"
+COUNTS = [
+    f"@{MARK}\n{TEST}",
+    f"@pytest.mark.slow\n@{MARK}\n{TEST}",
+    f"pytestmark = {MARK}\n{TEST}",
+    f"pytestmark = [pytest.mark.slow, {MARK}]\n{TEST}",
+    f"@{MARK}\nclass TestA:\n    def test_x(self):\n        pass\n",
+    f"class TestA:\n    @{MARK}\n    def test_x(self):\n        pass\n",
+    f'@pytest.mark.parametrize("x", [pytest.param(1, marks={MARK})])\n{TEST}',
+]
+
+
+@pytest.mark.parametrize("text", COUNTS)
+def test_marks_of_tests_and_of_files_count(text: str) -> None:
+    assert held_by(text) == [UNKNOWN]
+    assert decisions.marks(Source("tests/unit/test_a.py", text))[1] == []
+
+
+IDLE = [
+    ("tests/unit/test_a.py", f"@{MARK}\ndef helper():\n    pass\n{TEST}", "on nothing that pytest runs"),
+    ("tests/unit/test_a.py", f"x = {MARK}\n{TEST}", "on nothing that pytest runs"),
+    ("tests/unit/test_a.py", f"pytestmark = {MARK}\n", "on nothing that pytest runs"),
+    ("tests/unit/test_a.py", f"def f():\n    pytestmark = {MARK}\n{TEST}", "on nothing that pytest runs"),
+    ("tests/unit/stage.py", f"@{MARK}\n{TEST}", "on nothing that pytest runs"),
+    ("tests/unit/test_a.py", f"@pytest.mark.decision()\n{TEST}", "names one decision"),
+    ("tests/unit/test_a.py", f"@pytest.mark.decision(X)\n{TEST}", "names one decision"),
+    ("tests/unit/test_a.py", f"@pytest.mark.decision(1)\n{TEST}", "names one decision"),
+    ("tests/unit/test_a.py", f'@pytest.mark.decision("{UNKNOWN}", "{UNKNOWN}")\n{TEST}', "names one decision"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "expected"), IDLE)
+def test_a_mark_that_holds_nothing_is_reported(path: str, text: str, expected: str) -> None:
+    held, (fault,) = decisions.marks(Source(path, text))
+    assert held == []
+    assert expected in fault and fault.startswith(f"{path}:")
+
+
+@pytest.mark.parametrize(
+    ("held", "reasons", "expected"),
+    [
+        ([], {}, "D1 has no test, and no reason why not"),
+        ([Mark("tests/interop/test_a.py:1", "D1")], {}, "D1 has no test, and no reason why not"),
+        ([Mark("tests/unit/test_a.py:1", "D1")], {"D1": "why"}, "D1 has a test (tests/unit/test_a.py:1), and a reason"),
+        ([Mark("tests/unit/test_a.py:1", "D1")], {UNKNOWN: "why"}, f"{UNKNOWN} has a reason"),
+        ([], {"D1": " "}, "D1 has an empty reason"),
+        ([Mark("tests/a.py:1", "D1"), Mark("tests/a.py:2", UNKNOWN)], {}, f"tests/a.py:2: {decisions.PAGE} has no"),
+    ],
+)
+def test_a_decision_without_test_and_an_idle_reason_are_reported(
+    held: list[Mark], reasons: dict[str, str], expected: str
+) -> None:
+    (found,) = decisions.check_tests(["D1"], held, reasons)
+    assert found.startswith(expected)
+
+
+def test_a_test_or_a_reason_is_enough() -> None:
+    held = [Mark("tests/unit/test_a.py:1", "D1"), Mark("tests/interop/test_a.py:1", "D1")]
+    assert list(decisions.check_tests(["D1", "D2"], held, {"D2": "withdrawn"})) == []

@@ -1,0 +1,34 @@
+"""What the mirror's coordinator makes of the source's metadata: topics with the source's id and partitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.mirror.naming import MIRROR_NAME
+from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+from tests.sim.stage import TOPIC, assert_equal, create_topic, pair, run_until, write
+
+
+@pytest.mark.decision("D26")
+@pytest.mark.decision("D17")
+def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() -> None:
+    p = pair()
+    topic_id = create_topic(p.a, replicas=((1, 2, 3), (2, 3, 1)))
+    write(p.a, "r0")
+    p.simulation.cut(p.a, p.b)
+    p.there.create()
+    request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
+    reply = p.b.client.call(p.b.endpoints()[0], request, 0)
+    assert isinstance(reply, AddTopicsToMirrorResponse)
+    assert [(row.name, row.error_code) for row in reply.topics] == [(TOPIC, ErrorCode.NONE)]
+    p.simulation.run_for(5)
+    assert p.b.image.configs[ResourceType.TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
+    assert TOPIC not in p.b.image.topics, "nobody but the source knows its id"
+    p.simulation.heal(p.a, p.b)
+    run_until(p, lambda: TOPIC in p.b.image.topics, "the topic")
+    made = p.b.image.topics[TOPIC]
+    assert (made.topic_id, list(made.partitions)) == (topic_id, [0, 1])
+    assert_equal(p.there)

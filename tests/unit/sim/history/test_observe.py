@@ -1,0 +1,46 @@
+"""A replica that differs from its leader is told with what each of them has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from kmirror.cluster.partition import Partition
+from kmirror.log.memory import MemoryStore
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.records.batch import Batch
+from kmirror.sim.history.observe import difference
+from tests.sim.stage import TP, plain
+
+LOG = [plain(0, 0, "r0"), plain(1, 1, "r1"), plain(2, 1, "r2")]
+
+
+def replica(*batches: bytes, high_watermark: int = 3) -> Partition:
+    log = PartitionLog.open(TP, MemoryStore.from_files({0: b"".join(batches)}, {}), LogConfig(), now_ms=0)
+    log.update_high_watermark(high_watermark)
+    return cast(Partition, SimpleNamespace(log=log))
+
+
+def test_what_is_above_the_high_watermark_may_be_missing_but_not_be_more() -> None:
+    assert difference(replica(*LOG), replica(*LOG)) == ""
+    assert difference(replica(*LOG, high_watermark=2), replica(*LOG[:2])) == ""
+    assert difference(replica(*LOG), replica(*LOG[:2])) == "log end 2, the leader's is 3"
+    assert difference(replica(*LOG[:2]), replica(*LOG)) == "log end 3, the leader's is 2"
+
+
+def test_another_batch_is_told_by_epoch_and_checksum() -> None:
+    other = plain(1, 0, "x1")
+    assert difference(replica(*LOG), replica(LOG[0], other, LOG[2])) == (
+        f"offset 1: epoch 0, checksum {Batch(other).crc:08x}, the leader's is of epoch 1, "
+        f"checksum {Batch(LOG[1]).crc:08x}"
+    )
+
+
+def test_a_batch_that_only_one_of_them_has_is_told() -> None:
+    """Both ends are at 3; of one log the last offsets are a gap, as the cleaner leaves it."""
+    gap = replica(*LOG[:2])
+    gap.log.log_end_offset = 3
+    assert difference(replica(*LOG), gap) == "offset 2: only the leader has a batch"
+    assert difference(gap, replica(*LOG)) == ""
+    gap.log.high_watermark = 3
+    assert difference(gap, replica(*LOG)) == "offset 2: only the replica has a batch"

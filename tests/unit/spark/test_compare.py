@@ -1,0 +1,101 @@
+"""One task of a verification, without Spark: each difference stands where the batch begins that differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kmirror.records.codecs import Compression
+from kmirror.spark.compare import Difference, Found, Range, compare_ranges
+from kmirror.spark.folders import find_segments, split
+from tests.sim.stage import legacy, plain
+
+LOG = [plain(0, 0, "r0", "r1"), plain(2, 1, "r2"), plain(5, 1, "r5"), plain(6, 1, "r6")]
+
+
+class Logs:
+    """A folder of its own for each comparison."""
+
+    def __init__(self, top: Path) -> None:
+        self._top = top
+        self._count = 0
+
+    def compare(self, source: list[bytes], destination: list[bytes], *, end: int | None = None) -> Found:
+        sides = []
+        for batches in (source, destination):
+            self._count += 1
+            folder = self._top / str(self._count) / "t-0"
+            folder.mkdir(parents=True)
+            (folder / f"{0:020d}.log").write_bytes(b"".join(batches))
+            sides.append(find_segments(str(folder)))
+        (found,) = compare_ranges([Range(split(sides[0][0])[0], 0, end, None, tuple(sides[1]))])
+        return found
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Logs:
+    return Logs(tmp_path)
+
+
+def at(*batches: bytes) -> int:
+    """Return the position behind these batches."""
+    return len(b"".join(batches))
+
+
+def told(found: Found) -> list[tuple[str, int, int]]:
+    return [(row.kind, row.offset, row.destination_position) for row in found.differences]
+
+
+def test_equal_logs(logs: Logs) -> None:
+    found = logs.compare(LOG, LOG)
+    assert (found.batches, found.bytes, found.differences, found.more) == (4, at(*LOG), [], 0)
+
+
+def test_what_differs_is_told_with_its_own_position(logs: Logs) -> None:
+    other = [LOG[0], LOG[0], plain(2, 2, "x2"), plain(3, 1, "r3"), LOG[3], plain(7, 1, "r7"), plain(8, 1, "r8")]
+    found = logs.compare(LOG, other)
+    assert told(found) == [
+        ("duplicate", 0, at(*other[:1])),
+        ("field", 2, at(*other[:2])),
+        ("extra", 3, at(*other[:3])),
+        ("missing", 5, at(*other[:4])),
+        ("extra", 7, at(*other[:5])),
+    ]
+    assert [row.last_offset for row in found.differences] == [1, 2, 3, 5, 8]
+    assert found.batches == 2
+
+
+def test_a_checksum_that_is_wrong_on_both_sides_is_told_where_it_stands(logs: Logs) -> None:
+    damaged = bytearray(LOG[1])
+    damaged[-1] ^= 1
+    log = [LOG[0], bytes(damaged), LOG[2]]
+    assert told(logs.compare(log, log)) == [("crc", 2, at(LOG[0]))]
+
+
+def test_what_begins_at_the_end_of_the_range_is_for_another_task(logs: Logs) -> None:
+    assert told(logs.compare(LOG, [*LOG[:2], plain(5, 9, "x5")], end=5)) == []
+
+
+def test_a_message_that_cannot_be_inflated_is_compared_by_its_header(logs: Logs) -> None:
+    wrapper = legacy(0, 1, "one", "two", codec=Compression.GZIP)
+    damaged = wrapper[:30] + bytes(len(wrapper) - 30)
+    (row,) = logs.compare([wrapper, plain(2, 0, "r2")], [damaged, plain(2, 0, "r2")]).differences
+    assert isinstance(row, Difference)
+    assert (row.kind, row.offset) == ("bytes", 1)
+
+
+def test_another_message_format_is_said_before_all_else(logs: Logs) -> None:
+    (row,) = logs.compare([legacy(0, 1, "r")], [plain(0, 0, "r")]).differences
+    assert (row.kind, row.expected, row.found) == ("field", "magic 1", "magic 2")
+
+
+def test_behind_bytes_that_are_no_batch_nothing_is_compared(logs: Logs) -> None:
+    garbage = bytes(80)
+    (row,) = logs.compare([LOG[0], garbage], LOG).differences
+    assert (row.kind, row.side) == ("unreadable", "source")
+    assert (row.source_position, row.destination_position) == (at(LOG[0]), -1)
+    for source in (LOG, LOG[:1]):
+        (row,) = logs.compare(source, [LOG[0], garbage]).differences
+        assert (row.kind, row.side, row.destination_position) == ("unreadable", "destination", at(LOG[0]))
+        assert row.offset == 2, "where the source goes on"
