@@ -17,7 +17,7 @@ from kmirror.cluster.controller_apis.routes import DECISIONS, ROUTES
 from kmirror.cluster.decisions import Decide
 from kmirror.cluster.disk import Disk
 from kmirror.cluster.elections import fence_records, unfence_records
-from kmirror.cluster.images import METADATA_TOPIC, Delta, MetadataImage
+from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.metadata_log import MetadataLog
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
@@ -41,6 +41,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.apis import versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
 from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.topics import METADATA_TOPIC
 
 SESSION_TIMER = "sessions"
 METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)

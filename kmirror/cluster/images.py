@@ -27,7 +27,6 @@ from kmirror.spec.wire_values import ResourceType
 NO_LEADER = -1
 LEADER_UNCHANGED = -2
 
-METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kmirror.cluster.images import METADATA_TOPIC, Delta, MetadataImage
+from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
@@ -13,6 +13,7 @@ from kmirror.protocol.message import Message
 from kmirror.protocol.records import decode_metadata_record, encode_metadata_record
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
+from kmirror.spec.topics import METADATA_TOPIC
 
 RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,

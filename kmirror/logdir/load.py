@@ -30,20 +30,10 @@ from kmirror.logdir.load_segments import Expected, check_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
 from kmirror.protocol.uuid import Uuid
+from kmirror.spec.topics import SYSTEM_TOPICS
 
 __all__ = ["LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
 
-# Kafka's own topics, the mirrors' state, and the metadata logs that share a log folder with user topics.
-INTERNAL_TOPICS = frozenset(
-    {
-        "__consumer_offsets",
-        "__transaction_state",
-        "__share_group_state",
-        "__mirror_state",
-        "__cluster_metadata",
-        "__remote_log_metadata",
-    }
-)
 # How many times a mirror run may hold a log's bytes: as read, and in three replicas on each of two clusters.
 # Replicas that share bytes take less.
 COPIES = 7
@@ -172,7 +162,7 @@ def _find_partitions(
         tp, set_aside = found
         if set_aside is not None:
             skipped.append(Skipped(name, SET_ASIDE[set_aside]))
-        elif tp.topic in INTERNAL_TOPICS:
+        elif tp.topic in SYSTEM_TOPICS:
             if tp.topic not in internal:
                 skipped.append(Skipped(tp.topic, "internal topic"))
             internal.add(tp.topic)

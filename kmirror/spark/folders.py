@@ -19,11 +19,11 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.index import OFFSET_ROW
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
-from kmirror.logdir.load import INTERNAL_TOPICS
 from kmirror.logdir.names import partition_of
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, partition_paths, read_partition
 from kmirror.logdir.segments import is_segment_name
 from kmirror.records import layout
+from kmirror.spec.topics import SYSTEM_TOPICS
 
 SPLIT_BYTES = 64 << 20
 
@@ -60,7 +60,7 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
             tp = partition_of(folder.name)
             if tp is None:
                 refused.append(f"{folder.name} is not named TOPIC-PARTITION")
-            elif tp.topic in INTERNAL_TOPICS and not internal:
+            elif tp.topic in SYSTEM_TOPICS and not internal:
                 refused.append(f"{tp.topic} is internal (option includeInternal)")
             elif topics is None or tp.topic in topics:
                 facts = tops[folder.parent] = tops.get(folder.parent) or read_folder_facts(folder.parent)

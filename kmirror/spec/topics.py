@@ -9,8 +9,12 @@ TRANSACTION_TOPIC = "__transaction_state"
 SHARE_TOPIC = "__share_group_state"
 MIRROR_STATE_TOPIC = "__mirror_state"
 METADATA_TOPIC = "__cluster_metadata"
+REMOTE_LOG_TOPIC = "__remote_log_metadata"
 
 INTERNAL_TOPICS: tuple[str, ...] = (GROUP_TOPIC, TRANSACTION_TOPIC, SHARE_TOPIC, MIRROR_STATE_TOPIC)
+"""What Kafka calls internal: clients may not write to them."""
+SYSTEM_TOPICS: tuple[str, ...] = (*INTERNAL_TOPICS, METADATA_TOPIC, REMOTE_LOG_TOPIC)
+"""Those and the metadata logs, which share a log folder with the topics of users."""
 
 NAME_LENGTH_MAX = 249
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")

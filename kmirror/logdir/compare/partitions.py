@@ -22,7 +22,6 @@ from kmirror.logdir.compare.words import first_difference
 from kmirror.logdir.consume import read_transactions
 from kmirror.logdir.dump.batches import AnyFileBatch, Head, iter_heads, open_batch
 from kmirror.logdir.faults import FileFault, Progress, fault_of
-from kmirror.logdir.load import INTERNAL_TOPICS
 from kmirror.logdir.mapped import Mapped
 from kmirror.logdir.partition import (
     PartitionFolder,
@@ -30,6 +29,7 @@ from kmirror.logdir.partition import (
     open_partition,
     partition_paths,
 )
+from kmirror.spec.topics import SYSTEM_TOPICS
 
 _RUN_BYTES: Final = 256 * 1024
 
@@ -246,7 +246,7 @@ def pair_folders(left: Path, right: Path, *, topics: Collection[str] | None = No
         return Pairs([(open_partition(left), open_partition(right))], [], [])
 
     def is_wanted(tp: TopicPartition) -> bool:
-        return tp.topic in topics if topics else internal or tp.topic not in INTERNAL_TOPICS
+        return tp.topic in topics if topics else internal or tp.topic not in SYSTEM_TOPICS
 
     found = [_partitions(path, is_wanted) for path in (left, right)]
     for topic in topics or ():

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.logdir.load import INTERNAL_TOPICS, LogDirs, read_log_dirs
+from kmirror.logdir.load import LogDirs, read_log_dirs
 from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.demo import Demo
+from kmirror.spec.topics import SYSTEM_TOPICS
 
 HERE = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"
 # Beside the repository, where they are at hand.
@@ -39,7 +40,7 @@ def test_every_topic_of_a_folder_is_read(folder: Path) -> None:
     found = read_log_dirs(folder)
     present = {path.name.rpartition("-")[0] for path in folder.iterdir() if any(path.glob("*.log"))}
     aside = {name.rpartition("-")[0] for name, _ in found.skipped}
-    assert set(found.topics) == {name for name in present if name not in INTERNAL_TOPICS} - aside
+    assert set(found.topics) == {name for name in present if name not in SYSTEM_TOPICS} - aside
     for files in found.partitions.values():
         ends = [batch.next_offset for data in files.segments.values() for batch in iter_any_batches(data)]
         assert files.batches == len(ends)
