@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 from kmirror.cluster import fetcher
@@ -42,6 +43,7 @@ from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel
 
 Patch = Callable[[object, str, Any], Any]
 """(owner, name, what stands there instead) -> what stood there"""
@@ -446,7 +448,7 @@ def wrong_epoch_copied(patch: Patch) -> None:
 @fault
 def source_read_uncommitted(patch: Patch) -> None:
     """The source is read up to its high watermark."""
-    patch(fetchers, "READ_COMMITTED", 0)
+    patch(fetchers, "IsolationLevel", SimpleNamespace(READ_COMMITTED=IsolationLevel.READ_UNCOMMITTED))
 
 
 # -- producers and clients ------------------------------------------------------------------------
