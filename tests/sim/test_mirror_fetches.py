@@ -31,7 +31,7 @@ def consumers_of(cluster: Cluster) -> dict[str, None]:
 
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).server
-        server.routes[1] = watched(server.routes[1])
+        server.serve({FetchRequest: watched(server.routes[FetchRequest])})
     return seen
 
 
