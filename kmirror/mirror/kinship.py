@@ -42,9 +42,9 @@ class Kinship:
         return shared_epoch(self.of(mp), mp.source_lineage)
 
     def adopted(self, mp: MirrorPartition, partition: Partition) -> Lineage:
-        """Return the lineage to persist with the next record of the source's in mind: the source's.
+        """Return the source's lineage, and the leader epoch from which on it is to hold here.
 
-        It holds from the next leader epoch on, which fences our own mirrors; one that nobody wrote to can have none.
+        That is the next one, which fences the mirrors of this log; the present one for a log without any past.
         """
         epoch = partition.leader_epoch
         if self.shared_with_source(mp) is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
-from kmirror.mirror.state_records import PartitionState, StateKey, lineage_from, plan_from, put_plan, uncut_from
+from kmirror.mirror.state_records import PartitionState, StateKey, kept_from, put_plan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen import read_mirror_states_request as read_request
 from kmirror.protocol.gen import write_mirror_states_request as write_request
@@ -61,11 +61,8 @@ class StateClient:
             if row.error_code:
                 on_read(later, None)
                 return
-            state, uncut = MirrorState(row.state), uncut_from(row.uncut_replicas)
-            found = PartitionState(
-                topic, state, row.leader_epoch, row.last_mirror_epoch, uncut, plan_from(row), lineage_from(row)
-            )
-            on_read(later, found)
+            state = MirrorState(row.state)
+            on_read(later, PartitionState(topic, state, row.leader_epoch, row.last_mirror_epoch, *kept_from(row)))
 
         if not self._broker.ask_broker(now, image.leader, CHANNEL, request, on_reply):
             on_read(now, None)

@@ -11,7 +11,7 @@ the epoch of its own producer reset for it (D10, D15). Other clusters are told -
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
@@ -56,53 +56,41 @@ class PartitionState:
     """Which clusters wrote the log (D45)."""
 
 
-class StopFields(Protocol):
-    """What the three messages that carry a state call a stop's plan."""
-
-    stop_offset: int
-    stop_epoch: int
-    committed_producers: list[int]
-
-
-def plan_from(message: StopFields) -> StopPlan | None:
-    """Return the plan that a message holds, or None."""
-    if message.stop_offset < 0:
-        return None
-    return StopPlan(message.stop_offset, message.stop_epoch, tuple(message.committed_producers))
-
-
-def put_plan(message: StopFields, plan: StopPlan | None) -> None:
-    """Write a plan into a message, if there is one."""
-    if plan is not None:
-        message.stop_offset, message.stop_epoch = plan.offset, plan.epoch
-        message.committed_producers = list(plan.commits)
-
-
-class LineageFields(Protocol):
-    """What the three messages that carry a state call a lineage."""
-
-    @property
-    def lineage(self) -> Sequence[StretchRow]: ...
-
-    @property
-    def lineage_epoch(self) -> int: ...
-
-
-def lineage_from(message: LineageFields) -> Lineage:
-    """Return the lineage that a message holds."""
-    return Lineage(stretches_from(message.lineage), message.lineage_epoch)
-
-
 class UncutRow(Protocol):
-    """What the three messages that carry the list call a row of it."""
+    """What the three messages call a row of the list of those that are not cut."""
 
     replica_id: int
     cut_epoch: int
 
 
-def uncut_from(rows: Iterable[UncutRow]) -> Uncut:
-    """Return the list that the rows of a message hold."""
-    return {row.replica_id: row.cut_epoch for row in sorted(rows, key=lambda row: row.replica_id)}
+class KeptFields(Protocol):
+    """What the three messages that carry a state call all that is persisted beside it."""
+
+    stop_offset: int
+    stop_epoch: int
+    committed_producers: list[int]
+    lineage_epoch: int
+
+    @property
+    def uncut_replicas(self) -> Sequence[UncutRow]: ...
+
+    @property
+    def lineage(self) -> Sequence[StretchRow]: ...
+
+
+def kept_from(message: KeptFields) -> tuple[Uncut, StopPlan | None, Lineage]:
+    """Return who is not cut, the plan of a stop, and who wrote the log, as a message holds them."""
+    rows = sorted(message.uncut_replicas, key=lambda row: row.replica_id)
+    plan = StopPlan(message.stop_offset, message.stop_epoch, tuple(message.committed_producers))
+    lineage = Lineage(stretches_from(message.lineage), message.lineage_epoch)
+    return {row.replica_id: row.cut_epoch for row in rows}, None if message.stop_offset < 0 else plan, lineage
+
+
+def put_plan(message: KeptFields, plan: StopPlan | None) -> None:
+    """Write a plan into a message, if there is one."""
+    if plan is not None:
+        message.stop_offset, message.stop_epoch = plan.offset, plan.epoch
+        message.committed_producers = list(plan.commits)
 
 
 NOTHING = PartitionState()
@@ -155,22 +143,16 @@ class MirrorShard:
         before = self.partitions.get(at, NOTHING)
         found = decode_value(MIRROR_STATE_TOPIC, name, value)
         data = None if found is None else found[0]
-        topic, state, leader_epoch, epoch, uncut, stop, lineage = (
-            before.topic, before.state, before.leader_epoch, before.last_mirrored_epoch, before.uncut, before.stop,
-            before.lineage,
-        )
-        if isinstance(name, LastMirrorEpochsKey):
-            epoch = NOT_SETTLED
-            if isinstance(data, LastMirrorEpochsValue) and data.topics and data.topics[0].partitions:
-                topic = data.topics[0].name
-                epoch = data.topics[0].partitions[0].last_mirror_epoch
-        elif isinstance(data, MirrorPartitionStateValue):
-            topic, state, leader_epoch = data.topic_name, MirrorState(data.state), data.leader_epoch
-            uncut, stop = uncut_from(data.uncut_replicas), plan_from(data)
-            lineage = lineage_from(data)
+        if isinstance(data, MirrorPartitionStateValue):
+            state, epoch = MirrorState(data.state), before.last_mirrored_epoch
+            after = PartitionState(data.topic_name, state, data.leader_epoch, epoch, *kept_from(data))
+        elif isinstance(name, MirrorPartitionStateKey):
+            after = PartitionState(before.topic, last_mirrored_epoch=before.last_mirrored_epoch)
+        elif isinstance(data, LastMirrorEpochsValue) and data.topics and data.topics[0].partitions:
+            told = data.topics[0]
+            after = replace(before, topic=told.name, last_mirrored_epoch=told.partitions[0].last_mirror_epoch)
         else:
-            state, leader_epoch, uncut, stop, lineage = MirrorState.UNKNOWN, -1, NOBODY, None, OWN
-        after = PartitionState(topic, state, leader_epoch, epoch, uncut, stop, lineage)
+            after = replace(before, last_mirrored_epoch=NOT_SETTLED)
         if replace(after, topic="", leader_epoch=-1) == NOTHING:
             self.partitions.pop(at, None)
         else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.state_records import StateKey, lineage_from, plan_from, uncut_from
+from kmirror.mirror.state_records import StateKey, kept_from
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
 from kmirror.protocol.gen.write_mirror_states_response import (
@@ -60,7 +60,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
             key = StateKey(request.mirror_name, topic_id, asked.partition_index)
             write = StateWrite(
                 key, topic.name, MirrorState(asked.state), asked.last_mirror_epoch, asked.leader_epoch,
-                uncut_from(asked.uncut_replicas), plan_from(asked), lineage_from(asked),
+                *kept_from(asked),
             )
             component.coordinator.write(now, write, on_done)
     settled()
