@@ -24,6 +24,7 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToT
 from kmirror.protocol.message import Message
 from kmirror.records import layout
 from kmirror.records.batch import Batch
+from kmirror.records.layout import Buffer
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
@@ -54,16 +55,22 @@ class Verification:
     transactional_id: str
     version: int
     """Of the Produce request."""
-    guards: dict[TopicPartition, tuple[Partition, int, object]] = field(default_factory=dict)
-    """Partition, producer id, and what stands for the question there until it is answered or a marker ends it."""
-    epochs: dict[int, int] = field(default_factory=dict)
-    """Producer id to epoch; a request has one."""
+    guards: dict[TopicPartition, tuple[Partition, object]] = field(default_factory=dict)
+    """Partition, and what stands for the question there until it is answered or a marker ends it."""
+    producers: dict[tuple[int, int], None] = field(default_factory=dict)
+    """(producer id, epoch) of what was looked at; a request may have one."""
 
-    def look_at(self, partition: Partition, records: bytes) -> None:
+    def look_at(self, partition: Partition, records: Buffer) -> None:
         """Note a batch whose transaction the log does not know to be open."""
-        batch = first_batch(records)
-        if batch is None or not batch.is_transactional or batch.is_control:
+        if not is_transactional(records):
             return
+        try:
+            batch = Batch(memoryview(records))
+        except CorruptBatch:  # The append says why.
+            return
+        if batch.is_control:
+            return
+        self.producers[batch.producer_id, batch.producer_epoch] = None
         entry = partition.log.producers.entries.get(batch.producer_id)
         if entry is not None and (
             batch.producer_epoch < entry.producer_epoch  # Fenced: the log refuses it by itself.
@@ -71,13 +78,15 @@ class Verification:
         ):
             return
         guard = partition.verifying.setdefault(batch.producer_id, object())
-        self.guards[partition.tp] = partition, batch.producer_id, guard
-        self.epochs[batch.producer_id] = batch.producer_epoch
+        self.guards[partition.tp] = partition, guard
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
         """Hand over the coordinator's word; at once where there is nothing to ask."""
         if not self.guards:
             then(now, ALL_GOOD)
+            return
+        if len(self.producers) > 1:  # The coordinator could speak for one of them only.
+            then(now, dict.fromkeys(self.guards, ErrorCode.INVALID_PRODUCER_ID_MAPPING))
             return
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -93,7 +102,7 @@ class Verification:
         topics: dict[str, AddPartitionsToTxnTopic] = {}
         for tp in self.guards:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
-        producer_id, epoch = next(iter(self.epochs.items()))
+        ((producer_id, epoch),) = self.producers
         asked = AddPartitionsToTxnTransaction(
             transactional_id=self.transactional_id, producer_id=producer_id, producer_epoch=epoch,
             verify_only=self.version < ADDS_FROM, topics=list(topics.values()),
@@ -108,7 +117,8 @@ class Verification:
                     for row in topic.results_by_partition:
                         told[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
         verdicts = {}
-        for tp, (partition, producer_id, guard) in self.guards.items():
+        ((producer_id, _),) = self.producers
+        for tp, (partition, guard) in self.guards.items():
             error = self._as_told(told.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and partition.verifying.get(producer_id) is not guard:
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
@@ -127,10 +137,10 @@ class Verification:
         return error
 
 
-def first_batch(records: bytes) -> Batch | None:
-    """Return the first batch of a Produce request's records, None if there is none to be read: the append says why."""
-    try:
-        batch = Batch(memoryview(records))
-    except CorruptBatch:
-        return None
-    return batch if batch.magic >= layout.MAGIC_V2 else None
+def is_transactional(records: Buffer) -> bool:
+    """Does a Produce request's batch say that it belongs to a transaction? False where no batch can be told."""
+    flags = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
+    return (
+        len(records) >= layout.HEADER_SIZE and records[layout.MAGIC_AT] == layout.MAGIC_V2
+        and bool(records[flags] & layout.TRANSACTIONAL_FLAG)
+    )

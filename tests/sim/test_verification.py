@@ -36,10 +36,10 @@ from tests.sim.stage import (
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 
 
-def running(**configs: str) -> Cluster:
+def running(partitions: int = 1, **configs: str) -> Cluster:
     cluster = Cluster(Simulation(3), "a", configs={**SMALL, **configs})
     cluster.start()
-    create_topic(cluster)
+    create_topic(cluster, replicas=[(1, 2, 3)] * partitions)
     return cluster
 
 
@@ -53,11 +53,19 @@ def late(producer: Producer) -> bytes:
 
 def sent(cluster: Cluster, producer: Producer, version: int) -> ErrorCode:
     """Send `late` in one version of Produce; return the error."""
-    data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=late(producer))])
-    request = ProduceRequest(transactional_id="t", acks=-1, timeout_ms=5_000, topic_data=[data])
+    return answers(cluster, {TP: late(producer)}, version)[0]
+
+
+def answers(
+    cluster: Cluster, batches: dict[TopicPartition, bytes], version: int = 11, *, name: str | None = "t"
+) -> list[ErrorCode]:
+    """Send batches to one leader, under a transactional id; return the errors."""
+    data = [PartitionProduceData(index=tp.partition, records=batch) for tp, batch in batches.items()]
+    topic = TopicProduceData(name=TOPIC, partition_data=data)
+    request = ProduceRequest(transactional_id=name, acks=-1, timeout_ms=5_000, topic_data=[topic])
     reply = cluster.client.call(cluster.endpoint(leader(cluster).broker_id), request, version)
     assert isinstance(reply, ProduceResponse)
-    return ErrorCode(reply.responses[0].partition_responses[0].error_code)
+    return [ErrorCode(row.error_code) for row in reply.responses[0].partition_responses]
 
 
 @pytest.mark.parametrize(
@@ -107,6 +115,29 @@ def test_a_fenced_producer_is_told_so() -> None:
     old.add_partitions([TP])
     Producer(cluster, transactional_id="t")
     assert sent(cluster, old, 11) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_two_producers_in_one_request_are_refused() -> None:
+    """The coordinator of a transactional id speaks for one producer; the other batch would go in unasked."""
+    cluster = running(partitions=2)
+    producer, other = Producer(cluster, transactional_id="t"), Producer(cluster, transactional_id="u")
+    second = TopicPartition(TOPIC, 1)
+    producer.begin_transaction()
+    producer.add_partitions({TP: None, second: None})
+    found = answers(cluster, {TP: late(producer), second: late(other)})
+    assert found == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
+    assert not log_of(cluster).producers.ongoing and not log_of(cluster, second).producers.ongoing
+    assert answers(cluster, {TP: late(producer), second: late(producer)}) == [ErrorCode.NONE] * 2
+
+
+def test_a_transaction_without_a_transactional_id_is_refused() -> None:
+    cluster = running()
+    producer = Producer(cluster, transactional_id="t")
+    producer.begin_transaction()
+    producer.add_partitions({TP: None})
+    found = answers(cluster, {TP: late(producer)}, name=None)
+    assert found == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    assert not log_of(cluster).producers.ongoing
 
 
 def test_a_coordinator_that_is_away_is_asked_again() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.cluster.server import Inbound
-from kmirror.cluster.verification import ALL_GOOD, Verdicts, Verification
+from kmirror.cluster.verification import ALL_GOOD, Verdicts, Verification, is_transactional
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -41,7 +41,10 @@ CURRENT_LEADER_FROM = 10
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
-    if not request.transactional_id or not broker.configs.flag("transaction.partition.verification.enable"):
+    if not request.transactional_id:
+        _append_all(broker, now, inbound, _without_id(broker, inbound, request))
+        return
+    if not broker.configs.flag("transaction.partition.verification.enable"):
         _append_all(broker, now, inbound, ALL_GOOD)
         return
     verification = Verification(broker, request.transactional_id, inbound.version)
@@ -50,8 +53,17 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
         for data in topic.partition_data:
             partition = broker.replicas.led(TopicPartition(name, data.index))
             if partition is not None and not is_internal(name) and broker.produce_error(partition.tp) is None:
-                verification.look_at(partition, bytes(data.records or b""))
+                verification.look_at(partition, data.records or b"")
     verification.ask(now, lambda later, verdicts: _append_all(broker, later, inbound, verdicts))
+
+
+def _without_id(broker: Broker, inbound: Inbound, request: ProduceRequest) -> Verdicts:
+    """Return that nothing is appended if a batch is in a transaction: nobody can be asked about it (KafkaApis)."""
+    rows = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
+    if not any(is_transactional(data.records or b"") for _, data in rows):
+        return ALL_GOOD
+    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return {TopicPartition(_name(broker, inbound, topic), data.index): error for topic, data in rows}
 
 
 def _name(broker: Broker, inbound: Inbound, topic: TopicProduceData) -> str:
@@ -123,7 +135,7 @@ def _append(
         answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
         return None
     if verdict:
-        answer.error_code, answer.error_message = verdict, "the transaction could not be verified with its coordinator"
+        answer.error_code, answer.error_message = verdict, verdict.text
         return None
     try:
         info = broker.replicas.append(now, partition, bytes(data.records or b""))
