@@ -54,15 +54,21 @@ def mirror_of(source: Cluster, destination: Cluster, name: str = "m") -> Mirror:
     return mirror
 
 
+def mirrored_by_a_third() -> tuple[Pair, Cluster, Mirror]:
+    """Return both clusters, a third one that has mirrored all of a's log, and that mirror."""
+    p = both_in_one_epoch()
+    c = third(p)
+    other = mirror_of(p.a, c)
+    assert_equal(other)
+    return p, c, other
+
+
 def written(cluster: Cluster) -> list[str]:
     return [value for _, value in values(log_of(cluster))]
 
 
 def test_a_mirror_that_asks_after_its_source_was_fed_anew() -> None:
-    p = both_in_one_epoch()
-    c = third(p)
-    other = mirror_of(p.a, c)
-    assert_equal(other)
+    p, c, other = mirrored_by_a_third()
     p.simulation.cut(p.a, c)
     for number in range(6):
         write(p.b, f"b{number}")
@@ -74,10 +80,7 @@ def test_a_mirror_that_asks_after_its_source_was_fed_anew() -> None:
 
 
 def test_a_replica_of_the_mirror_that_was_away() -> None:
-    p = both_in_one_epoch()
-    c = third(p)
-    other = mirror_of(p.a, c)
-    assert_equal(other)
+    p, c, other = mirrored_by_a_third()
     follower = next(b for b in c.broker_ids if b != leader(c).broker_id)
     c.kill(follower)
     run_until(p, lambda: follower not in leader(c).isr, "the follower out of the ISR")
@@ -140,10 +143,7 @@ def test_a_chain_follows_its_source_down() -> None:
 
 def test_a_leader_that_dies_while_it_takes_over_the_lineage() -> None:
     """Who owes the cut is persisted before it is made: whoever leads next goes on."""
-    p = both_in_one_epoch()
-    c = third(p)
-    other = mirror_of(p.a, c)
-    assert_equal(other)
+    p, c, other = mirrored_by_a_third()
     first = leader(c).broker_id
     p.back.create()
     p.back.add_topics([TOPIC])
