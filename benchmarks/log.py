@@ -34,9 +34,7 @@ def batches(size: int, total: int = RUN_BYTES, *, producer_id: int = -1) -> tupl
     """So many bytes of batches of `size`, and how many batches that are."""
     epoch, sequence = (0, 0) if producer_id >= 0 else (-1, -1)
     record = RecordData(None, b"v" * (size - 80), (), 1_000)
-    one = bytearray(
-        build_batch([record], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
-    )
+    one = bytearray(build_batch([record], producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence))
     count = max(1, total // len(one))
     run = bytearray()
     for offset in range(count):

@@ -391,9 +391,7 @@ class _Checker:
         if problem:
             self.fault(path, problem)
 
-    def flags(
-        self, raw: Mapping[str, Any], type_: FieldType, flexible: Versions, path: str, *, is_root: bool
-    ) -> None:
+    def flags(self, raw: Mapping[str, Any], type_: FieldType, flexible: Versions, path: str, *, is_root: bool) -> None:
         if raw.get("mapKey") and is_root:
             self.fault(path, "a field of the message itself cannot be a map key")
         if raw.get("zeroCopy") and str(type_) != "bytes":

@@ -39,7 +39,11 @@ class Screen(Observer):
     def __init__(self, console: Console) -> None:
         self._console = console
         self._progress = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
             console=console,
         )
         self._stages = self._progress.add_task("stages", total=STAGES)
@@ -105,8 +109,13 @@ def mirror_table(rows: Sequence[MirrorRow], most: int) -> RenderableType:
         shown = sorted(rows, key=lambda row: (row.lag == 0, row.tp))[:most]
     for row in shown:
         table.add_row(
-            "demo", row.tp.topic, str(row.tp.partition), _known(row.source_offset), _known(row.destination_offset),
-            _known(row.lag), row.state.name,
+            "demo",
+            row.tp.topic,
+            str(row.tp.partition),
+            _known(row.source_offset),
+            _known(row.destination_offset),
+            _known(row.lag),
+            row.state.name,
         )
     left = len(rows) - len(shown)
     if not left:
@@ -123,8 +132,13 @@ def failover_table(rows: Sequence[Failover]) -> Table:
         table.add_column(name, justify="right")
     for row in rows:
         table.add_row(
-            row.tp.topic, str(row.tp.partition), str(row.log_end_offset), str(row.cut_offset),
-            _known(row.last_mirrored_epoch), str(row.leader_epoch), str(row.reset_offset),
+            row.tp.topic,
+            str(row.tp.partition),
+            str(row.log_end_offset),
+            str(row.cut_offset),
+            _known(row.last_mirrored_epoch),
+            str(row.leader_epoch),
+            str(row.reset_offset),
         )
     return table
 

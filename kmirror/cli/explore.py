@@ -21,23 +21,56 @@ STATES_MAX = 20_000_000
 
 
 @click.command("explore")
-@click.option("--scope", "scope_name", type=click.Choice([scope.name for scope in SCOPES]), default="elections",
-              show_default=True, metavar="NAME", help="How large the world is; --list tells which there are.")
-@click.option("--rules", "rules_name", type=click.Choice(list(NAMED)), default="decided", show_default=True,
-              metavar="NAME", help="Which rules hold; --list tells which there are.")
-@click.option("--without", multiple=True, type=click.Choice(list(WITHOUT)), metavar="DECISION",
-              help="Take a decision away, such as D36; repeatable.")
+@click.option(
+    "--scope",
+    "scope_name",
+    type=click.Choice([scope.name for scope in SCOPES]),
+    default="elections",
+    show_default=True,
+    metavar="NAME",
+    help="How large the world is; --list tells which there are.",
+)
+@click.option(
+    "--rules",
+    "rules_name",
+    type=click.Choice(list(NAMED)),
+    default="decided",
+    show_default=True,
+    metavar="NAME",
+    help="Which rules hold; --list tells which there are.",
+)
+@click.option(
+    "--without",
+    multiple=True,
+    type=click.Choice(list(WITHOUT)),
+    metavar="DECISION",
+    help="Take a decision away, such as D36; repeatable.",
+)
 @click.option("--option", is_flag=True, help="Set mirror.support.unclean.leader.election: wait for all replicas.")
 @click.option("--list", "is_list", is_flag=True, help="Print the scopes, the rules and what can be taken away.")
-@click.option("--max-states", type=click.IntRange(min=1), default=STATES_MAX, show_default=True, metavar="N",
-              help="Give up after about so many states.")
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    default=STATES_MAX,
+    show_default=True,
+    metavar="N",
+    help="Give up after about so many states.",
+)
 @click.option("--max-seconds", type=click.FloatRange(min=0), metavar="S", help="Give up after so many seconds.")
 @click.option("--spark", "on_spark", is_flag=True, help="Spread the search over Spark, for scopes beyond one machine.")
 @click.option("--master", metavar="URL", help="With --spark: a Spark master; local[*] by default.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
-    scope_name: str, rules_name: str, without: tuple[str, ...], option: bool, is_list: bool, max_states: int,
-    max_seconds: float | None, on_spark: bool, master: str | None, output: str,
+    scope_name: str,
+    rules_name: str,
+    without: tuple[str, ...],
+    option: bool,
+    is_list: bool,
+    max_states: int,
+    max_seconds: float | None,
+    on_spark: bool,
+    master: str | None,
+    output: str,
 ) -> int:
     """Search every history of a scope, breadth-first, for one that loses a record or lets replicas differ.
 

@@ -64,9 +64,23 @@ def profiles() -> dict[str, str]:
 @click.option("--tasks", type=click.IntRange(min=1), help="In how many Spark tasks the histories are dealt out.")
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
 def command(
-    seed: int | None, seeds: int, jobs: int, profile: str | None, is_listing: bool, plan_file: Path | None,
-    save: Path | None, is_shrinking: bool, shrink_runs: int, output: str | None, html: Path | None, is_spark: bool,
-    results: str | None, master: str | None, remote: str | None, tasks: int | None, confs: tuple[str, ...],
+    seed: int | None,
+    seeds: int,
+    jobs: int,
+    profile: str | None,
+    is_listing: bool,
+    plan_file: Path | None,
+    save: Path | None,
+    is_shrinking: bool,
+    shrink_runs: int,
+    output: str | None,
+    html: Path | None,
+    is_spark: bool,
+    results: str | None,
+    master: str | None,
+    remote: str | None,
+    tasks: int | None,
+    confs: tuple[str, ...],
 ) -> int:
     """Run whole histories of two or three clusters, drawn from a seed, and judge what their clients saw.
 

@@ -22,8 +22,14 @@ SHOWN_MAX = 50
 @click.option("--conf", "confs", multiple=True, metavar="KEY=VALUE", help="A setting of Spark's own; repeatable.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="json: a line a difference.")
 def command(
-    source: str, destination: str, topics: tuple[str, ...], internal: bool, master: str | None, remote: str | None,
-    confs: tuple[str, ...], output: str,
+    source: str,
+    destination: str,
+    topics: tuple[str, ...],
+    internal: bool,
+    master: str | None,
+    remote: str | None,
+    confs: tuple[str, ...],
+    output: str,
 ) -> int:
     """Compare the batches of SOURCE with those of DESTINATION, up to SOURCE's last stable offset.
 

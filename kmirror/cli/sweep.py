@@ -43,8 +43,15 @@ def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
 @click.option("--list", "is_list", is_flag=True, help="Print the runs that the file asks for, and run none.")
 @click.option("--py-files", type=click.Path(path_type=Path), metavar="DIR", help="Write the package's archive there.")
 def command(
-    file: Path, output: str | None, master: str | None, remote: str | None, tasks: int | None, confs: tuple[str, ...],
-    only: str | None, is_list: bool, py_files: Path | None,
+    file: Path,
+    output: str | None,
+    master: str | None,
+    remote: str | None,
+    tasks: int | None,
+    confs: tuple[str, ...],
+    only: str | None,
+    is_list: bool,
+    py_files: Path | None,
 ) -> int:
     """Run every simulation that FILE asks for, and keep figures, seed and digest of each.
 

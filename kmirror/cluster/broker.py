@@ -170,7 +170,12 @@ class Broker:
         self, now: Instant, request: Message, version: int, on_reply: OnReply, *, channel: str = "controller"
     ) -> None:
         self.requester.send(
-            now, self.options.controller, channel, request, version, on_reply,
+            now,
+            self.options.controller,
+            channel,
+            request,
+            version,
+            on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
         )
 
@@ -180,7 +185,12 @@ class Broker:
         if endpoint is None:
             return False
         self.requester.send(
-            now, endpoint, channel, request, self.version_of(request), on_reply,
+            now,
+            endpoint,
+            channel,
+            request,
+            self.version_of(request),
+            on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
         )
         return True

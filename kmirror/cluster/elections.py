@@ -43,8 +43,14 @@ def unfence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> 
 
 
 def _elect(
-    image: MetadataImage, defaults: Configs, topic: str, topic_id: Uuid, index: int, partition: PartitionImage,
-    alive: list[int], gone: int | None,
+    image: MetadataImage,
+    defaults: Configs,
+    topic: str,
+    topic_id: Uuid,
+    index: int,
+    partition: PartitionImage,
+    alive: list[int],
+    gone: int | None,
 ) -> PartitionChangeRecord | None:
     isr = [b for b in partition.isr if b != gone]
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)

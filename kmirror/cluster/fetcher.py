@@ -83,7 +83,9 @@ class ReplicaFetchers:
         for fetcher in self._fetchers.values():
             known = fetcher.partitions.get(tp)
             stays = (
-                known is not None and partition is not None and partition.image.leader == fetcher.broker_id
+                known is not None
+                and partition is not None
+                and partition.image.leader == fetcher.broker_id
                 and (known.topic_id, known.leader_epoch) == (partition.topic_id, partition.leader_epoch)
             )
             if known is not None and not stays:
@@ -134,7 +136,12 @@ class ReplicaFetchers:
             self._on_reply(later, fetcher, wanted, epochs, reply)
 
         self._broker.requester.send(
-            now, fetcher.endpoint, fetcher.channel, request, self._broker.version_of(request), on_reply,
+            now,
+            fetcher.endpoint,
+            fetcher.channel,
+            request,
+            self._broker.version_of(request),
+            on_reply,
             timeout_ms=self._broker.configs.integer("request.timeout.ms"),
         )
 
@@ -154,9 +161,7 @@ class ReplicaFetchers:
     def _request(self, fetcher: Fetcher, wanted: dict[TopicPartition, FetchPartition]) -> FetchRequest:
         configs = self._broker.configs
         request = FetchRequest(
-            replica_state=ReplicaState(
-                replica_id=self._broker.node_id, replica_epoch=self._broker.lifecycle.epoch
-            ),
+            replica_state=ReplicaState(replica_id=self._broker.node_id, replica_epoch=self._broker.lifecycle.epoch),
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
             min_bytes=configs.integer("replica.fetch.min.bytes"),
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
@@ -168,8 +173,12 @@ class ReplicaFetchers:
     # -- answers ------------------------------------------------------------------------------
 
     def _on_reply(
-        self, now: Instant, fetcher: Fetcher, wanted: dict[TopicPartition, FetchPartition],
-        epochs: dict[TopicPartition, int], reply: Message | None,
+        self,
+        now: Instant,
+        fetcher: Fetcher,
+        wanted: dict[TopicPartition, FetchPartition],
+        epochs: dict[TopicPartition, int],
+        reply: Message | None,
     ) -> None:
         if self._fetchers.get(fetcher.broker_id) is not fetcher:
             return
@@ -193,8 +202,14 @@ class ReplicaFetchers:
         self._fetch(now, fetcher)
 
     def _on_partition(
-        self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following,
-        asked: FetchPartition, max_epoch: int, data: PartitionData,
+        self,
+        now: Instant,
+        fetcher: Fetcher,
+        tp: TopicPartition,
+        following: Following,
+        asked: FetchPartition,
+        max_epoch: int,
+        data: PartitionData,
     ) -> None:
         partition = self._broker.replicas.partitions[tp]
         log = partition.log
@@ -269,7 +284,12 @@ class ReplicaFetchers:
             self._fetch(later, fetcher)
 
         self._broker.requester.send(
-            now, fetcher.endpoint, f"{fetcher.channel}-offsets", request, LIST_OFFSETS_VERSION, on_reply,
+            now,
+            fetcher.endpoint,
+            f"{fetcher.channel}-offsets",
+            request,
+            LIST_OFFSETS_VERSION,
+            on_reply,
             timeout_ms=self._broker.configs.integer("request.timeout.ms"),
         )
 

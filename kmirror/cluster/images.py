@@ -73,8 +73,12 @@ class Delta:
 
     def is_empty(self) -> bool:
         return not (
-            self.brokers or self.topics_created or self.topics_deleted
-            or self.partitions or self.configs or self.features
+            self.brokers
+            or self.topics_created
+            or self.topics_deleted
+            or self.partitions
+            or self.configs
+            or self.features
         )
 
 
@@ -109,8 +113,12 @@ class MetadataImage:
             case RegisterBrokerRecord():
                 listener = record.end_points[0]
                 self.brokers[record.broker_id] = BrokerImage(
-                    record.broker_id, record.broker_epoch, record.incarnation_id,
-                    Endpoint(listener.host, listener.port), record.fenced, record.rack,
+                    record.broker_id,
+                    record.broker_epoch,
+                    record.incarnation_id,
+                    Endpoint(listener.host, listener.port),
+                    record.fenced,
+                    record.rack,
                 )
                 delta.brokers[record.broker_id] = None
             case BrokerRegistrationChangeRecord():
@@ -140,8 +148,11 @@ class MetadataImage:
     def _set_partition(self, record: PartitionRecord, delta: Delta) -> None:
         name = self.topic_names[record.topic_id]
         self.topics[name].partitions[record.partition_id] = PartitionImage(
-            tuple(record.replicas), tuple(record.isr), record.leader,
-            record.leader_epoch, record.partition_epoch,
+            tuple(record.replicas),
+            tuple(record.isr),
+            record.leader,
+            record.leader_epoch,
+            record.partition_epoch,
         )
         delta.partitions[TopicPartition(name, record.partition_id)] = None
 

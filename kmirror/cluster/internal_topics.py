@@ -30,11 +30,16 @@ class InternalTopic:
 
 ROWS: dict[str, InternalTopic] = {
     TRANSACTION_TOPIC: InternalTopic(
-        TRANSACTION_TOPIC, "transaction.state.log.num.partitions", "transaction.state.log.replication.factor",
-        (("cleanup.policy", "compact"), ("compression.type", "uncompressed")), "transaction.state.log.min.isr",
+        TRANSACTION_TOPIC,
+        "transaction.state.log.num.partitions",
+        "transaction.state.log.replication.factor",
+        (("cleanup.policy", "compact"), ("compression.type", "uncompressed")),
+        "transaction.state.log.min.isr",
     ),
     MIRROR_STATE_TOPIC: InternalTopic(
-        MIRROR_STATE_TOPIC, "mirror.topic.num.partitions", "mirror.topic.replication.factor",
+        MIRROR_STATE_TOPIC,
+        "mirror.topic.num.partitions",
+        "mirror.topic.replication.factor",
         (("cleanup.policy", "compact"), ("compression.type", "producer")),
     ),
 }

@@ -29,8 +29,12 @@ RETRY_MS = 100
 NOT_CARRIED_OUT = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 """The controller says that our knowledge is current and that nothing was done."""
 OVERTAKEN = (
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.INVALID_UPDATE_VERSION, ErrorCode.INVALID_REQUEST, ErrorCode.NEW_LEADER_ELECTED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.INVALID_UPDATE_VERSION,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.NEW_LEADER_ELECTED,
 )
 """The controller knows more than we do; the metadata log will tell."""
 
@@ -104,9 +108,7 @@ class IsrManager:
         follower = partition.followers.get(member)
         return UNKNOWN_EPOCH if follower is None else follower.broker_epoch
 
-    def _on_reply(
-        self, now: Instant, partition: Partition, asked_in: PartitionImage, reply: Message | None
-    ) -> None:
+    def _on_reply(self, now: Instant, partition: Partition, asked_in: PartitionImage, reply: Message | None) -> None:
         if self._broker.replicas.led(partition.tp) is not partition or partition.pending_isr is None:
             return
         if partition.image.partition_epoch != asked_in.partition_epoch:
@@ -123,7 +125,10 @@ class IsrManager:
         partition.pending_isr = None
         if answer.error_code == ErrorCode.NONE:
             confirmed = PartitionImage(
-                partition.image.replicas, tuple(answer.isr), answer.leader_id, answer.leader_epoch,
+                partition.image.replicas,
+                tuple(answer.isr),
+                answer.leader_id,
+                answer.leader_epoch,
                 answer.partition_epoch,
             )
             if confirmed.leader_epoch == partition.leader_epoch:

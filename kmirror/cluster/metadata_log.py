@@ -54,9 +54,7 @@ class MetadataLog:
     def append(self, now: Instant, records: Sequence[Message]) -> int:
         """Append one batch; returns the offset of its last record."""
         frames = [
-            RecordData(
-                value=encode_metadata_record(record, RECORD_VERSIONS.get(record.NAME, 0)), timestamp=to_ms(now)
-            )
+            RecordData(value=encode_metadata_record(record, RECORD_VERSIONS.get(record.NAME, 0)), timestamp=to_ms(now))
             for record in records
         ]
         info = self._log.append_as_leader(

@@ -50,8 +50,12 @@ def leader_error(partition: Partition | None, current_leader_epoch: int) -> Erro
 def failed(index: int, error: ErrorCode) -> PartitionData:
     """Return the answer for a partition that cannot be read."""
     return PartitionData(
-        partition_index=index, error_code=error, high_watermark=-1, last_stable_offset=-1,
-        log_start_offset=-1, records=b"",
+        partition_index=index,
+        error_code=error,
+        high_watermark=-1,
+        last_stable_offset=-1,
+        log_start_offset=-1,
+        records=b"",
     )
 
 

@@ -108,7 +108,10 @@ class Server:
     """
 
     def __init__(
-        self, versions: Callable[[], Versions], disabled_versions: Callable[[], Versions], *,
+        self,
+        versions: Callable[[], Versions],
+        disabled_versions: Callable[[], Versions],
+        *,
         accepting: bool = True,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}

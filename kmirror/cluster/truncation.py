@@ -63,9 +63,7 @@ class Divergence:
     end_offset: int
 
 
-def divergence(
-    log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *, foreign: bool
-) -> Divergence | None:
+def divergence(log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *, foreign: bool) -> Divergence | None:
     """Return where a fetch that names `last_fetched_epoch` leaves this leader's history, None if it does not.
 
     `foreign` says that the log carries leader epochs of another cluster (D13). An epoch of -1 in the result: this

@@ -37,7 +37,9 @@ ADDS_FROM = 12
 ABORTABLE_FROM = 11
 """First version of Produce that knows TRANSACTION_ABORTABLE."""
 RETRIABLE = (
-    ErrorCode.NETWORK_EXCEPTION, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
 """Told as NOT_ENOUGH_REPLICAS, after which every client tries again without asking for metadata."""
@@ -104,8 +106,11 @@ class Verification:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
         ((producer_id, epoch),) = self.producers
         asked = AddPartitionsToTxnTransaction(
-            transactional_id=self.transactional_id, producer_id=producer_id, producer_epoch=epoch,
-            verify_only=self.version < ADDS_FROM, topics=list(topics.values()),
+            transactional_id=self.transactional_id,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            verify_only=self.version < ADDS_FROM,
+            topics=list(topics.values()),
         )
         return AddPartitionsToTxnRequest(transactions=[asked])
 
@@ -141,6 +146,7 @@ def is_transactional(records: Buffer) -> bool:
     """Does a Produce request's batch say that it belongs to a transaction? False where no batch can be told."""
     flags = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
     return (
-        len(records) >= layout.HEADER_SIZE and records[layout.MAGIC_AT] == layout.MAGIC_V2
+        len(records) >= layout.HEADER_SIZE
+        and records[layout.MAGIC_AT] == layout.MAGIC_V2
         and bool(records[flags] & layout.TRANSACTIONAL_FLAG)
     )

@@ -37,9 +37,7 @@ OpenAt = Callable[[int], Mapping[int, int] | None]
 AnyBatchT = TypeVar("AnyBatchT", bound=AnyBatch)
 
 
-def with_aborted(
-    batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]]
-) -> Iterator[tuple[AnyBatchT, bool]]:
+def with_aborted(batches: Iterable[AnyBatchT], aborted: Iterable[tuple[int, int]]) -> Iterator[tuple[AnyBatchT, bool]]:
     """Yield each batch of a fetch's answer, and whether it is data of an aborted transaction.
 
     `aborted` is (producer id, first offset) as the answer has it: a transaction counts as aborted from there to its

@@ -217,9 +217,7 @@ def _read_partitions(
     return partitions
 
 
-def _read_partition(
-    item: PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]
-) -> PartitionFiles:
+def _read_partition(item: PartitionFolder, facts: FolderFacts, on_read: Callable[[int], None]) -> PartitionFiles:
     files: dict[str, bytes] = {}
     for name in (LEADER_EPOCH_CHECKPOINT, PARTITION_METADATA):
         data = read_if_present(item.path / name)

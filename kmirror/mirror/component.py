@@ -333,8 +333,15 @@ class MirrorComponent(BrokerComponent):
         self.write_state(now, mp, target, epoch)
 
     def write_state(
-        self, now: Instant, mp: MirrorPartition, state: MirrorState, epoch: int, *, uncut: Uncut | None = None,
-        stop: StopPlan | None = None, lineage: Lineage | None = None,
+        self,
+        now: Instant,
+        mp: MirrorPartition,
+        state: MirrorState,
+        epoch: int,
+        *,
+        uncut: Uncut | None = None,
+        stop: StopPlan | None = None,
+        lineage: Lineage | None = None,
     ) -> None:
         """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
 
@@ -465,7 +472,10 @@ class MirrorComponent(BrokerComponent):
                 known.timeout_ms = configs.integer("request.timeout.ms")
                 continue
             self.sources[mirror] = SourceCluster(
-                self.broker, mirror, servers, configs.integer("request.timeout.ms"),
+                self.broker,
+                mirror,
+                servers,
+                configs.integer("request.timeout.ms"),
                 partial(self._on_refreshed, mirror),
             )
             if known is not None:  # Nothing is known of the new servers; fetching goes on once they have answered.

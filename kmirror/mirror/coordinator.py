@@ -66,9 +66,7 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
     records: list[KeyValue] = []
     persisted = (known.state, known.leader_epoch, known.uncut, known.stop, known.lineage)
     if persisted != (write.state, leader_epoch, write.uncut, write.stop, write.lineage):
-        value = state_record(
-            write.key, write.topic, write.state, leader_epoch, write.uncut, write.stop, write.lineage
-        )
+        value = state_record(write.key, write.topic, write.state, leader_epoch, write.uncut, write.stop, write.lineage)
         records.append(value)
     if epoch != known.last_mirrored_epoch:
         records.append(epoch_record(write.key, write.topic, epoch))

@@ -44,7 +44,9 @@ SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
 """Above it there is no room for local epochs on top; no cluster gets there by elections."""
 
 SESSION_ERRORS = (
-    ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
 )
 """The session is gone, not the leader: ask anew at once."""
 
@@ -158,8 +160,13 @@ class MirrorFetchers:
                 self._on_reply(later, fetcher, source, wanted, reply)
 
         source.send(
-            now, fetcher.endpoint, fetcher.purpose, request, on_reply,
-            client_id=fetcher.client_id(self._broker.node_id), version_min=FETCH_WITH_DIVERGENCE,
+            now,
+            fetcher.endpoint,
+            fetcher.purpose,
+            request,
+            on_reply,
+            client_id=fetcher.client_id(self._broker.node_id),
+            version_min=FETCH_WITH_DIVERGENCE,
         )
 
     def _reaches_epochs(self, now: Instant, mp: MirrorPartition) -> bool:
@@ -178,8 +185,12 @@ class MirrorFetchers:
     # -- answers ------------------------------------------------------------------------------
 
     def _on_reply(
-        self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster,
-        wanted: dict[TopicPartition, FetchPartition], reply: Message | None,
+        self,
+        now: Instant,
+        fetcher: MirrorFetcher,
+        source: SourceCluster,
+        wanted: dict[TopicPartition, FetchPartition],
+        reply: Message | None,
     ) -> None:
         if not isinstance(reply, FetchResponse) or reply.error_code:
             fetcher.session.reset()
@@ -290,9 +301,7 @@ class MirrorFetchers:
         asked = ListOffsetsPartition(
             partition_index=mp.tp.partition, current_leader_epoch=mp.source_epoch, timestamp=which
         )
-        request = ListOffsetsRequest(
-            replica_id=-1, topics=[ListOffsetsTopic(name=mp.tp.topic, partitions=[asked])]
-        )
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=mp.tp.topic, partitions=[asked])])
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             mp.resolving = False
@@ -322,9 +331,7 @@ class MirrorFetchers:
         else:
             self._unknown_epoch(now, fetcher, mp, partition)
 
-    def _unknown_epoch(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, partition: Partition
-    ) -> None:
+    def _unknown_epoch(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, partition: Partition) -> None:
         """The offset is in the source's range, so what it does not know is the epoch that we named."""
         before = partition.log.latest_epoch
         self._broker.replicas.cut(now, partition, partition.log.log_end_offset)  # Drops epochs without a batch.

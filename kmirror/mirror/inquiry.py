@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kmirror.mirror.source import SourceCluster
 
 
-
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """Questions about one partition to the broker that led it at the source when the first one was asked."""
@@ -39,9 +38,7 @@ class Inquiry:
     def describe(self, now: Instant, on_reply: OnReply) -> None:
         """Ask for the mirror of our mirror's name, and for who wrote the log (D45)."""
         lineage = LineageTopic(topic_name=self.mp.tp.topic, partitions=[self.mp.tp.partition])
-        self.ask(
-            now, DescribeMirrorsRequest(mirror_names=[self.mp.assignment.mirror], lineages=[lineage]), on_reply
-        )
+        self.ask(now, DescribeMirrorsRequest(mirror_names=[self.mp.assignment.mirror], lineages=[lineage]), on_reply)
 
     def list_offsets(self, now: Instant, on_reply: OnReply) -> None:
         """Ask for the log end in the leader epoch that is known: only who leads in it answers without an error."""

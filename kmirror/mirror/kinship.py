@@ -66,8 +66,12 @@ class Kinship:
         self._component.fetchers.remove(mp)
         self._component.note(mp, f"the source's log was written anew above epoch {shared}")
         self._component.write_state(
-            now, mp, MirrorState.MIRRORING, NOT_SETTLED,
-            uncut=after_cut(mp.uncut, partition.image.replicas, shared), lineage=self.adopted(mp, partition),
+            now,
+            mp,
+            MirrorState.MIRRORING,
+            NOT_SETTLED,
+            uncut=after_cut(mp.uncut, partition.image.replicas, shared),
+            lineage=self.adopted(mp, partition),
         )
         return False
 

@@ -42,7 +42,8 @@ def put_in_force(mp: MirrorPartition, partition: Partition | None, uncut: Uncut)
 def has_news(mp: MirrorPartition, partition: Partition) -> bool:
     """Has somebody on the persisted list confirmed? Members of the ISR wait for the end of PREPARING."""
     return any(
-        replica not in (SESSION, partition.broker_id) and replica not in partition.must_cut
+        replica not in (SESSION, partition.broker_id)
+        and replica not in partition.must_cut
         and not (mp.state is MirrorState.PREPARING and replica in partition.isr)
         for replica in mp.uncut
     )

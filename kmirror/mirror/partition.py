@@ -91,9 +91,16 @@ class MirrorPartition:
         It keeps what no log can tell: the markers that cuts took.
         """
         return MirrorPartition(
-            self.tp, self.topic_id, self.assignment, reason=self.reason, source_epoch=self.source_epoch,
-            source_offset=self.source_offset, source_log_start=self.source_log_start, own_markers=self.own_markers,
-            source_lineage=self.source_lineage, source_lineage_epoch=self.source_lineage_epoch,
+            self.tp,
+            self.topic_id,
+            self.assignment,
+            reason=self.reason,
+            source_epoch=self.source_epoch,
+            source_offset=self.source_offset,
+            source_log_start=self.source_log_start,
+            own_markers=self.own_markers,
+            source_lineage=self.source_lineage,
+            source_lineage_epoch=self.source_lineage_epoch,
         )
 
     @property

@@ -64,7 +64,11 @@ class SourceCluster:
     """What is known of the source of one mirror; refreshed on demand and now and then."""
 
     def __init__(
-        self, broker: Broker, mirror: str, servers: tuple[Endpoint, ...], timeout_ms: int,
+        self,
+        broker: Broker,
+        mirror: str,
+        servers: tuple[Endpoint, ...],
+        timeout_ms: int,
         on_refreshed: Callable[[Instant, bool], None],
     ) -> None:
         self._broker = broker
@@ -160,8 +164,15 @@ class SourceCluster:
         self._versions.pop(endpoint, None)
 
     def send(
-        self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply,
-        *, client_id: str | None = None, version_min: int = 0,
+        self,
+        now: Instant,
+        endpoint: Endpoint,
+        purpose: str,
+        body: Message,
+        on_reply: OnReply,
+        *,
+        client_id: str | None = None,
+        version_min: int = 0,
     ) -> None:
         """Send `body` in the newest common version; asks for the versions first if they are not known.
 
@@ -170,14 +181,22 @@ class SourceCluster:
         """
         if endpoint not in self._versions:
             self._learn_versions(
-                now, endpoint, purpose,
+                now,
+                endpoint,
+                purpose,
                 lambda later: self._send(later, endpoint, purpose, body, on_reply, client_id, version_min),
             )
             return
         self._send(now, endpoint, purpose, body, on_reply, client_id, version_min)
 
     def _send(
-        self, now: Instant, endpoint: Endpoint, purpose: str, body: Message, on_reply: OnReply, client_id: str | None,
+        self,
+        now: Instant,
+        endpoint: Endpoint,
+        purpose: str,
+        body: Message,
+        on_reply: OnReply,
+        client_id: str | None,
         version_min: int,
     ) -> None:
         version = self.version(endpoint, type(body))
@@ -193,8 +212,14 @@ class SourceCluster:
 
         try:
             self._broker.requester.send(
-                now, endpoint, self.channel(purpose), body, version, checked,
-                timeout_ms=self.timeout_ms, client_id=client_id,
+                now,
+                endpoint,
+                self.channel(purpose),
+                body,
+                version,
+                checked,
+                timeout_ms=self.timeout_ms,
+                client_id=client_id,
             )
         except LocalProtocolError as error:  # Nothing was sent.
             self._broker.effects.append(Note(f"cannot ask {endpoint}: {error}"))
@@ -203,9 +228,7 @@ class SourceCluster:
     def channel(self, purpose: str) -> str:
         return f"mirror-{self._mirror}-{purpose}"
 
-    def _learn_versions(
-        self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]
-    ) -> None:
+    def _learn_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
         def on_reply(later: Instant, reply: Message | None) -> None:
             if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
                 self._versions[endpoint] = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}

@@ -95,9 +95,7 @@ class StateClient:
         put_plan(row, write.stop)
         request = write_request.WriteMirrorStatesRequest(
             mirror_name=write.key.mirror,
-            topics=[
-                write_request.TopicData(name=write.topic, topic_id=write.key.topic_id, partitions=[row])
-            ],
+            topics=[write_request.TopicData(name=write.topic, topic_id=write.key.topic_id, partitions=[row])],
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:

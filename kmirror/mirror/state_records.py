@@ -107,12 +107,20 @@ def mirror_partition(mirror: str, count: int) -> int:
 
 
 def state_record(
-    key: StateKey, topic: str, state: MirrorState, leader_epoch: int, uncut: Uncut = NOBODY,
-    stop: StopPlan | None = None, lineage: Lineage = OWN,
+    key: StateKey,
+    topic: str,
+    state: MirrorState,
+    leader_epoch: int,
+    uncut: Uncut = NOBODY,
+    stop: StopPlan | None = None,
+    lineage: Lineage = OWN,
 ) -> KeyValue:
     """Return the record that persists a state, with who is not cut yet, the plan of a stop, and who wrote the log."""
     value = MirrorPartitionStateValue(
-        topic_name=topic, partition=key.partition, state=state, leader_epoch=leader_epoch,
+        topic_name=topic,
+        partition=key.partition,
+        state=state,
+        leader_epoch=leader_epoch,
         uncut_replicas=[UncutReplica(replica_id=replica, cut_epoch=epoch) for replica, epoch in uncut.items()],
         lineage=[Stretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in lineage.stretches],
         lineage_epoch=lineage.since,

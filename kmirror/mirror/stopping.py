@@ -132,8 +132,13 @@ class Stopping:
             mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
         )
         return end_txn_marker(
-            base_offset=0, leader_epoch=partition.leader_epoch, timestamp_ms=to_ms(now), producer_id=producer_id,
-            producer_epoch=entry.producer_epoch, commit=commit, coordinator_epoch=max(entry.coordinator_epoch, 0),
+            base_offset=0,
+            leader_epoch=partition.leader_epoch,
+            timestamp_ms=to_ms(now),
+            producer_id=producer_id,
+            producer_epoch=entry.producer_epoch,
+            commit=commit,
+            coordinator_epoch=max(entry.coordinator_epoch, 0),
         )
 
     def _reset_producers(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:

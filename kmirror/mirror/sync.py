@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from kmirror.mirror.source import SourceCluster
 
 
-
 class MetadataSync:
     def __init__(self, component: MirrorComponent) -> None:
         self._component = component
@@ -52,10 +51,16 @@ class MetadataSync:
             known = source.topics.get(topic)
             missing = topic not in self._broker.image.topics
             if assignment.wish is Wish.MIRROR and missing and known is not None and topic not in source.missing:
-                self._create(now, topic, CreatableTopic(
-                    name=topic, num_partitions=known.partitions, replication_factor=USE_DEFAULT,
-                    mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
-                ))
+                self._create(
+                    now,
+                    topic,
+                    CreatableTopic(
+                        name=topic,
+                        num_partitions=known.partitions,
+                        replication_factor=USE_DEFAULT,
+                        mirror_info=None if known.topic_id == Uuid.ZERO else MirrorInfo(topic_id=known.topic_id),
+                    ),
+                )
 
     def _is_ours(self, topic: str, source: SourceCluster) -> bool:
         """Does the source have this topic, the same one as here if there is one here?"""
@@ -70,9 +75,7 @@ class MetadataSync:
         self._remembering[mirror] = None
         config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=ConfigOp.SET, value=source.cluster_id)
         request = IncrementalAlterConfigsRequest(
-            resources=[
-                AlterConfigsResource(resource_type=ResourceType.MIRROR, resource_name=mirror, configs=[config])
-            ]
+            resources=[AlterConfigsResource(resource_type=ResourceType.MIRROR, resource_name=mirror, configs=[config])]
         )
 
         def on_reply(_: Instant, reply: Message | None) -> None:
@@ -89,7 +92,8 @@ class MetadataSync:
         def on_reply(_: Instant, reply: Message | None) -> None:
             self._creating.pop(topic, None)
             if isinstance(reply, CreateTopicsResponse) and reply.topics[0].error_code not in (
-                ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS,
+                ErrorCode.NONE,
+                ErrorCode.TOPIC_ALREADY_EXISTS,
             ):
                 row = reply.topics[0]
                 self._broker.effects.append(

@@ -57,7 +57,10 @@ class Takeover:
 
         for key in keys:
             self._component.states.read(
-                now, key, mp.tp.topic, lambda later, state, key=key: on_read(later, key, state)  # type: ignore[misc]
+                now,
+                key,
+                mp.tp.topic,
+                lambda later, state, key=key: on_read(later, key, state),  # type: ignore[misc]
             )
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:

@@ -36,8 +36,13 @@ from kmirror.sim.history.story import FOUND, headline, setting, story
 from kmirror.sim.history.verdict import Anomaly, Exit, Outcome
 
 HEIGHT = HALF + 4
-SPANS = {"broker": "broker away", "controller": "controller away", "link": "link cut", "slow": "link slow",
-         "lossy": "link lossy"}
+SPANS = {
+    "broker": "broker away",
+    "controller": "controller away",
+    "link": "link cut",
+    "slow": "link slow",
+    "lossy": "link lossy",
+}
 STYLE = LANE_STYLE + (
     ".found { stroke: #d1495b; stroke-width: 2; } .away { fill: #d1495b; fill-opacity: .75; } .order { fill: #1b6ca8; }"
     " .refused { fill: #c98a1b; } li.found { color: #d1495b; font-weight: 600; stroke: none; }"
@@ -146,9 +151,7 @@ def _places(outcome: Outcome, anomaly: Anomaly | None) -> list[tuple[str, TopicP
     return sorted(places, key=lambda place: (place[1] != mine, place[1], place[0]))
 
 
-def _partition(
-    outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: TopicPartition, end: int
-) -> Iterable[str]:
+def _partition(outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: TopicPartition, end: int) -> Iterable[str]:
     """Draw the states of a partition on one cluster, its elections and cuts, and the anomaly if it is there."""
     account = outcome.account
     mine = [row for row in account.states if (row.cluster, row.tp) == (cluster, tp)]

@@ -54,7 +54,9 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
 
 
 def _lane(
-    tp: TopicPartition, recording: Recording, failover: Mapping[TopicPartition, Failover],
+    tp: TopicPartition,
+    recording: Recording,
+    failover: Mapping[TopicPartition, Failover],
     failback: Mapping[TopicPartition, Failback],
 ) -> str:
     over, back = failover[tp], failback.get(tp)

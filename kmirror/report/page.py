@@ -43,7 +43,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]], text: Sequence[
 
     def cells(values: Sequence[object], tag: str) -> str:
         return "".join(
-            f'<{tag}{" class=text" if at in text else ""}>{escape(str(value))}</{tag}>'
+            f"<{tag}{' class=text' if at in text else ''}>{escape(str(value))}</{tag}>"
             for at, value in enumerate(values)
         )
 

@@ -82,9 +82,7 @@ class SweepResults:
         self.rows = list(rows)
         self.good = [row for row in self.rows if row["status"] != FAILED]
         self.bad = [row for row in self.rows if row["status"] != "ok"]
-        self.axes = tuple(
-            name for name in OPTION_NAMES if name != "seed" and len({row[name] for row in self.rows}) > 1
-        )
+        self.axes = tuple(name for name in OPTION_NAMES if name != "seed" and len({row[name] for row in self.rows}) > 1)
 
     @property
     def name(self) -> str:

@@ -86,9 +86,7 @@ def _aggregates(results: SweepResults) -> str:
     if len(groups) > GROUPS_MAX:
         return f"<h2>Aggregates</h2><p>{len(groups)} points: <code>-o json</code> has them all.</p>"
     names = list(FIGURES)
-    rows = [
-        (*group.point, len(group.rows), *(str(group.estimate(name)) for name in names)) for group in groups
-    ]
+    rows = [(*group.point, len(group.rows), *(str(group.estimate(name)) for name in names)) for group in groups]
     head = (*results.axes, "runs", *names)
     return f"<h2>Aggregates</h2>{table(head, rows)}"
 

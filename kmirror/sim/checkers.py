@@ -48,7 +48,10 @@ def first_difference(
 
 
 def _difference(
-    tp: TopicPartition, expected: PartitionLog, found: PartitionLog, offsets: tuple[int, int],
+    tp: TopicPartition,
+    expected: PartitionLog,
+    found: PartitionLog,
+    offsets: tuple[int, int],
     compared: Compared | None = None,
 ) -> Difference | None:
     """Compare the batches from the one that holds the first of `offsets` to the last that ends below the other."""

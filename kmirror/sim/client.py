@@ -52,12 +52,22 @@ class Client:
         world.start(name)
 
     def send(
-        self, endpoint: Endpoint, body: Message, version: int, on_reply: Callable[[Message | None], None],
-        *, timeout_ms: int = 30_000,
+        self,
+        endpoint: Endpoint,
+        body: Message,
+        version: int,
+        on_reply: Callable[[Message | None], None],
+        *,
+        timeout_ms: int = 30_000,
     ) -> None:
         """Send and go on; `on_reply` gets the answer, or None if there will be none."""
         self._node.requester.send(
-            self._world.now, endpoint, "client", body, version, lambda _now, reply: on_reply(reply),
+            self._world.now,
+            endpoint,
+            "client",
+            body,
+            version,
+            lambda _now, reply: on_reply(reply),
             timeout_ms=timeout_ms,
         )
         self._world.perform(self.name, self._node.drain())
@@ -71,8 +81,14 @@ class Client:
         return box[0]
 
     def call_any(
-        self, endpoints: Callable[[], list[Endpoint]], body: Message, version: int, *,
-        accept: Callable[[Message], bool], within_us: Duration = 60 * SECOND, pause_us: Duration = SECOND // 5,
+        self,
+        endpoints: Callable[[], list[Endpoint]],
+        body: Message,
+        version: int,
+        *,
+        accept: Callable[[Message], bool],
+        within_us: Duration = 60 * SECOND,
+        pause_us: Duration = SECOND // 5,
     ) -> Message:
         """Ask one broker after the other until `accept` likes an answer; returns it."""
         deadline = self._world.now + within_us

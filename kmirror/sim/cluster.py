@@ -1,8 +1,8 @@
 """A simulated cluster as scripts and tests hold it: one controller, some brokers, and their disks.
 
-    with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in the end
-        a.create_topic("orders")
-        a.produce("orders", 0, [b"one", b"two"])
+with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in the end
+    a.create_topic("orders")
+    a.produce("orders", 0, [b"one", b"two"])
 """
 
 from __future__ import annotations
@@ -74,8 +74,15 @@ class Cluster:
     """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100."""
 
     def __init__(
-        self, simulation: Simulation, name: str, *, brokers: int = 3, replication_factor: int = 3,
-        logs: Logs | None = None, configs: Mapping[str, str] | None = None, mirror_version: int = 1,
+        self,
+        simulation: Simulation,
+        name: str,
+        *,
+        brokers: int = 3,
+        replication_factor: int = 3,
+        logs: Logs | None = None,
+        configs: Mapping[str, str] | None = None,
+        mirror_version: int = 1,
     ) -> None:
         self.simulation = simulation
         self.name = name
@@ -94,9 +101,7 @@ class Cluster:
             bootstrap += self._lay_down(logs)
         self._bootstrap: Sequence[Message] = bootstrap
         world = simulation.world
-        world.add(
-            self.process(CONTROLLER_ID), name, self.endpoint(CONTROLLER_ID), lambda: self._controller()
-        )
+        world.add(self.process(CONTROLLER_ID), name, self.endpoint(CONTROLLER_ID), lambda: self._controller())
         for broker_id in self.broker_ids:
             world.add(self.process(broker_id), name, self.endpoint(broker_id), self._maker(broker_id))
         self.client = Client(world, f"{name}-client", name)
@@ -199,7 +204,9 @@ class Cluster:
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
-                    name=topic, num_partitions=partitions, replication_factor=self.replication_factor,
+                    name=topic,
+                    num_partitions=partitions,
+                    replication_factor=self.replication_factor,
                     configs=[CreatableTopicConfig(name=n, value=v) for n, v in (configs or {}).items()],
                 )
             ]
@@ -300,9 +307,7 @@ class Cluster:
             for index in range(count):
                 tp = TopicPartition(topic, index)
                 files = logs.partitions.get(tp)
-                replicas = [
-                    self.broker_ids[(turn + n) % len(self.broker_ids)] for n in range(self.replication_factor)
-                ]
+                replicas = [self.broker_ids[(turn + n) % len(self.broker_ids)] for n in range(self.replication_factor)]
                 turn += 1
                 if files is not None:
                     store = MemoryStore.from_files(dict(files.segments), dict(files.files))
@@ -311,8 +316,13 @@ class Cluster:
                 epoch = -1 if files is None else last_epoch(files)
                 records.append(
                     PartitionRecord(
-                        partition_id=index, topic_id=topic_id, replicas=replicas, isr=replicas, leader=replicas[0],
-                        leader_epoch=epoch + 1, partition_epoch=0,
+                        partition_id=index,
+                        topic_id=topic_id,
+                        replicas=replicas,
+                        isr=replicas,
+                        leader=replicas[0],
+                        leader_epoch=epoch + 1,
+                        partition_epoch=0,
                     )
                 )
         return records

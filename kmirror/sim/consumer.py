@@ -73,8 +73,12 @@ class Consumer:
     """Reads whole topics, or the partitions that `assign` names; every call runs the world until it is answered."""
 
     def __init__(
-        self, cluster: Cluster, *topics: str, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
-        auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST, consumer_timeout_ms: int = 1_000,
+        self,
+        cluster: Cluster,
+        *topics: str,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST,
+        consumer_timeout_ms: int = 1_000,
     ) -> None:
         self._cluster = cluster
         self._topics = topics
@@ -202,13 +206,20 @@ class Consumer:
             for tp in led:
                 position = self._position(tp)
                 row = FetchPartition(
-                    partition=tp.partition, fetch_offset=position.offset, last_fetched_epoch=position.epoch,
+                    partition=tp.partition,
+                    fetch_offset=position.offset,
+                    last_fetched_epoch=position.epoch,
                     partition_max_bytes=BYTES_MAX,
                 )
                 topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[])).partitions.append(row)
             request = FetchRequest(
-                replica_id=CONSUMER, max_wait_ms=0, min_bytes=1, max_bytes=BYTES_MAX, isolation_level=self._isolation,
-                session_epoch=-1, topics=list(topics.values()),
+                replica_id=CONSUMER,
+                max_wait_ms=0,
+                min_bytes=1,
+                max_bytes=BYTES_MAX,
+                isolation_level=self._isolation,
+                session_epoch=-1,
+                topics=list(topics.values()),
             )
             reply = self._cluster.client.call(endpoint, request, FETCH_VERSION)
             if not isinstance(reply, FetchResponse) or reply.error_code:
@@ -245,10 +256,17 @@ class Consumer:
                 continue
             records += (
                 ConsumerRecord(
-                    tp.topic, tp.partition, record.offset, record.timestamp, record.key, record.value,
-                    tuple(record.headers), batch.partition_leader_epoch,
+                    tp.topic,
+                    tp.partition,
+                    record.offset,
+                    record.timestamp,
+                    record.key,
+                    record.value,
+                    tuple(record.headers),
+                    batch.partition_leader_epoch,
                 )
-                for record in batch.records() if record.offset >= position.offset
+                for record in batch.records()
+                if record.offset >= position.offset
             )
         return _Fetched(position, records, after)
 
@@ -286,7 +304,8 @@ class Consumer:
         deadline = world.now + READ_TIMEOUT_MS * MILLISECOND
         row = ListOffsetsPartition(partition_index=tp.partition, timestamp=spec)
         request = ListOffsetsRequest(
-            replica_id=CONSUMER, isolation_level=self._isolation,
+            replica_id=CONSUMER,
+            isolation_level=self._isolation,
             topics=[ListOffsetsTopic(name=tp.topic, partitions=[row])],
         )
         while world.now < deadline:

@@ -215,8 +215,12 @@ class Demo:
             cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith("b-")]
             self.report.failover.append(
                 Failover(
-                    tp, ends[tp], min(cuts, default=reset.base_offset), rows[tp].last_mirrored_epoch,
-                    reset.partition_leader_epoch, reset.base_offset,
+                    tp,
+                    ends[tp],
+                    min(cuts, default=reset.base_offset),
+                    rows[tp].last_mirrored_epoch,
+                    reset.partition_leader_epoch,
+                    reset.base_offset,
                 )
             )
         self.observer.failover(self.report.failover)
@@ -246,7 +250,10 @@ class Demo:
     def _wait(self, mirror: Mirror, state: MirrorState, *, caught_up: bool = False) -> list[MirrorRow]:
         total = len(self.partitions)
         return mirror.wait_for_state(
-            state, self.partitions, within_s=PATIENCE_SECONDS, caught_up=caught_up,
+            state,
+            self.partitions,
+            within_s=PATIENCE_SECONDS,
+            caught_up=caught_up,
             watch=lambda rows: self.observer.rows(rows, total),
         )
 
@@ -254,7 +261,8 @@ class Demo:
         """Run until every ISR of all clusters is full at the same instant, and nobody is about to be killed."""
         self.simulation.run_until(
             lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
-            within_s=PATIENCE_SECONDS, what="full ISRs",
+            within_s=PATIENCE_SECONDS,
+            what="full ISRs",
         )
 
     def _prove(self, when: str, mirror: Mirror) -> Compared:
@@ -305,7 +313,8 @@ class Demo:
         decided.commit_transaction()
         self.simulation.run_until(
             lambda: all(self._has_ended(tp, decided.producer_id) for tp in chosen),
-            within_s=PATIENCE_SECONDS, what="the commit markers on a",
+            within_s=PATIENCE_SECONDS,
+            what="the commit markers on a",
         )
 
     def _has_ended(self, tp: TopicPartition, producer_id: int) -> bool:
@@ -340,7 +349,8 @@ class Demo:
         transactional.abort_transaction()
         self._settle(self.b)
         self.simulation.run_until(
-            lambda: all(self._leader_is_stable(tp) for tp in self.partitions), within_s=PATIENCE_SECONDS,
+            lambda: all(self._leader_is_stable(tp) for tp in self.partitions),
+            within_s=PATIENCE_SECONDS,
             what="the transactions on b to be marked",
         )
         self.observer.say(
@@ -356,7 +366,8 @@ class Demo:
 
     def _leader(self, cluster: Cluster, tp: TopicPartition) -> PartitionLog:
         self.simulation.run_until(
-            lambda: cluster.leader(tp) is not None, within_s=PATIENCE_SECONDS,
+            lambda: cluster.leader(tp) is not None,
+            within_s=PATIENCE_SECONDS,
             what=f"a leader of {tp} in {cluster.name}",
         )
         leader = cluster.leader(tp)

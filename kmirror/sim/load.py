@@ -44,8 +44,15 @@ class Load:
     """Writes to every partition in turn, until it is stopped."""
 
     def __init__(
-        self, cluster: Cluster, partitions: Sequence[TopicPartition], rng: Rng, *, batch_records: int,
-        record_bytes: int, records_per_second: int, compression: Compression,
+        self,
+        cluster: Cluster,
+        partitions: Sequence[TopicPartition],
+        rng: Rng,
+        *,
+        batch_records: int,
+        record_bytes: int,
+        records_per_second: int,
+        compression: Compression,
     ) -> None:
         self._cluster = cluster
         self._partitions = partitions

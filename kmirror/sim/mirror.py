@@ -102,8 +102,13 @@ class Mirror:
                     for p in topic.partitions:
                         tp = TopicPartition(topic.topic_name, p.partition_index)
                         rows[tp] = MirrorRow(
-                            tp, p.source_offset, p.destination_offset, p.lag, MirrorState[p.state],
-                            p.last_mirror_epoch, p.reason,
+                            tp,
+                            p.source_offset,
+                            p.destination_offset,
+                            p.lag,
+                            MirrorState[p.state],
+                            p.last_mirror_epoch,
+                            p.reason,
                         )
         return [rows[tp] for tp in sorted(rows)]
 
@@ -152,13 +157,19 @@ class Mirror:
     def _has_caught_up(self, tp: TopicPartition) -> bool:
         source, destination = self.source.leader(tp), self.destination.leader(tp)
         return (
-            source is not None and destination is not None
+            source is not None
+            and destination is not None
             and destination.log.high_watermark == source.log.last_stable_offset
         )
 
     def wait_for_state(
-        self, state: MirrorState, partitions: Iterable[TopicPartition], *, within_s: float = 120,
-        caught_up: bool = False, watch: Callable[[list[MirrorRow]], None] | None = None,
+        self,
+        state: MirrorState,
+        partitions: Iterable[TopicPartition],
+        *,
+        within_s: float = 120,
+        caught_up: bool = False,
+        watch: Callable[[list[MirrorRow]], None] | None = None,
     ) -> list[MirrorRow]:
         """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
 
@@ -173,7 +184,8 @@ class Mirror:
                 watch(rows)
             # A lag is known once a fetch was answered: before that two logs may end alike and differ.
             ready = {
-                row.tp for row in rows
+                row.tp
+                for row in rows
                 if row.state is state and (not caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
             }
             if wanted <= ready:

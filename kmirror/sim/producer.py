@@ -1,9 +1,9 @@
 """A producer inside the simulation: plain, idempotent or transactional, with the retries of a real one.
 
-    with Producer(cluster, transactional_id="t") as producer:    # what is open in the end is aborted, as by `close`
-        producer.begin_transaction()
-        producer.send({tp: [RecordData(value=b"one")]})
-        producer.commit_transaction()
+with Producer(cluster, transactional_id="t") as producer:    # what is open in the end is aborted, as by `close`
+    producer.begin_transaction()
+    producer.send({tp: [RecordData(value=b"one")]})
+    producer.commit_transaction()
 """
 
 from __future__ import annotations
@@ -44,7 +44,11 @@ class Producer:
     """Writes batches; every call runs the world until it is answered."""
 
     def __init__(
-        self, cluster: Cluster, *, idempotent: bool = False, transactional_id: str | None = None,
+        self,
+        cluster: Cluster,
+        *,
+        idempotent: bool = False,
+        transactional_id: str | None = None,
         compression: Compression = Compression.NONE,
     ) -> None:
         self._cluster = cluster
@@ -122,7 +126,9 @@ class Producer:
                 topic = topics.setdefault(tp.topic, TopicProduceData(name=tp.topic))
                 topic.partition_data.append(PartitionProduceData(index=tp.partition, records=batches[tp]))
             request = ProduceRequest(
-                transactional_id=self._transactional_id, acks=Acks.ALL, timeout_ms=10_000,
+                transactional_id=self._transactional_id,
+                acks=Acks.ALL,
+                timeout_ms=10_000,
                 topic_data=list(topics.values()),
             )
             reply = self._cluster.client.call(self._cluster.endpoint(leader), request, PRODUCE_VERSION)
@@ -137,8 +143,13 @@ class Producer:
         now_ms = self._cluster.simulation.now_ms
         sequence = self._sequences.get(tp, 0) if self.producer_id >= 0 else -1
         return build_batch(
-            rows, compression=self._compression, producer_id=self.producer_id, producer_epoch=self.producer_epoch,
-            base_sequence=sequence, is_transactional=self._transactional_id is not None, timestamp_ms=now_ms,
+            rows,
+            compression=self._compression,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            base_sequence=sequence,
+            is_transactional=self._transactional_id is not None,
+            timestamp_ms=now_ms,
         )
 
     # -- transactions -------------------------------------------------------------------------
@@ -175,8 +186,10 @@ class Producer:
         for tp in new:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
         request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=self._transactional_id, v3_and_below_producer_id=self.producer_id,
-            v3_and_below_producer_epoch=self.producer_epoch, v3_and_below_topics=list(topics.values()),
+            v3_and_below_transactional_id=self._transactional_id,
+            v3_and_below_producer_id=self.producer_id,
+            v3_and_below_producer_epoch=self.producer_epoch,
+            v3_and_below_topics=list(topics.values()),
         )
 
         def errors(reply: Message) -> list[int]:
@@ -195,8 +208,10 @@ class Producer:
         if not begun:
             return  # The coordinator knows of no transaction, and would refuse to end one.
         request = EndTxnRequest(
-            transactional_id=self._transactional_id, producer_id=self.producer_id,
-            producer_epoch=self.producer_epoch, committed=commit,
+            transactional_id=self._transactional_id,
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            committed=commit,
         )
 
         def errors(reply: Message) -> list[int]:

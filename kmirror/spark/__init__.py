@@ -1,10 +1,10 @@
 """Kafka logs and sweeps on Spark: the only package that imports pyspark, and it does so when a name is first used.
 
-    from kmirror import spark as ks
+from kmirror import spark as ks
 
-    spark = ks.session()                                  # finds Java, or says what to install
-    rows = spark.read.format("kafka-log").load("/kafka-logs")
-    ks.verify(spark, "/kafka-logs-a", "/kafka-logs-b").summary()
+spark = ks.session()                                  # finds Java, or says what to install
+rows = spark.read.format("kafka-log").load("/kafka-logs")
+ks.verify(spark, "/kafka-logs-a", "/kafka-logs-b").summary()
 """
 
 from __future__ import annotations

@@ -27,9 +27,7 @@ def half_width_sql(figure: str) -> str:
     return f"CASE count({figure}) - 1 {steps} ELSE 1.96 END * stddev_samp({figure}) / sqrt(count({figure}))"
 
 
-def aggregate(
-    spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN
-) -> DataFrame:
+def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN) -> DataFrame:
     """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out."""
     for name in by:
         if name not in OPTION_NAMES:

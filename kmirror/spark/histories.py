@@ -65,8 +65,14 @@ ADDED = ("run_id", "status", "findings", "wall_ms", "plan_json", "kmirror_versio
 
 
 def run_histories(
-    spark: SparkSession, seeds: Collection[int], profile: str, location: str, *, tasks: int | None = None,
-    progress: Progress | None = None, runner: str = RUNNER,
+    spark: SparkSession,
+    seeds: Collection[int],
+    profile: str,
+    location: str,
+    *,
+    tasks: int | None = None,
+    progress: Progress | None = None,
+    runner: str = RUNNER,
 ) -> SweepReport:
     """Run the histories of `seeds` that are missing under `location`; returns what was done.
 

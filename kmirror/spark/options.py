@@ -1,21 +1,21 @@
 """What do the options of the format `kafka-log` mean?
 
-    path             log.dirs folder, partition folder, segment file or glob; several joined by commas
-    level            record (default) | batch
-    columns          the columns wanted, joined by commas: what is left out is not decoded
-    topics           names joined by commas; all if absent
-    startingOffset   first offset read of every partition        endingOffset     first offset not read
-    startingTime     first timestamp read, in ms                 endingTime       first timestamp not read
-    isolation        read_uncommitted (default) | read_committed
-    onCorrupt        fail (default) | skip | row: null columns and the reason in column `corrupt`
-    checkCrc         true (default) | false
-    includeInternal  false (default) | true: __consumer_offsets and the like
-    includeControl   false (default) | true: control records too, as rows with isControl
-    pushFilters      false (default) | true: filters that Spark itself hands over (its spark.sql.python.filterPushdown
-                     .enabled) choose what is read. Spark 4.1 to 4.3 apply them to every query over the same DataFrame:
-                     load anew for each query. The optimizer's rule of kmirror.spark.planner has no need of it.
-    splitBytes       size of a piece of work, 67108864 by default
-    bytesPerTrigger  streaming: how much a micro-batch takes, no limit by default
+path             log.dirs folder, partition folder, segment file or glob; several joined by commas
+level            record (default) | batch
+columns          the columns wanted, joined by commas: what is left out is not decoded
+topics           names joined by commas; all if absent
+startingOffset   first offset read of every partition        endingOffset     first offset not read
+startingTime     first timestamp read, in ms                 endingTime       first timestamp not read
+isolation        read_uncommitted (default) | read_committed
+onCorrupt        fail (default) | skip | row: null columns and the reason in column `corrupt`
+checkCrc         true (default) | false
+includeInternal  false (default) | true: __consumer_offsets and the like
+includeControl   false (default) | true: control records too, as rows with isControl
+pushFilters      false (default) | true: filters that Spark itself hands over (its spark.sql.python.filterPushdown
+                 .enabled) choose what is read. Spark 4.1 to 4.3 apply them to every query over the same DataFrame:
+                 load anew for each query. The optimizer's rule of kmirror.spark.planner has no need of it.
+splitBytes       size of a piece of work, 67108864 by default
+bytesPerTrigger  streaming: how much a micro-batch takes, no limit by default
 """
 
 from __future__ import annotations

@@ -53,4 +53,3 @@ def _compile(context: Any) -> Any:
     kind = compiler.getClassLoader().loadClass(RULE)
     nothing = gateway.new_array(jvm.java.lang.Class, 0)
     return kind.getDeclaredConstructor(nothing).newInstance(gateway.new_array(jvm.java.lang.Object, 0))
-

@@ -73,9 +73,7 @@ def _bounds(kind: str, value: Any) -> tuple[int | None, int | None]:
 
 def _narrow_offsets(kind: str, given: Any, wanted: Wanted) -> Wanted:
     first, end = _bounds(kind, getattr(given, "value", None))
-    return replace(
-        wanted, offset_first=_higher(wanted.offset_first, first), offset_end=_lower(wanted.offset_end, end)
-    )
+    return replace(wanted, offset_first=_higher(wanted.offset_first, first), offset_end=_lower(wanted.offset_end, end))
 
 
 def _narrow_times(kind: str, given: Any, wanted: Wanted) -> Wanted:

@@ -29,8 +29,13 @@ QUIET = Path(__file__).with_name("log4j2.properties")
 
 
 def session(
-    app: str = "kmirror", *, master: str | None = None, remote: str | None = None, ui: bool = True,
-    quick_start: bool = False, configs: Mapping[str, str] | None = None,
+    app: str = "kmirror",
+    *,
+    master: str | None = None,
+    remote: str | None = None,
+    ui: bool = True,
+    quick_start: bool = False,
+    configs: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """Return a session with the format `kafka-log` in it; `UsageError` if pyspark or Java is missing.
 

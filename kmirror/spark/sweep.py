@@ -75,9 +75,7 @@ def run_sweep(
     return report
 
 
-def run_missing(
-    spark: SparkSession, name: str, missing: Mapping[str, Any], work: Work, tasks: int | None
-) -> list[Any]:
+def run_missing(spark: SparkSession, name: str, missing: Mapping[str, Any], work: Work, tasks: int | None) -> list[Any]:
     """Run `missing`, each run's id with what it needs as plain values; returns a row of `RETURNS` for each.
 
     `work` runs what one task was dealt, on an executor.
@@ -179,5 +177,3 @@ def watched(results: Results, ids: Collection[str], progress: Progress | None) -
         over.set()
         thread.join()
         progress(len(wanted & results.finished()), len(wanted))
-
-

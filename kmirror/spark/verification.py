@@ -54,8 +54,7 @@ class Verification:
     def summary(self) -> str:
         """Return what was compared and how it ended, in two lines at most."""
         head = (
-            f"{self.partitions} partitions, {self.replicas} replicas, {self.batches} batches, "
-            f"{self.bytes} bytes equal"
+            f"{self.partitions} partitions, {self.replicas} replicas, {self.batches} batches, {self.bytes} bytes equal"
         )
         if self.is_equal:
             return head

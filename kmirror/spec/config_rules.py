@@ -17,8 +17,20 @@ ACL_PATTERNS = ("resourceName", "principal")
 ACL_WORDS = {
     "resourceType": ("TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER"),
     "operation": (
-        "ALL", "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
-        "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+        "ALL",
+        "READ",
+        "WRITE",
+        "CREATE",
+        "DELETE",
+        "ALTER",
+        "DESCRIBE",
+        "CLUSTER_ACTION",
+        "DESCRIBE_CONFIGS",
+        "ALTER_CONFIGS",
+        "IDEMPOTENT_WRITE",
+        "CREATE_TOKENS",
+        "DESCRIBE_TOKENS",
+        "TWO_PHASE_COMMIT",
     ),
     "permissionType": ("ALLOW", "DENY"),
 }
@@ -68,9 +80,7 @@ def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
         return None
     form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
     shown = f"[{', '.join(entries)}]"
-    return wrong(
-        name, shown, f"{name} must be the literal '*' or a list of replicas in the following format: {form}"
-    )
+    return wrong(name, shown, f"{name} must be the literal '*' or a list of replicas in the following format: {form}")
 
 
 def _problem_with_pattern(text: str) -> str | None:

@@ -61,6 +61,7 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 _POLICIES = ("compact", "delete")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
 
+# fmt: off
 ROWS: tuple[ConfigKey, ...] = (
     ConfigKey("broker.heartbeat.interval.ms", _B, Kind.INT, "2000", "How often a broker reports to the controller.", 1),
     ConfigKey("broker.session.timeout.ms", _B, Kind.INT, "9000", "Silence after which a broker is fenced.", 1),
@@ -192,6 +193,7 @@ ROWS: tuple[ConfigKey, ...] = (
         hidden=True,
     ),
 )
+# fmt: on
 
 BOUNDS = {Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
 VALUE_LENGTH_MAX = 32767

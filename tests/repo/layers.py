@@ -52,8 +52,7 @@ RESERVED = {
 }
 # What the core may import from outside the standard library.
 CORE_THIRD_PARTY = {
-    "records": {"crc32c", "crcmod", "cramjam", "google_crc32c", "lz4", "numpy", "snappy"}
-    | {"zstandard"},
+    "records": {"crc32c", "crcmod", "cramjam", "google_crc32c", "lz4", "numpy", "snappy"} | {"zstandard"},
 }
 BANNED_CALLS = frozenset({"open", "print", "input", "id", "hash", "breakpoint", "exec", "eval"})
 BANNED_ATTRIBUTES = frozenset(
@@ -139,8 +138,7 @@ def _inside_hash(source: Source, call: ast.Call) -> bool:
     """Is this call in a `__hash__` method? There, and only there, a hash stays inside a dictionary."""
     methods = (node for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef))
     return any(
-        method.name == "__hash__" and method.lineno <= call.lineno <= (method.end_lineno or 0)
-        for method in methods
+        method.name == "__hash__" and method.lineno <= call.lineno <= (method.end_lineno or 0) for method in methods
     )
 
 

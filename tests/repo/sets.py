@@ -18,9 +18,7 @@ SET_CALLS = frozenset({"set", "frozenset"})
 SET_TYPES = frozenset({"set", "frozenset", "Set", "AbstractSet", "MutableSet"})
 SET_METHODS = frozenset({"union", "intersection", "difference", "symmetric_difference"})
 # These consume what they are given in an order that shows.
-ORDERED = frozenset(
-    {"list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "reversed", "dict"}
-)
+ORDERED = frozenset({"list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter", "reversed", "dict"})
 ORDERED_METHODS = frozenset({"join", "fromkeys", "extend", "writelines"})
 UNORDERED = frozenset({"sorted", "min", "max", "sum", "any", "all", "len", "set", "frozenset"})
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef

@@ -48,8 +48,13 @@ def test_no_api_key_is_spelled_outside_of_generated_code(root: Path) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "if head.api_key == 18:\n    pass", "x = 1 != request_api_key", "x = Pending(peer, api_key=3)",
-        "x = by_key(3)", "x = registry.find_key(3)", "x = decode_response(frame, 1, 12)", "X = {94: describe.handle}",
+        "if head.api_key == 18:\n    pass",
+        "x = 1 != request_api_key",
+        "x = Pending(peer, api_key=3)",
+        "x = by_key(3)",
+        "x = registry.find_key(3)",
+        "x = decode_response(frame, 1, 12)",
+        "X = {94: describe.handle}",
     ],
 )
 def test_a_key_that_is_spelled_is_found(text: str) -> None:
@@ -88,7 +93,11 @@ def test_a_release_that_takes_our_keys_costs_one_edit(root: Path, tmp_path: Path
 
     def run(*arguments: str) -> str:
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
             check=False,
         )
         assert done.returncode == 0, done.stderr

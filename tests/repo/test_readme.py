@@ -43,9 +43,7 @@ def test_links_between_the_documents_lead_somewhere(root: Path) -> None:
 def test_the_file_map_names_what_exists(root: Path) -> None:
     table = re.findall(r"^\| (`[^|]+`) \|", (root / "ARCHITECTURE.md").read_text("utf-8"), re.MULTILINE)
     assert table
-    missing = [
-        path for cell in table for path in re.findall(r"`([^`]+)`", cell) if not (root / path).exists()
-    ]
+    missing = [path for cell in table for path in re.findall(r"`([^`]+)`", cell) if not (root / path).exists()]
     assert missing == []
 
 

@@ -115,9 +115,7 @@ def cut_off_by_one(patch: Patch) -> None:
 @fault
 def epoch_off_by_one(patch: Patch) -> None:
     """PREPARING keeps the first epoch that the source does not have."""
-    original = patch(
-        preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch)
-    )
+    original = patch(preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch))
 
 
 @fault
@@ -125,7 +123,8 @@ def stop_does_not_cut(patch: Patch) -> None:
     """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
     patch(Stopping, "_cut", lambda self, now, mp, partition, plan: None)
     patch(
-        Stopping, "_end_transactions",
+        Stopping,
+        "_end_transactions",
         lambda self, now, mp, partition, plan: self._reset_producers(now, mp, partition),
     )
 
@@ -134,7 +133,8 @@ def stop_does_not_cut(patch: Patch) -> None:
 def reopened_transactions_left_open(patch: Patch) -> None:
     """A stop writes no marker for a transaction that its cut reopened (D29)."""
     patch(
-        Stopping, "_end_transactions",
+        Stopping,
+        "_end_transactions",
         lambda self, now, mp, partition, plan: self._reset_producers(now, mp, partition),
     )
 
@@ -189,7 +189,8 @@ class _MarkersOnly:
 def source_taken_at_its_word(patch: Patch) -> None:
     """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45)."""
     patch(
-        Preparing, "_on_found",
+        Preparing,
+        "_on_found",
         lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
     )
     patch(Kinship, "shared_with_source", lambda self, mp: None)
@@ -332,7 +333,8 @@ def epochs_begin_anew(patch: Patch) -> None:
 def acknowledged_by_the_leader_alone(patch: Patch) -> None:
     """A batch with acks=all is acknowledged before a follower has it, so it goes with the leader's power."""
     patch(
-        ReplicaManager, "await_acks",
+        ReplicaManager,
+        "await_acks",
         lambda self, now, partition, required, timeout_ms, on_acked: on_acked(now, ErrorCode.NONE),
     )
 
@@ -368,9 +370,7 @@ def divergence_ignored(patch: Patch) -> None:
 @fault
 def isr_joined_too_early(patch: Patch) -> None:
     """A replica joins the ISR with its first fetch."""
-    patch(
-        Partition, "may_join", lambda self, replica: replica not in self.image.isr and self.pending_isr is None
-    )
+    patch(Partition, "may_join", lambda self, replica: replica not in self.image.isr and self.pending_isr is None)
 
 
 # -- what is mirrored -----------------------------------------------------------------------------

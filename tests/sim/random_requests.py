@@ -40,9 +40,13 @@ from tests.sim.stage import T0_MS, WrittenLogs, legacy, marker, plain, transacti
 ANSWER_WITHIN_SECONDS = 40
 CONFIGS = {"mirror.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
 TRANSACTIONAL = [
-    transactional(0, 0, 1, "committed"), marker(1, 0, 1, commit=True),
-    transactional(2, 0, 2, "aborted"), marker(3, 0, 2, commit=False),
-    plain(4, 1, "plain"), transactional(5, 2, 3, "open"), plain(6, 2, "behind", "it"),
+    transactional(0, 0, 1, "committed"),
+    marker(1, 0, 1, commit=True),
+    transactional(2, 0, 2, "aborted"),
+    marker(3, 0, 2, commit=False),
+    plain(4, 1, "plain"),
+    transactional(5, 2, 3, "open"),
+    plain(6, 2, "behind", "it"),
 ]
 LOGS = {
     "plain": [plain(0, 0, "a", "b"), plain(2, 1, "c"), plain(3, 3, "d")],
@@ -57,26 +61,48 @@ MIRRORED = {
 }
 REMOVED = "mirrored-plain"
 TRANSACTIONAL_IDS = ("tx", "ty")
+# fmt: off
 TEXTS = (
     "t", "t", "m", "m", "", "t2", "1", "mirror.name", "bootstrap.servers", "host:9092", "host:\u00b2",
     "max.message.bytes", "14", "x.removed", "\u00e9 \U0001f600", "a" * 300, "plain", "mirrored", "live",
     "retention.ms", "request.timeout.ms", "mirror.acl.include", "a;b;c", "(", "min.insync.replicas",
     MIRROR_STATE_TOPIC, TRANSACTION_TOPIC, METADATA_TOPIC,
 )
+# fmt: on
 INTEGERS = (0, 0, 0, 1, 1, 2, 3, -1, -2, 4, 5, 16, 64, 100, 1000)
 WELL_MEANT: dict[str, tuple[Any, ...]] = {
-    "partition": (0,), "partition_index": (0,), "partitions": (0,), "partition_indexes": (0,), "index": (0,),
+    "partition": (0,),
+    "partition_index": (0,),
+    "partitions": (0,),
+    "partition_indexes": (0,),
+    "index": (0,),
     "timestamp": (-1, -2, -3, -4, -5, -6, 0, T0_MS, T0_MS + 1, T0_MS + 5, T0_MS + 100),
-    "fetch_offset": (0, 0, 1, 2, 3, 5), "current_leader_epoch": (-1, -1, -1, 0, 1, 3, 4), "replica_id": (-1, -1, 1, 2),
-    "last_fetched_epoch": (-1, -1, 0, 1, 2), "leader_epoch": (0, 1, 2, 3, 5), "isolation_level": (0, 1),
-    "partition_max_bytes": (1, 1000, 1 << 20), "max_bytes": (1, 1000, 1 << 20), "min_bytes": (0, 1, 100),
-    "session_id": (0,), "session_epoch": (0, -1), "acks": (-1, 0, 1), "key_type": (0, 1, 2, 3),
-    "producer_epoch": (0, 0, 1), "coordinator_epoch": (0,), "resource_type": (2, 4, 64),
+    "fetch_offset": (0, 0, 1, 2, 3, 5),
+    "current_leader_epoch": (-1, -1, -1, 0, 1, 3, 4),
+    "replica_id": (-1, -1, 1, 2),
+    "last_fetched_epoch": (-1, -1, 0, 1, 2),
+    "leader_epoch": (0, 1, 2, 3, 5),
+    "isolation_level": (0, 1),
+    "partition_max_bytes": (1, 1000, 1 << 20),
+    "max_bytes": (1, 1000, 1 << 20),
+    "min_bytes": (0, 1, 100),
+    "session_id": (0,),
+    "session_epoch": (0, -1),
+    "acks": (-1, 0, 1),
+    "key_type": (0, 1, 2, 3),
+    "producer_epoch": (0, 0, 1),
+    "coordinator_epoch": (0,),
+    "resource_type": (2, 4, 64),
     "config_operation": (0, 1, 2, 3),
-    "transaction_timeout_ms": (1000, 60_000), "num_partitions": (-1, 1, 2), "replication_factor": (-1, 1, 3),
-    "state": (0, 1, 2, 3, 4, 5, 6), "key": ("tx", "m"), "coordinator_keys": ("tx", "m"),
+    "transaction_timeout_ms": (1000, 60_000),
+    "num_partitions": (-1, 1, 2),
+    "replication_factor": (-1, 1, 3),
+    "state": (0, 1, 2, 3, 4, 5, 6),
+    "key": ("tx", "m"),
+    "coordinator_keys": ("tx", "m"),
     "name": tuple(dict.fromkeys(row.name for row in ROWS)),
-    "value": ("1", "2", "100000", "true", "delete", "a:1", "*", "("), "resource_name": ("plain", "live", "1", ""),
+    "value": ("1", "2", "100000", "true", "delete", "a:1", "*", "("),
+    "resource_name": ("plain", "live", "1", ""),
 }
 
 LEFT_OUT = ("forgotten_topics_data", "assignments")
@@ -91,11 +117,15 @@ class Generator:
         self._ids = [METADATA_TOPIC_ID, *(topic.topic_id for topic in cluster.image.topics.values())]
         self._well_meant = well_meant
         self._entities: dict[str, tuple[Any, ...]] = {
-            "topicName": tuple(cluster.topics()), "mirrorName": ("m", "live"), "brokerId": cluster.broker_ids,
-            "transactionalId": TRANSACTIONAL_IDS, "producerId": producer_ids(cluster),
+            "topicName": tuple(cluster.topics()),
+            "mirrorName": ("m", "live"),
+            "brokerId": cluster.broker_ids,
+            "transactionalId": TRANSACTIONAL_IDS,
+            "producerId": producer_ids(cluster),
         }
         self._known: dict[str, tuple[Any, ...]] = {
-            **WELL_MEANT, "cluster_id": (cluster.cluster_id,),
+            **WELL_MEANT,
+            "cluster_id": (cluster.cluster_id,),
             "broker_epoch": tuple(broker.epoch for broker in cluster.image.brokers.values()),
         }
 
@@ -234,7 +264,9 @@ def begin_transactions(cluster: Cluster) -> None:
     """Give both transactional ids a producer; the first has an open transaction, of which nothing is written yet."""
     for name in TRANSACTIONAL_IDS:
         made = cluster.client.call_any(
-            cluster.endpoints, InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000), 4,
+            cluster.endpoints,
+            InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000),
+            4,
             accept=lambda reply: isinstance(reply, InitProducerIdResponse) and not reply.error_code,
         )
         assert isinstance(made, InitProducerIdResponse)
@@ -242,12 +274,15 @@ def begin_transactions(cluster: Cluster) -> None:
             cluster.client.call_any(
                 cluster.endpoints,
                 AddPartitionsToTxnRequest(
-                    v3_and_below_transactional_id=name, v3_and_below_producer_id=made.producer_id,
+                    v3_and_below_transactional_id=name,
+                    v3_and_below_producer_id=made.producer_id,
                     v3_and_below_topics=[AddPartitionsToTxnTopic(name="plain", partitions=[0])],
                 ),
                 3,
-                accept=lambda reply: isinstance(reply, AddPartitionsToTxnResponse)
-                and not reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code,
+                accept=lambda reply: (
+                    isinstance(reply, AddPartitionsToTxnResponse)
+                    and not reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
+                ),
             )
 
 

@@ -69,7 +69,9 @@ T0_MS = 1_700_000_000_000
 def plain(offset: int, epoch: int, *values: str) -> bytes:
     """Return a batch of records without a producer."""
     return build_batch(
-        [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
+        [RecordData(value=value.encode()) for value in values],
+        base_offset=offset,
+        partition_leader_epoch=epoch,
         timestamp_ms=T0_MS + offset,
     )
 
@@ -85,16 +87,26 @@ def transactional(
 ) -> bytes:
     """Return a batch of records of a transaction."""
     return build_batch(
-        [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
-        timestamp_ms=T0_MS + offset, producer_id=producer_id, producer_epoch=producer_epoch, base_sequence=sequence,
+        [RecordData(value=value.encode()) for value in values],
+        base_offset=offset,
+        partition_leader_epoch=epoch,
+        timestamp_ms=T0_MS + offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
         is_transactional=True,
     )
 
 
 def marker(offset: int, epoch: int, producer_id: int, *, commit: bool, producer_epoch: int = 0) -> bytes:
     return end_txn_marker(
-        base_offset=offset, leader_epoch=epoch, timestamp_ms=T0_MS + offset, producer_id=producer_id,
-        producer_epoch=producer_epoch, commit=commit, coordinator_epoch=0,
+        base_offset=offset,
+        leader_epoch=epoch,
+        timestamp_ms=T0_MS + offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        commit=commit,
+        coordinator_epoch=0,
     )
 
 
@@ -167,8 +179,14 @@ class Pair:
 
 
 def pair(
-    seed: int = 0, *, logs: Logs | None = None, brokers: int = 3, a_configs: Mapping[str, str] | None = None,
-    b_configs: Mapping[str, str] | None = None, b_logs: Logs | None = None, start: bool = True,
+    seed: int = 0,
+    *,
+    logs: Logs | None = None,
+    brokers: int = 3,
+    a_configs: Mapping[str, str] | None = None,
+    b_configs: Mapping[str, str] | None = None,
+    b_logs: Logs | None = None,
+    start: bool = True,
 ) -> Pair:
     """Return two clusters that run; one broker each means a replication factor of one."""
     base = SMALL if brokers > 1 else ONE_BROKER
@@ -177,7 +195,11 @@ def pair(
         simulation, "a", logs=logs, brokers=brokers, replication_factor=brokers, configs={**base, **(a_configs or {})}
     )
     b = Cluster(
-        simulation, "b", logs=b_logs, brokers=brokers, replication_factor=brokers,
+        simulation,
+        "b",
+        logs=b_logs,
+        brokers=brokers,
+        replication_factor=brokers,
         configs={**base, **(b_configs or {})},
     )
     made = Pair(simulation, a, b)
@@ -217,18 +239,25 @@ def check_epochs(*clusters: Cluster) -> None:
 
 
 def create_topic(
-    cluster: Cluster, topic: str = TOPIC, *, replicas: Sequence[Sequence[int]] = ((1, 2, 3),),
+    cluster: Cluster,
+    topic: str = TOPIC,
+    *,
+    replicas: Sequence[Sequence[int]] = ((1, 2, 3),),
 ) -> Uuid:
     """Create a topic with these replicas for each partition; returns its id."""
     wanted = CreatableTopic(
-        name=topic, num_partitions=-1, replication_factor=-1,
+        name=topic,
+        num_partitions=-1,
+        replication_factor=-1,
         assignments=[
             CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
             for index, brokers in enumerate(replicas)
         ],
     )
     reply = cluster.client.call_any(
-        cluster.endpoints, CreateTopicsRequest(topics=[wanted], timeout_ms=30_000), 7,
+        cluster.endpoints,
+        CreateTopicsRequest(topics=[wanted], timeout_ms=30_000),
+        7,
         accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
     )
     assert isinstance(reply, CreateTopicsResponse)
@@ -283,7 +312,8 @@ def mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow
     mirror.wait_for_state(MirrorState.MIRRORING, wanted)
     for tp in wanted:
         mirror.destination.simulation.run_until(
-            lambda tp=tp: has_all(mirror, tp), what=f"{tp} in {mirror.destination.name} to catch up"  # type: ignore[misc]
+            lambda tp=tp: has_all(mirror, tp),
+            what=f"{tp} in {mirror.destination.name} to catch up",  # type: ignore[misc]
         )
     return mirror.describe()
 
@@ -291,7 +321,8 @@ def mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow
 def has_all(mirror: Mirror, tp: TopicPartition = TP) -> bool:
     source, found = mirror.source.leader(tp), mirror.destination.leader(tp)
     return (
-        source is not None and found is not None
+        source is not None
+        and found is not None
         and source.log.high_watermark == source.log.log_end_offset
         and found.log.high_watermark == found.log.log_end_offset == source.log.last_stable_offset
         and found.log.log_start_offset == source.log.log_start_offset

@@ -58,7 +58,13 @@ def texts(records: list[ConsumerRecord]) -> list[str]:
 def test_each_isolation_level_sees_its_own() -> None:
     cluster = one(*LOG)
     everything = [
-        "plain 0", "aborted 1", "aborted 2", "committed 3", "committed 5", "open 8", "plain 9",
+        "plain 0",
+        "aborted 1",
+        "aborted 2",
+        "committed 3",
+        "committed 5",
+        "open 8",
+        "plain 9",
     ]
     assert texts(cluster.read(TP)) == everything
     assert texts(cluster.read(TP, isolation=COMMITTED)) == ["plain 0", "committed 3", "committed 5"]

@@ -42,7 +42,9 @@ OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open
 
 
 PATIENT = {
-    "replica.lag.time.max.ms": "600000", "broker.session.timeout.ms": "60000", "mirror.topic.num.partitions": "1",
+    "replica.lag.time.max.ms": "600000",
+    "broker.session.timeout.ms": "60000",
+    "mirror.topic.num.partitions": "1",
     "mirror.topic.replication.factor": "1",
 }
 """Followers stay in the ISR for a minute while they are down; so long the controller does not take them in again."""
@@ -104,8 +106,9 @@ STEPS: dict[str, Step] = {
     "decided, not bumped": lambda p, mp: mp.stop is not None,
     "bumped": lambda p, mp: mp.stop is not None and mp.stop.epoch <= leader(p.b).leader_epoch,
     "reset written, not replicated": lambda p, mp: bool(resets(log_of(p.b))),
-    "reset replicated": lambda p, mp: bool(resets(log_of(p.b)))
-    and log_of(p.b).high_watermark == log_of(p.b).log_end_offset,
+    "reset replicated": lambda p, mp: (
+        bool(resets(log_of(p.b))) and log_of(p.b).high_watermark == log_of(p.b).log_end_offset
+    ),
 }
 
 
@@ -149,8 +152,12 @@ def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
 @pytest.mark.parametrize("step", ["persisted", "decided, not known to the leader", "decided, not bumped"])
 def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
     log = [
-        plain(0, 0, "r0"), transactional(1, 0, 9, "open"), transactional(2, 0, 8, "done"), plain(3, 0, "above"),
-        marker(4, 0, 8, commit=True), marker(5, 0, 9, commit=False),
+        plain(0, 0, "r0"),
+        transactional(1, 0, 9, "open"),
+        transactional(2, 0, 8, "done"),
+        plain(3, 0, "above"),
+        marker(4, 0, 8, commit=True),
+        marker(5, 0, 9, commit=False),
     ]
     p = pair(len(step), logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()

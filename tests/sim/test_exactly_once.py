@@ -67,7 +67,9 @@ def read_committed(cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int,
     partition = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
     topic_id = cluster.image.topics[tp.topic].topic_id
     request = FetchRequest(
-        max_bytes=1 << 20, isolation_level=1, session_epoch=-1,
+        max_bytes=1 << 20,
+        isolation_level=1,
+        session_epoch=-1,
         topics=[FetchTopic(topic_id=topic_id, partitions=[partition])],
     )
     reply = cluster.client.call(cluster.endpoint(leader(cluster, tp).broker_id), request, 17)
@@ -195,4 +197,3 @@ def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> 
     assert [value for _, value in values(log_of(p.b))][-2:] == ["from b", "in a transaction on b"]
     p.fail_back()
     assert_equal(p.back)
-

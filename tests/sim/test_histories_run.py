@@ -81,8 +81,12 @@ def story(outcome: Outcome) -> str:
 def there_and_back() -> Outcome:
     return play(
         plan(
-            *BEGIN, (4_000, "remove", {**AB, "topics": "t"}), (5_000, "turn", {"clients": "p", "cluster": "b"}),
-            (7_000, "create_mirror", BA), (7_300, "add", {**BA, "topics": "t"}), clients=(PRODUCER, *READERS),
+            *BEGIN,
+            (4_000, "remove", {**AB, "topics": "t"}),
+            (5_000, "turn", {"clients": "p", "cluster": "b"}),
+            (7_000, "create_mirror", BA),
+            (7_300, "add", {**BA, "topics": "t"}),
+            clients=(PRODUCER, *READERS),
         )
     )
 
@@ -93,7 +97,11 @@ def test_a_quiet_failover_and_failback_comes_to_rest(there_and_back: Outcome) ->
     assert states(outcome, "b")[-3:] == ["MIRRORING", "STOPPING", "STOPPED"]
     assert states(outcome, "a")[-1] == "MIRRORING"
     assert [(o.action, o.error) for o in outcome.account.orders] == [
-        ("create_mirror", "NONE"), ("add", "NONE"), ("remove", "NONE"), ("create_mirror", "NONE"), ("add", "NONE"),
+        ("create_mirror", "NONE"),
+        ("add", "NONE"),
+        ("remove", "NONE"),
+        ("create_mirror", "NONE"),
+        ("add", "NONE"),
     ]
     account = outcome.account
     assert account.final["a", TP].rows == account.final["b", TP].rows
@@ -127,7 +135,8 @@ def test_logs_are_looked_at_before_each_add_and_remove_and_when_a_session_ends(t
 def test_faults_end_by_themselves_and_at_the_end_at_the_latest() -> None:
     outcome = play(
         plan(
-            *BEGIN, (1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 700}),
+            *BEGIN,
+            (1_000, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 700}),
             (1_200, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 700}),
             (1_300, "kill_controller", {"cluster": "b"}),
             (1_400, "cut_link", {"one": "a", "other": "b", "one_way": True}),
@@ -138,8 +147,11 @@ def test_faults_end_by_themselves_and_at_the_end_at_the_latest() -> None:
     )
     spans = {(span.kind, span.who): (span.begin // 1000, span.end // 1000) for span in outcome.account.spans}
     assert spans == {
-        ("broker", "a-1"): (1_000, 1_700), ("controller", "b-100"): (1_300, 4_000), ("link", "a>b"): (1_400, 4_000),
-        ("slow", "a|b"): (1_500, 1_800), ("lossy", "a|b"): (2_000, 4_000),
+        ("broker", "a-1"): (1_000, 1_700),
+        ("controller", "b-100"): (1_300, 4_000),
+        ("link", "a>b"): (1_400, 4_000),
+        ("slow", "a|b"): (1_500, 1_800),
+        ("lossy", "a|b"): (2_000, 4_000),
     }
     assert "step 3 skipped: a-1 is down" in story(outcome)
     assert outcome.account.unsettled == [] and states(outcome, "b")[-1] == "MIRRORING"
@@ -147,7 +159,12 @@ def test_faults_end_by_themselves_and_at_the_end_at_the_latest() -> None:
 
 def test_a_trap_kills_in_the_event_after_the_state() -> None:
     trap: dict[str, Value] = {
-        "cluster": "b", "source": "a", "topic": "t", "on": "STOPPING", "victim": "leader", "for_ms": 500,
+        "cluster": "b",
+        "source": "a",
+        "topic": "t",
+        "on": "STOPPING",
+        "victim": "leader",
+        "for_ms": 500,
     }
     outcome = play(plan(*BEGIN, (3_000, "kill_when", trap), (3_100, "remove", {**AB, "topics": "t"}), brokers=2))
     [span] = outcome.account.spans
@@ -165,7 +182,8 @@ def test_an_unclean_election_is_seen_as_one() -> None:
             (500, "kill_replica", {**replica, "victim": "follower", "for_ms": 5_000}),
             (5_200, "kill_replica", {**replica, "victim": "leader", "for_ms": 5_000}),
             (8_500, "turn", {"clients": "p", "cluster": "a"}),
-            brokers=2, clients=(PRODUCER,),
+            brokers=2,
+            clients=(PRODUCER,),
         )
     )
     assert [election.unclean for election in outcome.account.elections].count(True) == 1

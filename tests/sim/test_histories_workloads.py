@@ -16,7 +16,8 @@ CONFIGS = {**draw(0).clusters[0].configs, "min.insync.replicas": "1", "transacti
 def quiet(kind: str, *, pause_ms: int = 200, **options: int) -> Outcome:
     """Run one producer and a read_committed consumer for about fifteen seconds."""
     clients = (
-        ClientPlan("p", kind, "a", ("t",), pause_ms, options), ClientPlan("c", "read_committed", "a", ("t",), 150),
+        ClientPlan("p", kind, "a", ("t",), pause_ms, options),
+        ClientPlan("c", "read_committed", "a", ("t",), 150),
     )
     nothing = Step(12_000, "turn", {"clients": "p", "cluster": "a"})
     clusters = (ClusterPlan("a", 1, 1, CONFIGS),)

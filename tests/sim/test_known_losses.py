@@ -291,7 +291,10 @@ def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> 
     assert resets(log_of(p.b)) == []
     run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
     assert [value for _, value in read_committed(p.b)] == [
-        "b0", "in a transaction", "ended while preparing", "b3",
+        "b0",
+        "in a transaction",
+        "ended while preparing",
+        "b3",
     ]
 
 

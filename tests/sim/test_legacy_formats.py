@@ -50,7 +50,9 @@ from tests.sim.stage import (
 
 REAL = Path(__file__).resolve().parents[1] / "data" / "log" / "legacy-2.1"  # By Kafka 2.1.1.
 OLD = [
-    legacy(0, 0, "m0", "m1"), legacy(2, 0, "m2", "m3", codec=Compression.GZIP), legacy(4, 1, "m4", "m5"),
+    legacy(0, 0, "m0", "m1"),
+    legacy(2, 0, "m2", "m3", codec=Compression.GZIP),
+    legacy(4, 1, "m4", "m5"),
     legacy(6, 1, "m6", "m7", codec=Compression.LZ4),
 ]
 SLOWLY = {"replica.fetch.max.bytes": "1", "replica.fetch.response.max.bytes": "1"}

@@ -18,12 +18,16 @@ def fetch_as_follower(cluster: Cluster, *, current: int | None = None) -> Partit
     led = leader(cluster)
     follower = next(b for b in led.image.replicas if b != led.broker_id)
     wanted = FetchPartition(
-        partition=0, fetch_offset=led.log.log_end_offset, last_fetched_epoch=led.log.latest_epoch,
-        current_leader_epoch=led.leader_epoch if current is None else current, partition_max_bytes=1 << 20,
+        partition=0,
+        fetch_offset=led.log.log_end_offset,
+        last_fetched_epoch=led.log.latest_epoch,
+        current_leader_epoch=led.leader_epoch if current is None else current,
+        partition_max_bytes=1 << 20,
     )
     request = FetchRequest(
         replica_state=ReplicaState(replica_id=follower, replica_epoch=cluster.image.brokers[follower].epoch),
-        session_epoch=-1, topics=[FetchTopic(topic_id=cluster.image.topics[TOPIC].topic_id, partitions=[wanted])],
+        session_epoch=-1,
+        topics=[FetchTopic(topic_id=cluster.image.topics[TOPIC].topic_id, partitions=[wanted])],
     )
     reply = cluster.client.call(cluster.endpoint(led.broker_id), request, 19)
     assert isinstance(reply, FetchResponse)

@@ -14,17 +14,23 @@ from kmirror.sim.history.verdict import Outcome
 from tests.sim.planted import FAULTS, planted
 
 
-def by_hand(
-    steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 2
-) -> Plan:
+def by_hand(steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 2) -> Plan:
     """One topic `t0` with one partition, at first in cluster a."""
     configs = {
-        "min.insync.replicas": "1", "broker.heartbeat.interval.ms": "300", "broker.session.timeout.ms": "1500",
+        "min.insync.replicas": "1",
+        "broker.heartbeat.interval.ms": "300",
+        "broker.session.timeout.ms": "1500",
         "replica.lag.time.max.ms": "1500",
     }
     return Plan(
-        seed=0, profile="by hand", clusters=tuple(ClusterPlan(name, brokers, brokers, configs) for name in clusters),
-        network={}, clients=tuple(clients), steps=tuple(steps), faults_end_ms=12_000, converge_ms=20_000,
+        seed=0,
+        profile="by hand",
+        clusters=tuple(ClusterPlan(name, brokers, brokers, configs) for name in clusters),
+        network={},
+        clients=tuple(clients),
+        steps=tuple(steps),
+        faults_end_ms=12_000,
+        converge_ms=20_000,
         topics={"t0": "1@a"},
     )
 
@@ -70,13 +76,18 @@ def each_other() -> Plan:
     back = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
     return by_hand(
         (
-            Step(100, "create_mirror", there), Step(150, "create_mirror", back), Step(200, "add", there),
+            Step(100, "create_mirror", there),
+            Step(150, "create_mirror", back),
+            Step(200, "add", there),
             Step(4_000, "remove", there),
             Step(5_900, "slow_link", {"one": "a", "other": "b", "ms": 400, "for_ms": 6_000}),
-            Step(6_000, "add", there), Step(6_050, "add", back),
+            Step(6_000, "add", there),
+            Step(6_050, "add", back),
             Step(6_300, "kill_broker", {"cluster": "b", "broker": 1, "for_ms": 1_000}),
         ),
-        [client("p0", "plain")], clusters="ab", brokers=1,
+        [client("p0", "plain")],
+        clusters="ab",
+        brokers=1,
     )
 
 
@@ -104,11 +115,15 @@ def mirror_of_a_failback() -> Plan:
     return by_hand(
         (
             *(Step(100 + n, "create_mirror", order) for n, order in enumerate((there, again, back))),
-            Step(300, "add", there), Step(2_000, "remove", there),
-            Step(2_500, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 1_000}), Step(3_500, "add", again),
-            Step(6_500, "cut_link", {"one": "a", "other": "c", "for_ms": 4_000}), Step(6_700, "add", back),
+            Step(300, "add", there),
+            Step(2_000, "remove", there),
+            Step(2_500, "kill_broker", {"cluster": "a", "broker": 1, "for_ms": 1_000}),
+            Step(3_500, "add", again),
+            Step(6_500, "cut_link", {"one": "a", "other": "c", "for_ms": 4_000}),
+            Step(6_700, "add", back),
         ),
-        [client("p0", "plain"), client("p1", "plain", "b")], clusters="abc",
+        [client("p0", "plain"), client("p1", "plain", "b")],
+        clusters="abc",
     )
 
 
@@ -117,7 +132,13 @@ STOP_MS = 9_000
 PLANS: dict[str, Callable[[], Plan]] = {
     plan.__name__: plan
     for plan in (
-        late_joiner, read_while_late, late_answer, power_lost, each_other, mirror_of_a_failback, stop_among_long_ones,
+        late_joiner,
+        read_while_late,
+        late_answer,
+        power_lost,
+        each_other,
+        mirror_of_a_failback,
+        stop_among_long_ones,
         orders_while_away,
     )
 }

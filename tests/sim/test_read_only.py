@@ -80,8 +80,10 @@ def test_produce_is_refused_while_preparing_and_stopping() -> None:
     for state in ("STOPPING", "STOPPED"):
         probe(state)
     assert seen == {
-        "PREPARING": ErrorCode.READ_ONLY_TOPIC, "MIRRORING": ErrorCode.READ_ONLY_TOPIC,
-        "STOPPING": ErrorCode.READ_ONLY_TOPIC, "STOPPED": ErrorCode.NONE,
+        "PREPARING": ErrorCode.READ_ONLY_TOPIC,
+        "MIRRORING": ErrorCode.READ_ONLY_TOPIC,
+        "STOPPING": ErrorCode.READ_ONLY_TOPIC,
+        "STOPPED": ErrorCode.NONE,
     }
 
 
@@ -122,5 +124,3 @@ def test_a_source_side_topic_of_another_mirror_is_not_read_only() -> None:
     p.begin()
     local = type(TP)("local", 0)
     assert try_write(p.b, local) is ErrorCode.NONE
-
-

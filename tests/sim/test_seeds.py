@@ -31,8 +31,11 @@ def swept(default: int) -> list[int]:
 SMALL_LOGS = {
     TOPIC: [plain(0, 0, "r0", "r1"), plain(2, 3, "r2")],
     "ledger": [
-        transactional(0, 1, 5, "t0"), transactional(1, 1, 6, "t1"), marker(2, 1, 5, commit=True),
-        marker(3, 2, 6, commit=False), transactional(4, 2, 5, "open", sequence=1),
+        transactional(0, 1, 5, "t0"),
+        transactional(1, 1, 6, "t1"),
+        marker(2, 1, 5, commit=True),
+        marker(3, 2, 6, commit=False),
+        transactional(4, 2, 5, "open", sequence=1),
     ],
     "empty": [],
 }

@@ -161,7 +161,8 @@ def test_a_refusal_names_what_was_asked(without_mirroring: tuple[Cluster, RawCli
     resources = [AlterConfigsResource(resource_type=64, resource_name="m"), AlterConfigsResource(resource_type=2)]
     altered = refused(cluster, raw, IncrementalAlterConfigsRequest(resources=resources), 2)
     assert [(r.resource_type, r.resource_name, r.error_code) for r in altered.responses] == [
-        (64, "m", error), (2, "", error)
+        (64, "m", error),
+        (2, "", error),
     ]
     topics = [FetchTopic(topic_id=Uuid.from_ints(1, 2), partitions=[FetchPartition()])]
     fetched = refused(cluster, raw, FetchRequest(topics=topics), 19)

@@ -101,9 +101,7 @@ def test_a_divergence_at_a_negative_offset_cuts_nothing() -> None:
 def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
     p = mirroring()
     end = leader(p.b).log.log_end_offset
-    answer_fetches(
-        p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
-    )
+    answer_fetches(p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
     for broker_id in p.a.broker_ids:
         server = p.a.broker(broker_id).server
         server.serve({ListOffsetsRequest: lambda now, inbound: inbound.reply(ListOffsetsResponse())})

@@ -54,7 +54,8 @@ def only(p: Pair, broker_id: int, kill: tuple[int, ...]) -> None:
     if not p.a.runs(broker_id):
         p.a.restart(broker_id)
     run_until(
-        p, lambda: (found := p.a.leader(TP)) is not None and found.broker_id == broker_id and found.isr == (broker_id,),
+        p,
+        lambda: (found := p.a.leader(TP)) is not None and found.broker_id == broker_id and found.isr == (broker_id,),
         f"broker {broker_id} to lead alone",
     )
 

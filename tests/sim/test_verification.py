@@ -46,8 +46,12 @@ def running(partitions: int = 1, **configs: str) -> Cluster:
 def late(producer: Producer) -> bytes:
     """Return a batch of the producer's that says it is in a transaction."""
     return build_batch(
-        [RecordData(value=b"late")], producer_id=producer.producer_id, producer_epoch=producer.producer_epoch,
-        base_sequence=0, is_transactional=True, timestamp_ms=0,
+        [RecordData(value=b"late")],
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=0,
+        is_transactional=True,
+        timestamp_ms=0,
     )
 
 

@@ -53,7 +53,11 @@ class _Fetch:
     """One fetch from arrival to answer; it may look several times before it answers."""
 
     def __init__(
-        self, broker: Broker, inbound: Inbound, request: FetchRequest, session: Session | None,
+        self,
+        broker: Broker,
+        inbound: Inbound,
+        request: FetchRequest,
+        session: Session | None,
         asked: dict[Key, FetchPartition],
     ) -> None:
         replica = request.replica_state.replica_id if inbound.version >= 15 else request.replica_id

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 FIRST_VERSION: dict[int, int] = {
-    CoordinatorType.GROUP: 0, CoordinatorType.TRANSACTION: 1, CoordinatorType.SHARE: 6, CoordinatorType.MIRROR: 7,
+    CoordinatorType.GROUP: 0,
+    CoordinatorType.TRANSACTION: 1,
+    CoordinatorType.SHARE: 6,
+    CoordinatorType.MIRROR: 7,
 }
 """Coordinator type to the first version that may ask for it; type 3 is D1's."""
 
@@ -37,8 +40,11 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     one = found[0]
     inbound.reply(
         FindCoordinatorResponse(
-            error_code=one.error_code, error_message=one.error_message, node_id=one.node_id,
-            host=one.host, port=one.port,
+            error_code=one.error_code,
+            error_message=one.error_message,
+            node_id=one.node_id,
+            host=one.host,
+            port=one.port,
         )
     )
 

@@ -66,7 +66,8 @@ def _find(broker: Broker, asked: MetadataRequestTopic, version: int) -> Metadata
         illegal = problem_with_name(asked.name) is not None
         return MetadataResponseTopic(
             error_code=ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            name=asked.name, partitions=[],
+            name=asked.name,
+            partitions=[],
             is_internal=is_internal(asked.name),
         )
     return _describe(broker, topic)

@@ -106,8 +106,13 @@ def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
 
 
 def _append(
-    broker: Broker, now: Instant, inbound: Inbound, tp: TopicPartition, data: PartitionProduceData,
-    answer: PartitionProduceResponse, verdict: ErrorCode,
+    broker: Broker,
+    now: Instant,
+    inbound: Inbound,
+    tp: TopicPartition,
+    data: PartitionProduceData,
+    answer: PartitionProduceResponse,
+    verdict: ErrorCode,
 ) -> tuple[Partition, AppendInfo] | None:
     """Append one partition's batch; `answer` says what came of it."""
     assert isinstance(inbound.body, ProduceRequest)
@@ -121,9 +126,7 @@ def _append(
     partition = broker.replicas.led(tp)
     if partition is None:
         known = broker.image.partition(tp)
-        answer.error_code = (
-            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
-        )
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
         if known is not None and inbound.version >= CURRENT_LEADER_FROM:
             answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
         return None
@@ -152,8 +155,12 @@ def _append(
 
 
 def _wait(
-    broker: Broker, now: Instant, inbound: Inbound, response: ProduceResponse,
-    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]], timeout_ms: int,
+    broker: Broker,
+    now: Instant,
+    inbound: Inbound,
+    response: ProduceResponse,
+    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]],
+    timeout_ms: int,
 ) -> None:
     left = len(waits)
 

@@ -51,9 +51,7 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
                 answers.partitions.append(answer)
                 left += 1
 
-                def on_acked(
-                    _: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer
-                ) -> None:
+                def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
                     settled()
 

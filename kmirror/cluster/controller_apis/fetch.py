@@ -44,9 +44,7 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
         data = _read(controller, wanted)
         if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
             return False
-        inbound.reply(
-            FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])])
-        )
+        inbound.reply(FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])]))
         if timer:
             controller.effects.append(CancelTimer((TIMER, timer)))
         return True

@@ -123,9 +123,7 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
         return None
     if row is None or row.kind is not Kind.LIST:
         operation = LIST_OPERATIONS[config.config_operation]
-        raise Refused(
-            ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST."
-        )
+        raise Refused(ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST.")
     parts = [part for part in (default_of(row) if current is None else current).split(",") if part]
     for part in (config.value or "").split(","):
         if config.config_operation == ConfigOp.SUBTRACT and part in parts:

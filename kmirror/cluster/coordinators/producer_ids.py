@@ -38,9 +38,7 @@ class ProducerIds:
         if self._asking:
             return
         self._asking = True
-        request = AllocateProducerIdsRequest(
-            broker_id=self._broker.node_id, broker_epoch=self._broker.lifecycle.epoch
-        )
+        request = AllocateProducerIdsRequest(broker_id=self._broker.node_id, broker_epoch=self._broker.lifecycle.epoch)
         self._broker.ask_controller(now, request, 0, self._on_reply)
 
     def _on_reply(self, now: Instant, reply: Message | None) -> None:

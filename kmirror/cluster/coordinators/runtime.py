@@ -172,9 +172,7 @@ class CoordinatorRuntime(Generic[S]):
         for key, value in records:
             shard.state.replay(key, value)
 
-    def _doubt(
-        self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], end: int
-    ) -> None:
+    def _doubt(self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], end: int) -> None:
         """Wait on until it is known whether `records`, which end at `end`, stand; nobody else waits with them."""
         tp = TopicPartition(self.topic, partition)
         led = self._broker.replicas.led(tp)

@@ -62,9 +62,7 @@ class Transaction:
             transaction_last_update_timestamp_ms=self.updated_ms,
             transaction_start_timestamp_ms=self.started_ms,
         )
-        return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(
-            value, VALUE_VERSION
-        )
+        return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, VALUE_VERSION)
 
 
 class TransactionShard:

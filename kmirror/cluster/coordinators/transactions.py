@@ -136,7 +136,11 @@ class TransactionCoordinator(BrokerComponent):
             self._send_to(now, leader, transaction, left, partitions)
 
     def _send_to(
-        self, now: Instant, leader: int, transaction: Transaction, left: dict[TopicPartition, bool],
+        self,
+        now: Instant,
+        leader: int,
+        transaction: Transaction,
+        left: dict[TopicPartition, bool],
         partitions: list[TopicPartition],
     ) -> None:
         topics: dict[str, WritableTxnMarkerTopic] = {}
@@ -176,7 +180,9 @@ class TransactionCoordinator(BrokerComponent):
                 for partition in topic.partitions:
                     # A mirrored topic holds no transaction of ours any more: its cut removed it (D11).
                     if partition.error_code in (
-                        ErrorCode.NONE, ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.READ_ONLY_TOPIC,
+                        ErrorCode.NONE,
+                        ErrorCode.INVALID_PRODUCER_EPOCH,
+                        ErrorCode.READ_ONLY_TOPIC,
                         ErrorCode.TRANSACTION_COORDINATOR_FENCED,
                     ):
                         left.pop(TopicPartition(topic.name, partition.partition_index), None)

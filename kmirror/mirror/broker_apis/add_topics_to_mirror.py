@@ -33,9 +33,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
         known = image.topics.get(topic.topic_name)
         if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
             continue  # Nothing was ever persisted, or the controller refuses it anyway.
-        keys += [
-            (StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions
-        ]
+        keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
     left = len(keys)
     if not left:
         forward(component.broker, now, inbound)
@@ -62,6 +60,8 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
 
     for key, topic_name in keys:
         component.states.read(
-            now, key, topic_name,
+            now,
+            key,
+            topic_name,
             lambda later, found, key=key, topic=topic_name: on_read(later, found, key, topic),  # type: ignore[misc]
         )

@@ -67,7 +67,9 @@ def _lineages(component: MirrorComponent, asked: LineageTopic) -> TopicLineage:
 def _detail(component: MirrorComponent, mp: MirrorPartition) -> PartitionDetail:
     state = MirrorState.UNKNOWN if mp.state is None else mp.state
     detail = PartitionDetail(
-        partition_index=mp.tp.partition, state=state.name, last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
+        partition_index=mp.tp.partition,
+        state=state.name,
+        last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
         reason=component.reason(mp),
     )
     partition = component.broker.replicas.led(mp.tp)

@@ -59,7 +59,11 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
 
             key = StateKey(request.mirror_name, topic_id, asked.partition_index)
             write = StateWrite(
-                key, topic.name, MirrorState(asked.state), asked.last_mirror_epoch, asked.leader_epoch,
+                key,
+                topic.name,
+                MirrorState(asked.state),
+                asked.last_mirror_epoch,
+                asked.leader_epoch,
                 *kept_from(asked),
             )
             component.coordinator.write(now, write, on_done)

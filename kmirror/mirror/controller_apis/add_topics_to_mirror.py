@@ -40,7 +40,9 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
         if not error:
             records.append(
                 ConfigRecord(
-                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    resource_type=ResourceType.TOPIC,
+                    resource_name=topic.topic_name,
+                    name=MIRROR_NAME,
                     value=Assignment(mirror, Wish.MIRROR).text(),
                 )
             )

@@ -38,8 +38,10 @@ def alter_mirror(controller: Controller, resource: AlterConfigsResource) -> clus
     learned = {
         config.name: config.value
         for config in resource.configs
-        if config.name == SOURCE_CLUSTER_ID and config.config_operation == ConfigOp.SET
-        and config.value and SOURCE_CLUSTER_ID not in known
+        if config.name == SOURCE_CLUSTER_ID
+        and config.config_operation == ConfigOp.SET
+        and config.value
+        and SOURCE_CLUSTER_ID not in known
     }
     rest = [config for config in resource.configs if config.name not in learned]
     return {**cluster.changes_of(Scope.MIRROR, known, rest), **learned}

@@ -38,7 +38,9 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
             exists = topic.topic_name in controller.image.topics
             records.append(
                 ConfigRecord(
-                    resource_type=ResourceType.TOPIC, resource_name=topic.topic_name, name=MIRROR_NAME,
+                    resource_type=ResourceType.TOPIC,
+                    resource_name=topic.topic_name,
+                    name=MIRROR_NAME,
                     value=Assignment(mirror, Wish.REMOVE).text() if exists else None,
                 )
             )

@@ -273,8 +273,10 @@ class Model:
             caught_up = answer is Answer.SERVED and log == mine
             end = min(self.logs.ends[mine], source.hw)
             is_equal = self.logs.logs[mine].entries[:end] == self.logs.logs[theirs].entries[:end]
-            found = "" if is_equal or not caught_up else (
-                "divergence: the destination has caught up, and holds other records than its source"
+            found = (
+                ""
+                if is_equal or not caught_up
+                else ("divergence: the destination has caught up, and holds other records than its source")
             )
             self._unequal[key] = found
         return found

@@ -199,8 +199,9 @@ def _kill_controller(hands: Hands, args: Args) -> None:
 
 def _kill_cluster(hands: Hands, args: Args) -> None:
     cluster = str(args["cluster"])
-    nodes = [n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids)
-             if hands.scene.clusters[cluster].runs(n)]
+    nodes = [
+        n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids) if hands.scene.clusters[cluster].runs(n)
+    ]
     if not nodes:
         raise Skipped(f"all of {cluster} is down")
     for node_id in nodes:
@@ -284,11 +285,13 @@ class Action:
 
 ROWS: tuple[Action, ...] = (
     Action(
-        "create_mirror", "Create a mirror; `servers` names the cluster that it points to, or nobody.",
+        "create_mirror",
+        "Create a mirror; `servers` names the cluster that it points to, or nobody.",
         "mirror source destination",
     ),
     Action(
-        "add", "Add topics to a mirror, with their ids at the source unless `named` is false.",
+        "add",
+        "Add topics to a mirror, with their ids at the source unless `named` is false.",
         "mirror source destination topics",
     ),
     Action("remove", "Remove topics from a mirror: failover.", "mirror source destination topics"),
@@ -299,8 +302,10 @@ ROWS: tuple[Action, ...] = (
     Action("turn", "Turn clients to another cluster.", "clients cluster", _turn),
     Action("kill_broker", "Kill a broker.", "cluster broker", _kill),
     Action(
-        "cut_power", "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
-        "cluster broker", _cut_power,
+        "cut_power",
+        "Kill a broker, and lose what it has not flushed; not while a replica is out of the ISR.",
+        "cluster broker",
+        _cut_power,
     ),
     Action(
         "kill_replica", "Kill whoever leads a partition, or follows: `victim`.", "cluster topic victim", _kill_replica
@@ -308,8 +313,10 @@ ROWS: tuple[Action, ...] = (
     Action("kill_controller", "Kill a controller.", "cluster", _kill_controller),
     Action("kill_cluster", "Kill every node of a cluster: a site is lost.", "cluster", _kill_cluster),
     Action(
-        "kill_when", "Kill `victim` in the event after a partition comes to a state, or is cut.",
-        "cluster source topic on victim", _kill_when,
+        "kill_when",
+        "Kill `victim` in the event after a partition comes to a state, or is cut.",
+        "cluster source topic on victim",
+        _kill_when,
     ),
     Action("cut_link", "Cut two sites or nodes from each other, both ways or one way.", "one other", _cut_link),
     Action("slow_link", "Make everything between two sites or nodes slower.", "one other ms", _slow_link),

@@ -127,13 +127,21 @@ class Consumer:
         topics: dict[str, FetchTopic] = {}
         for tp, leader in ready:
             wanted = FetchPartition(
-                partition=tp.partition, current_leader_epoch=leader.epoch, fetch_offset=self.positions[tp].offset,
+                partition=tp.partition,
+                current_leader_epoch=leader.epoch,
+                fetch_offset=self.positions[tp].offset,
                 partition_max_bytes=BYTES_MAX,
             )
             topics.setdefault(tp.topic, FetchTopic(topic=tp.topic, partitions=[])).partitions.append(wanted)
         request = FetchRequest(
-            replica_id=-1, max_wait_ms=0, min_bytes=1, max_bytes=BYTES_MAX, isolation_level=int(self.committed_only),
-            session_id=0, session_epoch=-1, topics=list(topics.values()),
+            replica_id=-1,
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=BYTES_MAX,
+            isolation_level=int(self.committed_only),
+            session_id=0,
+            session_epoch=-1,
+            topics=list(topics.values()),
         )
         reply = yield Ask(cluster, endpoint, request, FETCH_VERSION)
         if not isinstance(reply, FetchResponse) or reply.error_code:
@@ -170,8 +178,15 @@ class Consumer:
 
     def _mark(self, cluster: str, tp: TopicPartition, leader: Leader, data: PartitionData) -> None:
         said = Marks(
-            self.desk.plan.name, cluster, tp, leader.broker_id, leader.epoch, data.high_watermark,
-            data.last_stable_offset, data.log_start_offset, 0,
+            self.desk.plan.name,
+            cluster,
+            tp,
+            leader.broker_id,
+            leader.epoch,
+            data.high_watermark,
+            data.last_stable_offset,
+            data.log_start_offset,
+            0,
         )
         position = self.positions[tp]
         if said == position.known:

@@ -72,8 +72,11 @@ class Directory:
             return
         self._asking = True
         self._client.send(
-            self.any_broker(), MetadataRequest(topics=None, allow_auto_topic_creation=False), METADATA_VERSION,
-            self._on_reply, timeout_ms=TIMEOUT_MS,
+            self.any_broker(),
+            MetadataRequest(topics=None, allow_auto_topic_creation=False),
+            METADATA_VERSION,
+            self._on_reply,
+            timeout_ms=TIMEOUT_MS,
         )
 
     def _on_reply(self, reply: Message | None) -> None:

@@ -28,8 +28,15 @@ def draw(seed: int, profile: str = "full") -> Plan:
     clients = _clients(rng.split("clients"), row, clusters, lines, spare)
     story = _story(rng.split("story"), row, clusters, lines, clients, spare)
     return Plan(
-        seed, profile, clusters, _network(rng.split("network")), clients, tuple(story.steps),
-        story.at_ms + 800, CONVERGE_MS, topics,
+        seed,
+        profile,
+        clusters,
+        _network(rng.split("network")),
+        clients,
+        tuple(story.steps),
+        story.at_ms + 800,
+        CONVERGE_MS,
+        topics,
     )
 
 
@@ -128,9 +135,7 @@ def _clients(
             options["timeout_ms"] = own.between(7_000, 10_000)
         if kind == "overlapping":
             options["partition"] = own.below(2)
-        found.append(
-            ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options)
-        )
+        found.append(ClientPlan(f"p{n}", kind, homes[first], tuple(mine), own.between(*row.pause_ms), options))
     for n, kind in enumerate(("read_committed", "read_uncommitted", "read_committed")):
         own = rng.split(f"consumer {n}")
         where = clusters[1].name if n == 0 else own.choice(clusters).name
@@ -139,7 +144,11 @@ def _clients(
 
 
 def _story(
-    rng: Rng, row: Profile, clusters: tuple[ClusterPlan, ...], lines: list[Line], clients: tuple[ClientPlan, ...],
+    rng: Rng,
+    row: Profile,
+    clusters: tuple[ClusterPlan, ...],
+    lines: list[Line],
+    clients: tuple[ClientPlan, ...],
     spare: list[str],
 ) -> Story:
     writers: dict[str, list[str]] = {}

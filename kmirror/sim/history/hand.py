@@ -83,9 +83,7 @@ class Story:
         line.phase = ADDED
 
     def remove(self, line: Line) -> None:
-        self.step(
-            "remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics
-        )
+        self.step("remove", mirror=line.mirror, source=line.source, destination=line.destination, topics=line.topics)
         line.phase = REMOVED
 
     def turn(self, line: Line, cluster: str) -> None:

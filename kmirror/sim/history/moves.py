@@ -147,9 +147,7 @@ def _local_topic(story: Story) -> bool:
     story.wait(100, 1_000)
     if story.rng.chance(1, 3):
         story.add(line)
-        story.steps[-1] = Step(
-            story.steps[-1].at_ms, "add", {**story.steps[-1].args, "named": False}
-        )
+        story.steps[-1] = Step(story.steps[-1].at_ms, "add", {**story.steps[-1].args, "named": False})
     else:
         story.add(line)
     return True
@@ -207,14 +205,20 @@ def _turn_some(story: Story, line: Line) -> bool:
 def _live_config(story: Story, line: Line) -> bool:
     if story.rng.chance(1, 2):
         story.step(
-            "alter_mirror", mirror=line.mirror, destination=line.destination, name="request.timeout.ms",
+            "alter_mirror",
+            mirror=line.mirror,
+            destination=line.destination,
+            name="request.timeout.ms",
             value=str(story.rng.between(800, 5_000)),
         )
     else:
         cluster = story.rng.choice([line.source, line.destination])
         factor = story.clusters[cluster].replication_factor
         story.step(
-            "alter_topic", cluster=cluster, topic=line.topic, name="min.insync.replicas",
+            "alter_topic",
+            cluster=cluster,
+            topic=line.topic,
+            name="min.insync.replicas",
             value=str(story.rng.between(1, max(1, factor - 1))),
         )
     return True
@@ -227,7 +231,10 @@ def _flag(story: Story, name: str, cluster: str, topic: str, *, on: bool) -> Non
 @_on_line(ADDED, REMOVED)
 def _support_unclean(story: Story, line: Line) -> bool:
     _flag(
-        story, "mirror.support.unclean.leader.election", story.rng.choice([line.source, line.destination]), line.topic,
+        story,
+        "mirror.support.unclean.leader.election",
+        story.rng.choice([line.source, line.destination]),
+        line.topic,
         on=story.rng.chance(2, 3),
     )
     return True
@@ -258,7 +265,9 @@ def _broker_away(story: Story) -> bool:
 def _lose_power(story: Story) -> bool:
     cluster = story.cluster()
     story.step(
-        "cut_power", cluster=cluster, broker=story.broker(cluster),
+        "cut_power",
+        cluster=cluster,
+        broker=story.broker(cluster),
         for_ms=story.within(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
     )
     return True
@@ -278,7 +287,11 @@ def _controller_away(story: Story) -> bool:
 def _kill_some_leader(story: Story, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
     story.step(
-        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
+        "kill_replica",
+        cluster=cluster,
+        topic=line.topic,
+        partition=0,
+        victim="leader",
         for_ms=story.within(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
     )
     return True
@@ -302,10 +315,14 @@ def _kill_at(story: Story, line: Line) -> bool:
     first = len(story.steps)
     story.go_on(line)
     trap = Step(
-        before, "kill_when",
+        before,
+        "kill_when",
         {
-            "cluster": line.destination, "source": line.source, "topic": line.topic,
-            "on": story.rng.choice(on), "victim": story.rng.choice(VICTIMS),
+            "cluster": line.destination,
+            "source": line.source,
+            "topic": line.topic,
+            "on": story.rng.choice(on),
+            "victim": story.rng.choice(VICTIMS),
             "for_ms": story.within(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
         },
     )
@@ -343,7 +360,10 @@ def _slow(story: Story, line: Line) -> bool:
 def _lossy(story: Story, line: Line) -> bool:
     one, other = line.source, line.destination
     story.step(
-        "lossy_link", one=one, other=other, ppm=story.rng.between(20_000, 300_000),
+        "lossy_link",
+        one=one,
+        other=other,
+        ppm=story.rng.between(20_000, 300_000),
         for_ms=story.rng.between(1_000, 6_000),
     )
     return True
@@ -353,8 +373,11 @@ def _cut_controller(story: Story) -> bool:
     """A broker goes on serving what it knew when it lost its controller."""
     cluster = story.cluster()
     story.step(
-        "cut_link", one=f"{cluster}-{story.broker(cluster)}", other=f"{cluster}-{CONTROLLER_ID}",
-        for_ms=story.within(LONG_MS), one_way=story.rng.chance(1, 5),
+        "cut_link",
+        one=f"{cluster}-{story.broker(cluster)}",
+        other=f"{cluster}-{CONTROLLER_ID}",
+        for_ms=story.within(LONG_MS),
+        one_way=story.rng.chance(1, 5),
     )
     return True
 
@@ -382,7 +405,11 @@ def _away_during(story: Story, line: Line) -> bool:
     if story.clusters[cluster].brokers < 2:
         return False
     story.step(
-        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="follower",
+        "kill_replica",
+        cluster=cluster,
+        topic=line.topic,
+        partition=0,
+        victim="follower",
         for_ms=story.rng.between(5_000, 9_000),
     )
     story.wait(2_000, 4_000)
@@ -401,16 +428,18 @@ def _unclean_election(story: Story, line: Line) -> bool:
     story.wait(100, 400)
     away = story.rng.between(4_000, 5_500)
     for _ in range(brokers - 1):
-        story.step(
-            "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="follower", for_ms=away
-        )
+        story.step("kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="follower", for_ms=away)
     began = story.at_ms
     if story.rng.chance(1, 2):
         story.wait(2_000, 3_000)
         story.go_on(line)
     story.at_ms = max(story.at_ms, began + away - story.rng.between(100, 700))
     story.step(
-        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
+        "kill_replica",
+        cluster=cluster,
+        topic=line.topic,
+        partition=0,
+        victim="leader",
         for_ms=story.rng.between(3_500, 6_000),
     )
     return True
@@ -426,12 +455,18 @@ def _stale_leader(story: Story, line: Line) -> bool:
         story.fail_over(line)
         story.wait(800, 2_500)
     story.step(
-        "cut_link", one=f"{cluster}-{story.broker(cluster)}", other=f"{cluster}-{CONTROLLER_ID}",
+        "cut_link",
+        one=f"{cluster}-{story.broker(cluster)}",
+        other=f"{cluster}-{CONTROLLER_ID}",
         for_ms=story.rng.between(5_000, 9_000),
     )
     story.wait(50, 300)
     story.step(
-        "kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="leader",
+        "kill_replica",
+        cluster=cluster,
+        topic=line.topic,
+        partition=0,
+        victim="leader",
         for_ms=story.rng.between(300, 3_000),
     )
     story.wait(2_000, 4_000)

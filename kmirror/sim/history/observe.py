@@ -53,7 +53,14 @@ class Observer:
             end = -1 if partition is None else partition.log.log_end_offset
             self.state_seen(
                 StateSeen(
-                    cluster, fact.mirror, fact.tp, int(node), fact.state.name, fact.last_mirrored_epoch, end, "",
+                    cluster,
+                    fact.mirror,
+                    fact.tp,
+                    int(node),
+                    fact.state.name,
+                    fact.last_mirrored_epoch,
+                    end,
+                    "",
                     self._scene.now,
                 )
             )
@@ -133,8 +140,16 @@ class Observer:
         log = leader.log
         stable = log.last_stable_offset
         return LogSeen(
-            cluster, tp, leader.broker_id, leader.leader_epoch, log.log_start_offset, stable, log.high_watermark,
-            log.log_end_offset, tuple(self._rows(log, stable)), self._scene.now,
+            cluster,
+            tp,
+            leader.broker_id,
+            leader.leader_epoch,
+            log.log_start_offset,
+            stable,
+            log.high_watermark,
+            log.log_end_offset,
+            tuple(self._rows(log, stable)),
+            self._scene.now,
         )
 
     def _rows(self, log: PartitionLog, stable: int) -> list[LogRow]:
@@ -143,8 +158,12 @@ class Observer:
         batches = (batch for batch in log.batches(start, end))
         return [
             LogRow(
-                row.offset, row.epoch, row.value, row.producer_id,
-                not row.is_control and not row.is_aborted and row.offset < stable, row.crc,
+                row.offset,
+                row.epoch,
+                row.value,
+                row.producer_id,
+                not row.is_control and not row.is_aborted and row.offset < stable,
+                row.crc,
             )
             for row in self._reader.rows(batches, aborted)
             if start <= row.offset < end
@@ -227,5 +246,9 @@ def difference(leader: Partition, replica: Partition) -> str:
 
 def _same(one: StateSeen, other: StateSeen) -> bool:
     return (one.mirror, one.state, one.last_mirror_epoch, one.broker, one.reason) == (
-        other.mirror, other.state, other.last_mirror_epoch, other.broker, other.reason,
+        other.mirror,
+        other.state,
+        other.last_mirror_epoch,
+        other.broker,
+        other.reason,
     )

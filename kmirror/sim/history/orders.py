@@ -44,7 +44,9 @@ TRY_MS = 3_000
 NOBODY = "nobody"
 """As a cluster's name: servers where nobody listens."""
 ALREADY_DONE = (
-    ErrorCode.MIRROR_ALREADY_EXISTS, ErrorCode.TOPIC_ALREADY_IN_MIRROR, ErrorCode.TOPIC_ALREADY_EXISTS,
+    ErrorCode.MIRROR_ALREADY_EXISTS,
+    ErrorCode.TOPIC_ALREADY_IN_MIRROR,
+    ErrorCode.TOPIC_ALREADY_EXISTS,
 )
 MIRROR_TIMEOUT_KEY = "request.timeout.ms"
 
@@ -90,8 +92,15 @@ class Operator:
         error = yield from self._ask(row, args)
         scene.account.orders.append(
             Order(
-                number, step.action, str(args.get("mirror", "")), str(args.get("source", "")), self.cluster, topics,
-                sent_at, scene.now if error else -1, error,
+                number,
+                step.action,
+                str(args.get("mirror", "")),
+                str(args.get("source", "")),
+                self.cluster,
+                topics,
+                sent_at,
+                scene.now if error else -1,
+                error,
             )
         )
         scene.tell(f"order {number} answered: {error or 'no answer'}")
@@ -175,7 +184,8 @@ def _create_topic(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
     return CreateTopicsRequest(
         topics=[
             CreatableTopic(
-                name=topic, num_partitions=int(args["partitions"]),
+                name=topic,
+                num_partitions=int(args["partitions"]),
                 replication_factor=scene.clusters[cluster].replication_factor,
             )
             for topic in topics_of(args)

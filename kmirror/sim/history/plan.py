@@ -73,9 +73,13 @@ class Plan:
         """Return the plan that `text` holds; ValueError, KeyError or TypeError if it holds none."""
         raw: dict[str, Any] = json.loads(text)
         return cls(
-            seed=raw["seed"], profile=raw["profile"],
-            clusters=tuple(ClusterPlan(**row) for row in raw["clusters"]), network=raw["network"],
+            seed=raw["seed"],
+            profile=raw["profile"],
+            clusters=tuple(ClusterPlan(**row) for row in raw["clusters"]),
+            network=raw["network"],
             clients=tuple(ClientPlan(**{**row, "topics": tuple(row["topics"])}) for row in raw["clients"]),
-            steps=tuple(Step(**row) for row in raw["steps"]), faults_end_ms=raw["faults_end_ms"],
-            converge_ms=raw["converge_ms"], topics=raw["topics"],
+            steps=tuple(Step(**row) for row in raw["steps"]),
+            faults_end_ms=raw["faults_end_ms"],
+            converge_ms=raw["converge_ms"],
+            topics=raw["topics"],
         )

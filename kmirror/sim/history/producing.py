@@ -115,15 +115,25 @@ class Producer:
         scene = self.desk.scene
         sequence = self.sequences.get(tp, 0) if self.producer_id >= 0 else -1
         batch = build_batch(
-            [RecordData(value=value.encode()) for value in values], producer_id=self.producer_id,
-            producer_epoch=self.epoch, base_sequence=sequence, is_transactional=bool(self.transactional_id),
+            [RecordData(value=value.encode()) for value in values],
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
+            base_sequence=sequence,
+            is_transactional=bool(self.transactional_id),
             timestamp_ms=scene.simulation.now_ms,
         )
         key = "" if self.transaction is None else self.transaction.key
         for n, value in enumerate(values):
             scene.account.writes[value] = Write(
-                value, self.desk.plan.name, self.cluster, tp, self.producer_id, self.epoch,
-                sequence + n if sequence >= 0 else -1, key, scene.now,
+                value,
+                self.desk.plan.name,
+                self.cluster,
+                tp,
+                self.producer_id,
+                self.epoch,
+                sequence + n if sequence >= 0 else -1,
+                key,
+                scene.now,
             )
         if self.transaction is not None:
             self.transaction.values.extend(values)
@@ -140,7 +150,9 @@ class Producer:
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
         data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
         request = ProduceRequest(
-            transactional_id=self.transactional_id or None, acks=Acks.ALL, timeout_ms=PRODUCE_TIMEOUT_MS,
+            transactional_id=self.transactional_id or None,
+            acks=Acks.ALL,
+            timeout_ms=PRODUCE_TIMEOUT_MS,
             topic_data=[data],
         )
         while not self.has_turned and scene.now < until:
@@ -203,8 +215,10 @@ class Producer:
         for tp in partitions:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
         request = AddPartitionsToTxnRequest(
-            v3_and_below_transactional_id=self.transactional_id, v3_and_below_producer_id=self.producer_id,
-            v3_and_below_producer_epoch=self.epoch, v3_and_below_topics=list(topics.values()),
+            v3_and_below_transactional_id=self.transactional_id,
+            v3_and_below_producer_id=self.producer_id,
+            v3_and_below_producer_epoch=self.epoch,
+            v3_and_below_topics=list(topics.values()),
         )
         reply = yield from self._ask_coordinator(request, 3, _added_error)
         return reply is not None and not _added_error(reply)
@@ -215,7 +229,9 @@ class Producer:
         assert transaction is not None, "begun"
         transaction.asked = "commit" if commit else "abort"
         request = EndTxnRequest(
-            transactional_id=self.transactional_id, producer_id=self.producer_id, producer_epoch=self.epoch,
+            transactional_id=self.transactional_id,
+            producer_id=self.producer_id,
+            producer_epoch=self.epoch,
             committed=commit,
         )
 
@@ -267,5 +283,3 @@ def _added_error(reply: Message) -> int:
     errors = [ErrorCode(code) for code in codes if code]
     fatal = [error for error in errors if not error.retriable and error not in WAITING]
     return int((fatal or errors or [ErrorCode.NONE])[0])
-
-

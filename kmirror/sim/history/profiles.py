@@ -31,6 +31,7 @@ class Profile:
     """Percent of clusters."""
 
 
+# fmt: off
 STORY: dict[str, int] = {
     "go_on": 20, "failover_cut": 4, "failover_dead": 4, "back_at_once": 3, "again": 6, "hasty": 4,
 }
@@ -53,12 +54,14 @@ ALL: dict[str, int] = {**STORY, **ODD, **CONFIGS, **NODES, **LINKS, **REPLICAS, 
 MIX: dict[str, int] = {
     "plain": 4, "idempotent": 3, "short": 4, "overlapping": 3, "long": 2, "abandoned": 2, "fenced": 2,
 }
+# fmt: on
 
 
 def _more(rows: Mapping[str, int], times: int) -> dict[str, int]:
     return {name: weight * times for name, weight in rows.items()}
 
 
+# fmt: off
 ROWS: tuple[Profile, ...] = (
     Profile("full", "Everything, in any order; at least twenty steps.", (20, 28), ALL, MIX),
     Profile(
@@ -93,4 +96,5 @@ ROWS: tuple[Profile, ...] = (
         "topologies", "Three clusters: chain, fan-out and fan-in.", (20, 28), ALL, MIX, third_cluster=100,
     ),
 )
+# fmt: on
 PROFILES: dict[str, Profile] = {row.name: row for row in ROWS}

@@ -59,8 +59,12 @@ def play(plan: Plan) -> Outcome:
     for kind, who in list(scene.open_spans):
         scene.end_span(kind, who)
     return Outcome(
-        plan, world.trace.digest(), account=scene.account, story=scene.story,
-        virtual_seconds=scene.now / SECOND, events=world.events,
+        plan,
+        world.trace.digest(),
+        account=scene.account,
+        story=scene.story,
+        virtual_seconds=scene.now / SECOND,
+        events=world.events,
     )
 
 
@@ -91,8 +95,12 @@ class _History:
         scene, plan = self._scene, self._scene.plan
         for row in plan.clusters:
             cluster = Cluster(
-                scene.simulation, row.name, brokers=row.brokers, replication_factor=row.replication_factor,
-                configs=row.configs, mirror_version=row.mirror_version,
+                scene.simulation,
+                row.name,
+                brokers=row.brokers,
+                replication_factor=row.replication_factor,
+                configs=row.configs,
+                mirror_version=row.mirror_version,
             )
             scene.clusters[row.name] = cluster
             cluster.start()

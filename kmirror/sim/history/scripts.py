@@ -67,6 +67,9 @@ class Scripts:
             self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(who, script, None))
             return
         self.client(who, wish.cluster).send(
-            wish.endpoint, wish.body, wish.version, lambda reply: self._go(who, script, reply),
+            wish.endpoint,
+            wish.body,
+            wish.version,
+            lambda reply: self._go(who, script, reply),
             timeout_ms=wish.timeout_ms,
         )

@@ -1,11 +1,11 @@
 """What happened to the partition in question? The text of a failed history, for people; lines of 80 columns at most.
 
-    the anomaly by name, with its cluster, partition and offset
-    the setting: clusters, topics and clients
-    the story: orders with answers, faults, elections, states and cuts, numbered, and what became of the record in
-    question; of other partitions nothing
-    the logs side by side at the offset in question (diagram.py)
-    one line that runs it again
+the anomaly by name, with its cluster, partition and offset
+the setting: clusters, topics and clients
+the story: orders with answers, faults, elections, states and cuts, numbered, and what became of the record in
+question; of other partitions nothing
+the logs side by side at the offset in question (diagram.py)
+one line that runs it again
 """
 
 from __future__ import annotations

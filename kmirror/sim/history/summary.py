@@ -1,17 +1,17 @@
 """What is told of a history to a program? One object of plain values: a line of `-o json`, a row of a Spark sweep.
 
-    seed, profile     what drew the plan
-    exit, verdict     the exit code, and its name: clean, crash, safety, liveness
-    anomalies         a list of {checker, cluster, topic, partition, offset, text, at_us}; topic is "" and partition -1
-                      where no partition is meant, offset and at_us are -1 where none is
-    accepted          a list of {decision, cluster, topic, partition, records}: losses that the KIP accepts
-    crash             the traceback of an exception inside a node, or ""
-    steps             operator steps and faults in the plan
-    acked, read       records that leaders acknowledged, and that consumers were given
-    digest            the same plan gives the same digest
-    events            of the simulated world
-    virtual_seconds   from the first event to the last look
-    plan              the whole plan, as `--plan` takes it, if the history failed; else null
+seed, profile     what drew the plan
+exit, verdict     the exit code, and its name: clean, crash, safety, liveness
+anomalies         a list of {checker, cluster, topic, partition, offset, text, at_us}; topic is "" and partition -1
+                  where no partition is meant, offset and at_us are -1 where none is
+accepted          a list of {decision, cluster, topic, partition, records}: losses that the KIP accepts
+crash             the traceback of an exception inside a node, or ""
+steps             operator steps and faults in the plan
+acked, read       records that leaders acknowledged, and that consumers were given
+digest            the same plan gives the same digest
+events            of the simulated world
+virtual_seconds   from the first event to the last look
+plan              the whole plan, as `--plan` takes it, if the history failed; else null
 """
 
 from __future__ import annotations

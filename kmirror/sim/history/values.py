@@ -40,7 +40,12 @@ class Reader:
         for batch, is_aborted in with_aborted(batches, aborted):
             for offset, value in self._contents(batch):
                 yield Row(
-                    offset, batch.partition_leader_epoch, value, batch.producer_id, batch.is_control, is_aborted,
+                    offset,
+                    batch.partition_leader_epoch,
+                    value,
+                    batch.producer_id,
+                    batch.is_control,
+                    is_aborted,
                     batch.crc,
                 )
 

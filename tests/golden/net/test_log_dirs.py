@@ -17,8 +17,14 @@ HERE = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"
 # Beside the repository, where they are at hand.
 FIXTURES = Path(os.environ.get("KMIRROR_FIXTURES", Path(__file__).resolve().parents[4] / "shared" / "fixtures"))
 NAMES = [
-    "legacy-2.1/data", "kraft-4.3/data", "crash-4.3/data", "epochs-4.3/broker-1/data", "epochs-4.3/broker-2/data",
-    "epochs-4.3/broker-3/data", "epochs-4.3/before/broker-2", "epochs-4.3/before/broker-3",
+    "legacy-2.1/data",
+    "kraft-4.3/data",
+    "crash-4.3/data",
+    "epochs-4.3/broker-1/data",
+    "epochs-4.3/broker-2/data",
+    "epochs-4.3/broker-3/data",
+    "epochs-4.3/before/broker-2",
+    "epochs-4.3/before/broker-3",
 ]
 FOLDERS = [HERE, *(FIXTURES / name for name in NAMES if (FIXTURES / name).is_dir())]
 SEEDS = int(os.environ.get("KMIRROR_FOLDER_SEEDS", "0"))

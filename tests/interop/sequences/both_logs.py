@@ -362,7 +362,6 @@ class BothLogs:
                 near = [pair for pair in pairs if int(pair.split(":")[1]) < found.end_offset]
                 _same(f"aborted transactions from {offset} to {found.end_offset}", ours, near)
 
-
     def _compare_read_outside(self, now_ms: int, offset: int) -> None:
         theirs = self._jvm.ask(now_ms, "read", offset, 1, ISOLATIONS[0], "true").split("\t")[0]
         try:
@@ -440,9 +439,12 @@ def _known(log: PartitionLog, times: Iterable[int]) -> Iterable[tuple[str, str]]
         log.recovery_point,
     ]
     yield "start, high watermark, end, recovery point", " ".join(map(str, marks))
-    yield "segments", " ".join(
-        f"{one.base_offset}:{one.size}:{len(one.offsets)}:{len(one.times)}:{one.max_timestamp}:{one.max_timestamp_offset}"
-        for one in log.segments
+    yield (
+        "segments",
+        " ".join(
+            f"{one.base_offset}:{one.size}:{len(one.offsets)}:{len(one.times)}:{one.max_timestamp}:{one.max_timestamp_offset}"
+            for one in log.segments
+        ),
     )
     yield "producers", " ".join(_producer(entry) for _, entry in sorted(log.producers.entries.items()))
     yield "end of the producers", str(log.producers.map_end_offset)

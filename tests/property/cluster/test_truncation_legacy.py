@@ -41,8 +41,16 @@ def end_of(before: list[Run]) -> int:
     max_bytes=st.sampled_from([1, 400, 1 << 20]),
 )
 def test_a_follower_comes_to_equal_its_leader(
-    before: list[int], legacy: int, common: list[int], lost: int, loser: bool, leader_tail: list[int],
-    follower_tail: list[int], foreign: bool, codec: Compression, max_bytes: int,
+    before: list[int],
+    legacy: int,
+    common: list[int],
+    lost: int,
+    loser: bool,
+    leader_tail: list[int],
+    follower_tail: list[int],
+    foreign: bool,
+    codec: Compression,
+    max_bytes: int,
 ) -> None:
     """Batches, then messages, then batches, and a fork; or one of the two lost the last messages and went on alone.
 

@@ -43,7 +43,13 @@ def test_json_is_alone_on_stdout_and_has_the_promised_keys() -> None:
     assert result.stderr == ""
     report = json.loads(result.stdout)
     assert set(report) == {
-        "seed", "digest", "mirrored", "equal_after_mirror", "failover", "failback", "equal_after_failback",
+        "seed",
+        "digest",
+        "mirrored",
+        "equal_after_mirror",
+        "failover",
+        "failback",
+        "equal_after_failback",
     }
     assert report["seed"] == 3
     assert set(report["mirrored"]) == {"topics", "partitions", "batches", "bytes"}

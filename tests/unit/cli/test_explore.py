@@ -45,7 +45,11 @@ def test_a_bound_ends_with_5_and_claims_nothing(bound: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--scope", "none"), ("--rules", "none"), ("--without", "D1"), ("--max-states", "0"), ("more",),
+        ("--scope", "none"),
+        ("--rules", "none"),
+        ("--without", "D1"),
+        ("--max-states", "0"),
+        ("more",),
         ("--master", "local[1]"),
     ],
 )

@@ -41,9 +41,7 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
-ROWS = tuple(
-    CommandRow(name, MODULE, name, f"{name} it") for name in ("refuse", "answer", "crash", "interrupt")
-)
+ROWS = tuple(CommandRow(name, MODULE, name, f"{name} it") for name in ("refuse", "answer", "crash", "interrupt"))
 
 
 @pytest.fixture

@@ -50,9 +50,7 @@ def fetch(
     return read_partition(partition, request, Reader(2, False), max_bytes=max_bytes, min_one=True, foreign=foreign)
 
 
-def converge(
-    leader: PartitionLog, follower: PartitionLog, *, foreign: bool, max_bytes: int = 1 << 20
-) -> list[int]:
+def converge(leader: PartitionLog, follower: PartitionLog, *, foreign: bool, max_bytes: int = 1 << 20) -> list[int]:
     """Fetch as a replica does until the follower ends where the leader does; returns where it was cut."""
     cuts: list[int] = []
     for _ in range(200):

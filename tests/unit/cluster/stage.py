@@ -30,7 +30,10 @@ BROKER_EPOCH = 1000
 
 
 def controller(
-    brokers: Sequence[int] = (1, 2, 3), *, configs: Mapping[str, str] | None = None, mirror_version: int = 1,
+    brokers: Sequence[int] = (1, 2, 3),
+    *,
+    configs: Mapping[str, str] | None = None,
+    mirror_version: int = 1,
     topic: Sequence[int] = (),
 ) -> Controller:
     """Return a started controller with living brokers, and topic `orders` on `topic` if that names brokers."""
@@ -41,16 +44,24 @@ def controller(
     for broker_id in brokers:
         bootstrap.append(
             RegisterBrokerRecord(
-                broker_id=broker_id, broker_epoch=BROKER_EPOCH + broker_id, incarnation_id=Uuid.from_ints(9, broker_id),
-                end_points=[BrokerEndpoint(name="PLAINTEXT", host=f"b-{broker_id}", port=9092)], fenced=False,
+                broker_id=broker_id,
+                broker_epoch=BROKER_EPOCH + broker_id,
+                incarnation_id=Uuid.from_ints(9, broker_id),
+                end_points=[BrokerEndpoint(name="PLAINTEXT", host=f"b-{broker_id}", port=9092)],
+                fenced=False,
             )
         )
     if topic:
         bootstrap += [
             TopicRecord(name=TP.topic, topic_id=TOPIC_ID),
             PartitionRecord(
-                partition_id=0, topic_id=TOPIC_ID, replicas=list(topic), isr=list(topic), leader=topic[0],
-                leader_epoch=7, partition_epoch=2,
+                partition_id=0,
+                topic_id=TOPIC_ID,
+                replicas=list(topic),
+                isr=list(topic),
+                leader=topic[0],
+                leader_epoch=7,
+                partition_epoch=2,
             ),
         ]
     options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), configs or {}, bootstrap)
@@ -66,7 +77,11 @@ def fence(target: Controller, broker_id: int) -> None:
 
 
 def partition(
-    broker_id: int = 1, *, replicas: Sequence[int] = (1, 2, 3), isr: Sequence[int] | None = None, leader: int = 1,
+    broker_id: int = 1,
+    *,
+    replicas: Sequence[int] = (1, 2, 3),
+    isr: Sequence[int] | None = None,
+    leader: int = 1,
     leader_epoch: int = 0,
 ) -> Partition:
     """Return a partition as one broker sees it."""

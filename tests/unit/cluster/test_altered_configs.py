@@ -57,10 +57,16 @@ def c() -> Controller:
 
 
 BROKEN_MIRROR_VALUES = [
-    ("bootstrap.servers", "a:1,nowhere"), ("bootstrap.servers", ""), ("mirror.groups.include", "ok,("),
-    ("mirror.topic.properties.exclude", "["), ("mirror.acl.include", "TOPIC;a;READ;ALLOW;User:a;x;y"),
-    ("mirror.acl.include", "a;b;c"), ("request.timeout.ms", "0"), ("mirror.groups.clamp", "maybe"),
-    ("no.such.key", "1"), ("source.cluster.id", ""),
+    ("bootstrap.servers", "a:1,nowhere"),
+    ("bootstrap.servers", ""),
+    ("mirror.groups.include", "ok,("),
+    ("mirror.topic.properties.exclude", "["),
+    ("mirror.acl.include", "TOPIC;a;READ;ALLOW;User:a;x;y"),
+    ("mirror.acl.include", "a;b;c"),
+    ("request.timeout.ms", "0"),
+    ("mirror.groups.clamp", "maybe"),
+    ("no.such.key", "1"),
+    ("source.cluster.id", ""),
 ]
 
 
@@ -77,24 +83,33 @@ def test_what_create_mirror_refuses_altering_refuses_too(c: Controller, name: st
 def test_a_null_is_no_value_of_a_mirror(c: Controller) -> None:
     fresh = controller()
     assert create_mirror(fresh, request_timeout_ms=None) == (
-        ErrorCode.INVALID_CONFIG, "Null value not supported for mirror configs: request.timeout.ms"
+        ErrorCode.INVALID_CONFIG,
+        "Null value not supported for mirror configs: request.timeout.ms",
     )
     assert create_mirror(fresh, bootstrap_servers=None)[0] is ErrorCode.INVALID_CONFIG
-    for kind, name, key in ((MIRROR, "m", "request.timeout.ms"), (TOPIC, TP.topic, "retention.ms"),
-                            (BROKER, "", "min.insync.replicas")):
+    for kind, name, key in (
+        (MIRROR, "m", "request.timeout.ms"),
+        (TOPIC, TP.topic, "retention.ms"),
+        (BROKER, "", "min.insync.replicas"),
+    ):
         for operation in (SET, APPEND, SUBTRACT):
             assert one(c, kind, name, (key, operation, None)) == (
-                ErrorCode.INVALID_REQUEST, f"Null value not supported for : {key}"
+                ErrorCode.INVALID_REQUEST,
+                f"Null value not supported for : {key}",
             )
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "key", "value"),
     [
-        (MIRROR, "m", "request.timeout.ms", "1234"), (MIRROR, "m", "mirror.groups.clamp", "true"),
-        (MIRROR, "m", "mirror.groups.include", "a"), (MIRROR, "m", "sasl.mechanism", "PLAIN"),
-        (TOPIC, TP.topic, "retention.ms", "5"), (TOPIC, TP.topic, "unclean.leader.election.enable", "true"),
-        (BROKER, "1", "min.insync.replicas", "2"), (BROKER, "", "unclean.leader.election.enable", "true"),
+        (MIRROR, "m", "request.timeout.ms", "1234"),
+        (MIRROR, "m", "mirror.groups.clamp", "true"),
+        (MIRROR, "m", "mirror.groups.include", "a"),
+        (MIRROR, "m", "sasl.mechanism", "PLAIN"),
+        (TOPIC, TP.topic, "retention.ms", "5"),
+        (TOPIC, TP.topic, "unclean.leader.election.enable", "true"),
+        (BROKER, "1", "min.insync.replicas", "2"),
+        (BROKER, "", "unclean.leader.election.enable", "true"),
     ],
 )
 def test_whatever_was_set_can_be_deleted(c: Controller, kind: int, name: str, key: str, value: str) -> None:
@@ -110,7 +125,8 @@ def test_whatever_was_set_can_be_deleted(c: Controller, kind: int, name: str, ke
 def test_what_a_mirror_needs_cannot_be_deleted(c: Controller) -> None:
     error, message = one(c, MIRROR, "m", ("bootstrap.servers", DELETE, None))
     assert (error, message) == (
-        ErrorCode.INVALID_CONFIG, 'Missing required configuration "bootstrap.servers" which has no default value.'
+        ErrorCode.INVALID_CONFIG,
+        'Missing required configuration "bootstrap.servers" which has no default value.',
     )
     assert one(c, MIRROR, "m", ("bootstrap.servers", SUBTRACT, "a:1"))[0] is ErrorCode.INVALID_CONFIG
     assert c.image.configs[MIRROR, "m"]["bootstrap.servers"] == "a:1"
@@ -130,7 +146,8 @@ def test_lists_are_added_to_and_taken_from(c: Controller) -> None:
     assert policy() == "compact"
     assert one(c, TOPIC, TP.topic, ("cleanup.policy", APPEND, "shred"))[0] is ErrorCode.INVALID_CONFIG
     assert one(c, TOPIC, TP.topic, ("retention.ms", APPEND, "5")) == (
-        ErrorCode.INVALID_CONFIG, "Can't APPEND to key retention.ms because its type is not LIST."
+        ErrorCode.INVALID_CONFIG,
+        "Can't APPEND to key retention.ms because its type is not LIST.",
     )
     assert one(c, MIRROR, "m", ("bootstrap.servers", APPEND, "b:2")) == (ErrorCode.NONE, "")
     assert c.image.configs[MIRROR, "m"]["bootstrap.servers"] == "a:1,b:2"
@@ -140,26 +157,61 @@ def test_lists_are_added_to_and_taken_from(c: Controller) -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "rows", "error", "message"),
     [
-        (TOPIC, TP.topic, [("retention.ms", SET, "-5")], ErrorCode.INVALID_CONFIG,
-         "Invalid value -5 for configuration retention.ms: Value must be at least -1"),
+        (
+            TOPIC,
+            TP.topic,
+            [("retention.ms", SET, "-5")],
+            ErrorCode.INVALID_CONFIG,
+            "Invalid value -5 for configuration retention.ms: Value must be at least -1",
+        ),
         (TOPIC, "", [], ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed."),
-        (TOPIC, "nope", [("retention.ms", SET, "5")], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-         "The topic 'nope' does not exist."),
-        (TOPIC, TP.topic, [("retention.ms", SET, "5"), ("retention.ms", SET, "6")], ErrorCode.INVALID_REQUEST,
-         "Error due to duplicate config keys"),
+        (
+            TOPIC,
+            "nope",
+            [("retention.ms", SET, "5")],
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            "The topic 'nope' does not exist.",
+        ),
+        (
+            TOPIC,
+            TP.topic,
+            [("retention.ms", SET, "5"), ("retention.ms", SET, "6")],
+            ErrorCode.INVALID_REQUEST,
+            "Error due to duplicate config keys",
+        ),
         (TOPIC, TP.topic, [("retention.ms", 9, "5")], ErrorCode.INVALID_REQUEST, "Unknown operations type 9"),
         (9, "x", [], ErrorCode.INVALID_REQUEST, "Unknown resource type 9"),
-        (BROKER, "1", [("broker.heartbeat.interval.ms", SET, "5")], ErrorCode.INVALID_REQUEST,
-         "Cannot update these configs dynamically: [broker.heartbeat.interval.ms]"),
-        (BROKER, "", [("request.timeout.ms", SET, "5"), ("num.partitions", SET, "5")], ErrorCode.INVALID_REQUEST,
-         "Cannot update these configs dynamically: [num.partitions, request.timeout.ms]"),
-        (BROKER, "", [("min.insync.replicas", SET, "0")], ErrorCode.INVALID_REQUEST,
-         "Invalid value 0 for configuration min.insync.replicas: Value must be at least 1"),
+        (
+            BROKER,
+            "1",
+            [("broker.heartbeat.interval.ms", SET, "5")],
+            ErrorCode.INVALID_REQUEST,
+            "Cannot update these configs dynamically: [broker.heartbeat.interval.ms]",
+        ),
+        (
+            BROKER,
+            "",
+            [("request.timeout.ms", SET, "5"), ("num.partitions", SET, "5")],
+            ErrorCode.INVALID_REQUEST,
+            "Cannot update these configs dynamically: [num.partitions, request.timeout.ms]",
+        ),
+        (
+            BROKER,
+            "",
+            [("min.insync.replicas", SET, "0")],
+            ErrorCode.INVALID_REQUEST,
+            "Invalid value 0 for configuration min.insync.replicas: Value must be at least 1",
+        ),
         (BROKER, "x", [], ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number."),
         (BROKER, "9" * 5000, [], ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number."),
         (BROKER, "-1", [], ErrorCode.INVALID_REQUEST, "Invalid negative broker ID."),
-        (BROKER, "77", [("min.insync.replicas", SET, "2")], ErrorCode.BROKER_ID_NOT_REGISTERED,
-         "No node with id 77 found."),
+        (
+            BROKER,
+            "77",
+            [("min.insync.replicas", SET, "2")],
+            ErrorCode.BROKER_ID_NOT_REGISTERED,
+            "No node with id 77 found.",
+        ),
         (MIRROR, "x", [("request.timeout.ms", SET, "5")], ErrorCode.UNKNOWN_MIRROR, "Mirror 'x' does not exist."),
     ],
 )

@@ -27,17 +27,20 @@ LOG_CONFIG = [
     ("cleanup.policy", "compact , delete", None),
     ("cleanup.policy", "delete,", "Configuration 'cleanup.policy' values must not be empty."),
     (
-        "cleanup.policy", "delete,Compact",
+        "cleanup.policy",
+        "delete,Compact",
         INVALID.format("Compact", "cleanup.policy", "String must be one of: compact, delete"),
     ),
     ("compression.type", "zip", INVALID.format("zip", "compression.type", CODECS)),
     ("compression.type", " gzip ", None),
     (
-        "message.timestamp.type", "x",
+        "message.timestamp.type",
+        "x",
         INVALID.format("x", "message.timestamp.type", "String must be one of: CreateTime, LogAppendTime"),
     ),
     (
-        "unclean.leader.election.enable", "yes",
+        "unclean.leader.election.enable",
+        "yes",
         INVALID.format("yes", "unclean.leader.election.enable", "Expected value to be either true or false"),
     ),
     ("unclean.leader.election.enable", " TRUE ", None),
@@ -54,11 +57,13 @@ LOG_CONFIG = [
     ("mirror.replication.throttled.replicas", "0:1, 1:2", None),
     ("mirror.replication.throttled.replicas", "", None),
     (
-        "mirror.replication.throttled.replicas", "foo",
+        "mirror.replication.throttled.replicas",
+        "foo",
         INVALID.format("[foo]", "mirror.replication.throttled.replicas", REPLICAS),
     ),
     (
-        "mirror.replication.throttled.replicas", "*,*",
+        "mirror.replication.throttled.replicas",
+        "*,*",
         INVALID.format("[*, *]", "mirror.replication.throttled.replicas", REPLICAS),
     ),
 ]
@@ -73,15 +78,38 @@ def test_topic_values_have_kafkas_bounds_and_words(name: str, value: str, proble
 @pytest.mark.parametrize(
     ("name", "fine", "broken"),
     [
-        ("bootstrap.servers", ("a:1", "a:9092, b-1.c_d:65535", "[::1]:9092"),
-         ("", " ", "a:1,nowhere", "a:1,", "a:0", "a:65536", "a:99999999999", "a:x", ":1", "h:\u00b2", "a b:1")),
+        (
+            "bootstrap.servers",
+            ("a:1", "a:9092, b-1.c_d:65535", "[::1]:9092"),
+            ("", " ", "a:1,nowhere", "a:1,", "a:0", "a:65536", "a:99999999999", "a:x", ":1", "h:\u00b2", "a b:1"),
+        ),
         ("mirror.groups.include", (".*", "", "a|b, c.+", r"g\d+"), ("(", "a,(b", "[", "a,", "*", "a{99999999999}")),
         ("mirror.topic.properties.exclude", ("a.b,c.*", ""), ("(", "a,,b")),
-        ("mirror.acl.include",
-         ("*", "TOPIC;orders.*", "*;*;*;*;User:alice", "TOPIC;*;READ;ALLOW", "", "topic;a;read;allow",
-          "GROUP;consumer-.*;READ;ALLOW;User:bob", "TOPIC;orders.*,*;*;*;*;User:app-.*"),
-         ("a;b;c", "TOPIC;a;READ;ALLOW;User:a;x;y", "TOPIC;(;READ", "TOPIC;a;LOOK", "TOPIC;a;READ;MAYBE", "TOPIC;;READ",
-          "*;*;*;*;User:[", "TOPIC;a,", "CLUSTER_MIRROR;m", ";")),
+        (
+            "mirror.acl.include",
+            (
+                "*",
+                "TOPIC;orders.*",
+                "*;*;*;*;User:alice",
+                "TOPIC;*;READ;ALLOW",
+                "",
+                "topic;a;read;allow",
+                "GROUP;consumer-.*;READ;ALLOW;User:bob",
+                "TOPIC;orders.*,*;*;*;*;User:app-.*",
+            ),
+            (
+                "a;b;c",
+                "TOPIC;a;READ;ALLOW;User:a;x;y",
+                "TOPIC;(;READ",
+                "TOPIC;a;LOOK",
+                "TOPIC;a;READ;MAYBE",
+                "TOPIC;;READ",
+                "*;*;*;*;User:[",
+                "TOPIC;a,",
+                "CLUSTER_MIRROR;m",
+                ";",
+            ),
+        ),
         ("mirror.groups.clamp", ("true", "FALSE"), ("", "1")),
         ("security.protocol", ("PLAINTEXT", "SASL_SSL"), ("", "TLS")),
         ("request.timeout.ms", ("1", "30000"), ("0", "-1", "1.5")),
@@ -121,9 +149,16 @@ def test_every_default_is_a_value_that_may_be_set_and_can_be_read(row: ConfigKey
 def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
     """DynamicBrokerConfig.ALL_DYNAMIC_CONFIGS has the first; the KIP's own are those that are read at use."""
     assert {row.name for row in ROWS if row.dynamic} == {
-        "min.insync.replicas", "unclean.leader.election.enable", "log.segment.bytes", "log.index.interval.bytes",
-        "message.max.bytes", "log.message.timestamp.type", "compression.type", "log.cleanup.policy",
-        "transaction.partition.verification.enable", "mirror.num.replica.fetchers",
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+        "log.segment.bytes",
+        "log.index.interval.bytes",
+        "message.max.bytes",
+        "log.message.timestamp.type",
+        "compression.type",
+        "log.cleanup.policy",
+        "transaction.partition.verification.enable",
+        "mirror.num.replica.fetchers",
         "mirror.metadata.refresh.interval.ms",
     }
     configs = broker_configs(

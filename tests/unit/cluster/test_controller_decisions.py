@@ -48,7 +48,10 @@ def create(target: Controller, topic: CreatableTopic, *, validate: bool = False)
 
 def mirrored(name: str = "t", **options: object) -> CreatableTopic:
     fields: dict[str, object] = {
-        "num_partitions": 2, "replication_factor": 2, "mirror_info": MirrorInfo(topic_id=SOURCE_ID), **options
+        "num_partitions": 2,
+        "replication_factor": 2,
+        "mirror_info": MirrorInfo(topic_id=SOURCE_ID),
+        **options,
     }
     return CreatableTopic(name=name, **fields)  # type: ignore[arg-type]
 
@@ -118,15 +121,16 @@ def test_replicas_are_spread_over_the_brokers() -> None:
 def alter(target: Controller, isr: list[int], **options: int) -> ErrorCode:
     """Propose an ISR as the leader, broker 1, unless `options` say otherwise; returns the error."""
     broker_id = options.get("broker_id", 1)
-    members = [
-        BrokerState(broker_id=b, broker_epoch=options.get("member_epoch", BROKER_EPOCH + b)) for b in isr
-    ]
+    members = [BrokerState(broker_id=b, broker_epoch=options.get("member_epoch", BROKER_EPOCH + b)) for b in isr]
     proposal = PartitionData(
-        partition_index=options.get("partition", 0), leader_epoch=options.get("leader_epoch", 7),
-        partition_epoch=options.get("partition_epoch", 2), new_isr_with_epochs=members,
+        partition_index=options.get("partition", 0),
+        leader_epoch=options.get("leader_epoch", 7),
+        partition_epoch=options.get("partition_epoch", 2),
+        new_isr_with_epochs=members,
     )
     request = AlterPartitionRequest(
-        broker_id=broker_id, broker_epoch=options.get("broker_epoch", BROKER_EPOCH + broker_id),
+        broker_id=broker_id,
+        broker_epoch=options.get("broker_epoch", BROKER_EPOCH + broker_id),
         topics=[TopicData(topic_id=TOPIC_ID, partitions=[proposal])],
     )
     reply = target.decide(0, request, 3)

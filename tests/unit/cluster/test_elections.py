@@ -47,7 +47,9 @@ def test_an_unclean_election_only_where_the_topic_allows_it() -> None:
         0,
         [
             ConfigRecord(
-                resource_type=ResourceType.TOPIC, resource_name=TP.topic, name="unclean.leader.election.enable",
+                resource_type=ResourceType.TOPIC,
+                resource_name=TP.topic,
+                name="unclean.leader.election.enable",
                 value="true",
             )
         ],

@@ -41,7 +41,8 @@ def test_a_session_without_partitions_is_closed() -> None:
     _, session, _ = sessions.resolve(FetchRequest(session_epoch=0, topics=[topic()]), topic_ids=True)
     assert session is not None
     forget = FetchRequest(
-        session_id=session.session_id, session_epoch=1,
+        session_id=session.session_id,
+        session_epoch=1,
         forgotten_topics_data=[ForgottenTopic(topic_id=ID, partitions=[0])],
     )
     assert sessions.resolve(forget, topic_ids=True) == (ErrorCode.NONE, None, {})

@@ -158,11 +158,16 @@ def test_topic_configs_reach_the_log(cluster: Cluster) -> None:
     _, partition = led(cluster)
     assert not partition.log.config.compact
     for name, value, fine in (
-        ("compression.type", "gzip", True), ("compression.type", "gzp", False),
-        ("cleanup.policy", "compact,delete", True), ("cleanup.policy", "shred", False),
+        ("compression.type", "gzip", True),
+        ("compression.type", "gzp", False),
+        ("cleanup.policy", "compact,delete", True),
+        ("cleanup.policy", "shred", False),
         ("message.timestamp.type", "logappendtime", False),
-        ("segment.bytes", "1_000", False), ("segment.bytes", "\u0663", False), ("segment.bytes", str(1 << 31), False),
-        ("retention.ms", str((1 << 63) - 1), True), ("retention.ms", str(1 << 63), False),
+        ("segment.bytes", "1_000", False),
+        ("segment.bytes", "\u0663", False),
+        ("segment.bytes", str(1 << 31), False),
+        ("retention.ms", str((1 << 63) - 1), True),
+        ("retention.ms", str(1 << 63), False),
         ("retention.ms", "9" * 5000, False),
     ):
         assert (problem_with(Scope.TOPIC, name, value) is None) == fine, (name, value)

@@ -15,6 +15,8 @@ from kmirror.spec.error_codes import ErrorCode
 from tests.unit.cluster.legacy_logs import TP, Run, contents, converge, fetch, log
 
 pytestmark = pytest.mark.decision("D28")
+
+
 @pytest.mark.parametrize(
     ("runs", "epoch"),
     [

@@ -113,7 +113,9 @@ def cut_off(cluster: Cluster, broker_id: int, *, heal: bool = False) -> None:
 def ask(cluster: Cluster, broker_id: int, producer: Producer, *, commit: bool) -> int:
     """Return what EndTxn answers."""
     request = EndTxnRequest(
-        transactional_id="id", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch,
+        transactional_id="id",
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
         committed=commit,
     )
     reply = cluster.client.call(cluster.endpoint(broker_id), request, 4)
@@ -125,7 +127,8 @@ def test_a_partition_that_only_the_coordinators_own_log_has_is_not_acknowledged(
     cluster, coordinator, one, _ = start(IMPATIENT)
     producer = Producer(cluster, transactional_id="id")
     request = AddPartitionsToTxnRequest(
-        v3_and_below_transactional_id="id", v3_and_below_producer_id=producer.producer_id,
+        v3_and_below_transactional_id="id",
+        v3_and_below_producer_id=producer.producer_id,
         v3_and_below_producer_epoch=producer.producer_epoch,
         v3_and_below_topics=[AddPartitionsToTxnTopic(name=one.topic, partitions=[one.partition])],
     )
@@ -178,7 +181,9 @@ def test_the_opposite_of_a_decision_under_way_is_refused_for_good() -> None:
     assert status(cluster) is Status.PREPARE_COMMIT
     for committed, error in ((True, ErrorCode.CONCURRENT_TRANSACTIONS), (False, ErrorCode.INVALID_TXN_STATE)):
         request = EndTxnRequest(
-            transactional_id="id", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch,
+            transactional_id="id",
+            producer_id=producer.producer_id,
+            producer_epoch=producer.producer_epoch,
             committed=committed,
         )
         reply = cluster.client.call(cluster.endpoint(coordinator), request, 4)

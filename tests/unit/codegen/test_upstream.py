@@ -90,10 +90,7 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], None], list[str]]] = [
     (_remove, ["gone message: FetchRequest"]),
     (
         _add,
-        [
-            f"new message: NewRequest: request, key {TAKEN}, versions 0"
-            " (the key is CreateMirror's in mirroring.json)"
-        ],
+        [f"new message: NewRequest: request, key {TAKEN}, versions 0 (the key is CreateMirror's in mirroring.json)"],
     ),
     (
         _new_version,

@@ -71,9 +71,18 @@ def test_json_is_read_back_as_what_it_was(value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("", 0), ("a", 97), ("ab", 3105), ("hello", 99162322), ("Hello World", -862545276),
-        ("polygenelubricants", -(1 << 31)), ("AaAa", 2031744), ("BBBB", 2031744), ("\U0001f600", 1772899),
-        ("\u00e9", 233), ("\ud83d", 0xD83D), ("a\udc00", 97 * 31 + 0xDC00),  # Halves of a pair count as they are.
+        ("", 0),
+        ("a", 97),
+        ("ab", 3105),
+        ("hello", 99162322),
+        ("Hello World", -862545276),
+        ("polygenelubricants", -(1 << 31)),
+        ("AaAa", 2031744),
+        ("BBBB", 2031744),
+        ("\U0001f600", 1772899),
+        ("\u00e9", 233),
+        ("\ud83d", 0xD83D),
+        ("a\udc00", 97 * 31 + 0xDC00),  # Halves of a pair count as they are.
     ],
 )
 def test_known_values_of_the_jvm(text: str, value: int) -> None:

@@ -39,17 +39,13 @@ def batch(base_offset: int, count: int = 1, *, epoch: int = 0) -> bytes:
     return base_offset.to_bytes(8, "big", signed=True) + data[8:]  # Also offsets that no builder would write.
 
 
-def messages(
-    base_offset: int, count: int = 1, *, magic: int = 1, codec: Compression = Compression.NONE
-) -> bytes:
+def messages(base_offset: int, count: int = 1, *, magic: int = 1, codec: Compression = Compression.NONE) -> bytes:
     """Return messages of an old format in a row, or one wrapper around them."""
     records = [RecordData(b"k%d" % n, b"v" * 20, (), 1000 + n) for n in range(count)]
     return build_message_set(records, magic=magic, base_offset=base_offset, compression=codec)
 
 
-def partition(
-    folder: Path, name: str, segments: dict[int, bytes], files: dict[str, bytes] | None = None
-) -> Path:
+def partition(folder: Path, name: str, segments: dict[int, bytes], files: dict[str, bytes] | None = None) -> Path:
     """Write one partition's folder."""
     place = folder / name
     place.mkdir(parents=True)

@@ -27,9 +27,7 @@ def only(found: LogDirs) -> log_dirs.PartitionFiles:
 def test_a_partition_is_read_byte_for_byte(tmp_path: Path) -> None:
     segments = {5: batch(5, 3) + batch(8, 2, epoch=1), 10: batch(10, epoch=4)}
     epochs = checkpoint(["0 5", "1 8", "4 10"])
-    partition(
-        tmp_path, "orders-3", segments, {"leader-epoch-checkpoint": epochs, "partition.metadata": METADATA}
-    )
+    partition(tmp_path, "orders-3", segments, {"leader-epoch-checkpoint": epochs, "partition.metadata": METADATA})
     (tmp_path / "meta.properties").write_text("#\n#Sat Nov 21\nversion=1\ncluster.id=abc-_123\n")
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint(["orders 3 9"]))
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["orders 3 6"]))
@@ -68,9 +66,7 @@ def test_without_checkpoints_the_log_speaks_for_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("checkpointed", "clamped"), [(0, 4), (5, 5), (99, 6)])
-def test_the_high_watermark_lies_between_log_start_and_log_end(
-    tmp_path: Path, checkpointed: int, clamped: int
-) -> None:
+def test_the_high_watermark_lies_between_log_start_and_log_end(tmp_path: Path, checkpointed: int, clamped: int) -> None:
     partition(tmp_path, "t-0", {4: batch(4, 2)})
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint([f"t 0 {checkpointed}"]))
     assert only(read_log_dirs(tmp_path)).high_watermark == clamped
@@ -226,9 +222,7 @@ def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_
         read_log_dirs(tmp_path / "sample")
 
 
-def test_a_machine_that_tells_nothing_allows_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_tells_nothing_allows_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_available", lambda: None)
     monkeypatch.setattr(memory, "_container_limit", lambda path: None)
     assert memory.allowed_bytes() is None

@@ -74,9 +74,7 @@ def test_a_flipped_bit_anywhere_in_a_segment_is_found(segment: Path, tmp_path: P
         spots += [item.position + draw.randrange(at, until) for at, until in checked_fields(segment)]
     for spot in spots:
         hit = next(item for item in found if spot < item.position + item.size_in_bytes)
-        if not any(
-            at <= spot - hit.position < until for at, until in [*checked_fields(segment), (61, 1 << 31)]
-        ):
+        if not any(at <= spot - hit.position < until for at, until in [*checked_fields(segment), (61, 1 << 31)]):
             continue
         broken = bytearray(data)
         broken[spot] ^= 1 << draw.randrange(8)
@@ -199,9 +197,7 @@ def test_a_damaged_swap_file_is_named(tmp_path: Path) -> None:
     assert refused(tmp_path).path == place / f"{0:020d}.log.swap"
 
 
-@pytest.mark.parametrize(
-    "name", ["1.log", f"{1:019d}.log", f"{1:021d}.log", "kafka.log", f"{2**63:020d}.log"]
-)
+@pytest.mark.parametrize("name", ["1.log", f"{1:019d}.log", f"{1:021d}.log", "kafka.log", f"{2**63:020d}.log"])
 def test_a_segment_with_an_impossible_name_is_refused(name: str, tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: b""})
     (place / name).write_bytes(b"")
@@ -238,9 +234,7 @@ def test_a_malformed_checkpoint_is_named(name: str, text: str, tmp_path: Path) -
     assert refused(tmp_path).path == tmp_path / name
 
 
-@pytest.mark.parametrize(
-    "text", ["", "version: 1\ntopic_id: rQx8Ll2tQ4u0mJmS9pX1AQ", "version: 0\ntopic_id: x"]
-)
+@pytest.mark.parametrize("text", ["", "version: 1\ntopic_id: rQx8Ll2tQ4u0mJmS9pX1AQ", "version: 0\ntopic_id: x"])
 def test_malformed_partition_metadata_is_named(text: str, tmp_path: Path) -> None:
     place = partition(tmp_path, "t-0", {0: b""}, {"partition.metadata": text.encode()})
     assert refused(tmp_path).path == place / "partition.metadata"

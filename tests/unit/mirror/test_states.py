@@ -10,11 +10,18 @@ from kmirror.mirror.states import FOLLOWING, SOURCES, MirrorState, Wish, followi
 
 S = MirrorState
 LEGAL = {
-    (S.UNKNOWN, S.PREPARING), (S.STOPPED, S.PREPARING),
-    (S.PREPARING, S.MIRRORING), (S.PAUSED, S.MIRRORING),
-    (S.MIRRORING, S.PAUSING), (S.PAUSING, S.PAUSED),
-    (S.PREPARING, S.STOPPING), (S.MIRRORING, S.STOPPING), (S.PAUSING, S.STOPPING), (S.PAUSED, S.STOPPING),
-    (S.FAILED, S.STOPPING), (S.STOPPING, S.STOPPED),
+    (S.UNKNOWN, S.PREPARING),
+    (S.STOPPED, S.PREPARING),
+    (S.PREPARING, S.MIRRORING),
+    (S.PAUSED, S.MIRRORING),
+    (S.MIRRORING, S.PAUSING),
+    (S.PAUSING, S.PAUSED),
+    (S.PREPARING, S.STOPPING),
+    (S.MIRRORING, S.STOPPING),
+    (S.PAUSING, S.STOPPING),
+    (S.PAUSED, S.STOPPING),
+    (S.FAILED, S.STOPPING),
+    (S.STOPPING, S.STOPPED),
     *((state, S.FAILED) for state in S),
 }
 """D5, written a second time."""
@@ -23,7 +30,13 @@ LEGAL = {
 @pytest.mark.decision("D4")
 def test_state_bytes() -> None:
     assert {state.name: int(state) for state in S} == {
-        "PREPARING": 0, "MIRRORING": 1, "PAUSING": 2, "PAUSED": 3, "STOPPING": 4, "STOPPED": 5, "FAILED": 6,
+        "PREPARING": 0,
+        "MIRRORING": 1,
+        "PAUSING": 2,
+        "PAUSED": 3,
+        "STOPPING": 4,
+        "STOPPED": 5,
+        "FAILED": 6,
         "UNKNOWN": 16,
     }
 

@@ -24,7 +24,6 @@ def test_importing_the_package_does_not_import_the_runner() -> None:
     assert done.stdout.split() == ["kmirror.sim"]
 
 
-
 def test_the_same_seed_is_the_same_run_and_its_plan_is_too() -> None:
     first = kmirror.sim.run_history(seed=1, profile="smoke")
     plan = type(first.plan).from_json(first.plan.to_json())

@@ -14,7 +14,7 @@ from kmirror.spark import java
 def fake_java(home: Path, release: str | None, *, output: str = 'openjdk version "21.0.1"') -> Path:
     script = home / "bin" / "java"
     script.parent.mkdir(parents=True)
-    script.write_text(f"#!/bin/sh\nif [ \"$1\" = -version ]; then echo '{output}' >&2; fi\necho \"$@\"\n", "utf-8")
+    script.write_text(f'#!/bin/sh\nif [ "$1" = -version ]; then echo \'{output}\' >&2; fi\necho "$@"\n', "utf-8")
     script.chmod(0o755)
     if release is not None:
         (home / "release").write_text(release, "utf-8")

@@ -48,8 +48,10 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         _handle_batch(coordinator, now, inbound, request)
         return
     asked = AddPartitionsToTxnTransaction(
-        transactional_id=request.v3_and_below_transactional_id, producer_id=request.v3_and_below_producer_id,
-        producer_epoch=request.v3_and_below_producer_epoch, topics=request.v3_and_below_topics,
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
     )
 
     def on_done(errors: Errors) -> None:
@@ -112,7 +114,10 @@ def _find(
 
 
 def _add(
-    coordinator: TransactionCoordinator, now: Instant, asked: AddPartitionsToTxnTransaction, version: int,
+    coordinator: TransactionCoordinator,
+    now: Instant,
+    asked: AddPartitionsToTxnTransaction,
+    version: int,
     on_done: Callable[[Errors], None],
 ) -> None:
     """Add partitions to a transaction, and begin it if there is none."""
@@ -133,7 +138,10 @@ def _add(
         on_done(dict.fromkeys(wanted, ErrorCode.NONE))
         return
     after = replace(
-        known, status=Status.ONGOING, partitions=partitions, updated_ms=to_ms(now),
+        known,
+        status=Status.ONGOING,
+        partitions=partitions,
+        updated_ms=to_ms(now),
         started_ms=known.started_ms if ongoing else to_ms(now),
     )
     coordinator.write(now, known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))

@@ -38,9 +38,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     done = Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT
     doing = Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
     if known.status is Status.ONGOING:
-        coordinator.end(
-            now, known, producer_epoch=known.producer_epoch, commit=request.committed, on_done=answer
-        )
+        coordinator.end(now, known, producer_epoch=known.producer_epoch, commit=request.committed, on_done=answer)
     elif known.status is done:
         answer(now, ErrorCode.NONE)
     elif known.status is doing:

@@ -48,8 +48,13 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         _fresh(coordinator, now, inbound, name, known)
     else:
         after = replace(
-            known, status=Status.EMPTY, producer_epoch=known.producer_epoch + 1, partitions=(), started_ms=-1,
-            timeout_ms=request.transaction_timeout_ms, updated_ms=to_ms(now),
+            known,
+            status=Status.EMPTY,
+            producer_epoch=known.producer_epoch + 1,
+            partitions=(),
+            started_ms=-1,
+            timeout_ms=request.transaction_timeout_ms,
+            updated_ms=to_ms(now),
         )
         _persist(coordinator, now, inbound, known, after)
 
@@ -75,16 +80,17 @@ def _fresh(
         elif name is None:
             inbound.reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
         else:
-            transaction = Transaction(
-                name, producer_id, 0, request.transaction_timeout_ms, updated_ms=to_ms(later)
-            )
+            transaction = Transaction(name, producer_id, 0, request.transaction_timeout_ms, updated_ms=to_ms(later))
             _persist(coordinator, later, inbound, known, transaction)
 
     coordinator.producer_ids.take(now, on_producer_id)
 
 
 def _persist(
-    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, before: Transaction | None,
+    coordinator: TransactionCoordinator,
+    now: Instant,
+    inbound: Inbound,
+    before: Transaction | None,
     transaction: Transaction,
 ) -> None:
     def on_done(_: Instant, error: ErrorCode) -> None:
@@ -92,9 +98,7 @@ def _persist(
             _refuse(inbound, error)
         else:
             inbound.reply(
-                InitProducerIdResponse(
-                    producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch
-                )
+                InitProducerIdResponse(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
             )
 
     coordinator.write(now, before, transaction, on_done)

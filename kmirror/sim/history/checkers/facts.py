@@ -195,8 +195,11 @@ class Facts:
     def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:
         """May `mirror` have been deleted in `cluster` in this time?"""
         return any(
-            order.action == "delete_mirror" and order.destination == cluster and order.mirror == mirror
-            and begin <= order.sent_at <= end and order.error in TAKEN
+            order.action == "delete_mirror"
+            and order.destination == cluster
+            and order.mirror == mirror
+            and begin <= order.sent_at <= end
+            and order.error in TAKEN
             for order in self.account.orders
         )
 

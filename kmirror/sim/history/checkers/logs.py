@@ -226,9 +226,7 @@ def _two_values(facts: Facts, place: Place, offset: int, rows: list[_Sighting]) 
         begin, end = min(before.begin, after.begin), max(before.end, after.end)
         if not (before.decided and after.decided) and any(s.overlaps(begin, end) for s in facts.stays(place)):
             continue
-        reasons = [
-            why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)
-        ]
+        reasons = [why_gone(facts, place, Record(row.value, offset, row.epoch), begin, end) for row in (before, after)]
         if reasons == [None, None]:
             text = (
                 f"{before.how} says {before.value!r} at {clock(before.end)}, {after.how} says {after.value!r} at "

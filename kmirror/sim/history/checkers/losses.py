@@ -118,9 +118,7 @@ def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
 
 def _changed_leader(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
     changes = [e for e in facts.elections.get(place, []) if e.at <= end]
-    return any(
-        now.at >= begin and now.leader != before.leader for before, now in pairwise(changes)
-    )
+    return any(now.at >= begin and now.leader != before.leader for before, now in pairwise(changes))
 
 
 # -- the three checkers ---------------------------------------------------------------------------
@@ -132,7 +130,8 @@ def acked_lost(facts: Facts) -> Iterator[Finding]:
     yield from accepted((loss.reason.decision, *loss.place) for loss in rows if loss.reason is not None)
     unexcused = [loss for loss in rows if loss.reason is None]
     yield from grouped(
-        "acked-lost", unexcused,
+        "acked-lost",
+        unexcused,
         lambda loss, many: f"{many} acknowledged at {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
     )
 
@@ -146,7 +145,8 @@ def mirrored_lost(facts: Facts) -> Iterator[Finding]:
     )  # fmt: skip
     unexcused = [loss for loss in rows if loss.reason is None]
     yield from grouped(
-        "mirrored-lost", unexcused,
+        "mirrored-lost",
+        unexcused,
         lambda loss, many: f"{many} mirrored to {loss.place[0]} {fate(loss)}{_came_back(facts, loss)}",
     )
 
@@ -171,7 +171,8 @@ def last_copy_lost(facts: Facts) -> Iterator[Finding]:
         if None in reasons or not any(reason is not None and reason.lacking for reason in reasons):
             gone.append(max(rows, key=lambda loss: loss.end))
     yield from grouped(
-        "last-copy-lost", gone,
+        "last-copy-lost",
+        gone,
         lambda loss, many: f"{many} that two clusters had: no copy is left since {loss.place[0]} {fate(loss)}",
     )
 

@@ -69,7 +69,10 @@ class Stay:
 
 
 def stays_of(
-    destination: str, tp: TopicPartition, orders: Iterable[Order], states: Iterable[StateSeen],
+    destination: str,
+    tp: TopicPartition,
+    orders: Iterable[Order],
+    states: Iterable[StateSeen],
     pointings: Iterable[Pointing],
 ) -> list[Stay]:
     """Return the stays of one partition in mirrors of `destination`, by the time they began.
@@ -119,9 +122,15 @@ def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[
          and o.error in TAKEN), NEVER,
     )  # fmt: skip
     return Stay(
-        mirror=order.mirror, source=order.source, destination=order.destination, tp=tp, began=order.sent_at,
+        mirror=order.mirror,
+        source=order.source,
+        destination=order.destination,
+        tp=tp,
+        began=order.sent_at,
         answered=order.answered_at if order.error == "NONE" else NEVER,
         seen=rows[inside].at if inside < len(rows) else NEVER,
         mirroring=next((row.at for row in rows if row.state in FOLLOWING and row.at <= ended), NEVER),
-        removed=min(removed, ended), ended=ended, last_mirror_epoch=-1 if last is None else last.last_mirror_epoch,
+        removed=min(removed, ended),
+        ended=ended,
+        last_mirror_epoch=-1 if last is None else last.last_mirror_epoch,
     )

@@ -97,7 +97,12 @@ def aborted_read(facts: Facts) -> Iterator[Finding]:
 
 
 def _aborted(
-    facts: Facts, told: dict[tuple[Place, str], None], place: Place, transaction: Transaction, value: str, offset: int,
+    facts: Facts,
+    told: dict[tuple[Place, str], None],
+    place: Place,
+    transaction: Transaction,
+    value: str,
+    offset: int,
     text: str,
 ) -> Iterator[Finding]:
     key = (place, transaction.key)

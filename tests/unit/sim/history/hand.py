@@ -27,15 +27,19 @@ from kmirror.sim.history.verdict import Accepted, Anomaly
 
 TP = TopicPartition("orders", 0)
 PLAN = Plan(
-    seed=0, profile="hand", clusters=tuple(ClusterPlan(name, 3, 3) for name in "abc"), network={}, clients=(), steps=(),
-    faults_end_ms=100_000, converge_ms=100_000,
+    seed=0,
+    profile="hand",
+    clusters=tuple(ClusterPlan(name, 3, 3) for name in "abc"),
+    network={},
+    clients=(),
+    steps=(),
+    faults_end_ms=100_000,
+    converge_ms=100_000,
 )
 MIRROR = "m"
 
 
-def row(
-    offset: int, value: str, *, epoch: int = 0, pid: int = -1, visible: bool = True
-) -> LogRow:
+def row(offset: int, value: str, *, epoch: int = 0, pid: int = -1, visible: bool = True) -> LogRow:
     return LogRow(offset, epoch, value, pid, visible)
 
 
@@ -53,7 +57,14 @@ class Hand:
     # -- clients ------------------------------------------------------------------------------
 
     def wrote(
-        self, value: str, offset: int, *, at: float = 1, cluster: str = "a", pid: int = -1, transaction: str = "",
+        self,
+        value: str,
+        offset: int,
+        *,
+        at: float = 1,
+        cluster: str = "a",
+        pid: int = -1,
+        transaction: str = "",
         acked: bool = True,
     ) -> Hand:
         sent, answered = _us(at), _us(at) + SECOND // 100
@@ -97,8 +108,16 @@ class Hand:
         return self
 
     def stay(
-        self, source: str, destination: str, *, began: float, mirroring: float = -1, removed: float = -1,
-        stopped: float = -1, epoch: int = 0, mirror: str = MIRROR,
+        self,
+        source: str,
+        destination: str,
+        *,
+        began: float,
+        mirroring: float = -1,
+        removed: float = -1,
+        stopped: float = -1,
+        epoch: int = 0,
+        mirror: str = MIRROR,
     ) -> Hand:
         """Write down a whole stay in a mirror; what is -1 did not come."""
         self.order("add", source, destination, at=began, mirror=mirror)
@@ -123,7 +142,14 @@ class Hand:
     # -- logs ---------------------------------------------------------------------------------
 
     def look(
-        self, cluster: str, content: Sequence[LogRow], *, at: float, stable: int = -1, high: int = -1, end: int = -1,
+        self,
+        cluster: str,
+        content: Sequence[LogRow],
+        *,
+        at: float,
+        stable: int = -1,
+        high: int = -1,
+        end: int = -1,
         leader_epoch: int = 50,
     ) -> Hand:
         """Look at a log in the middle of the history; marks that are not said lie behind the last row."""
@@ -131,8 +157,15 @@ class Hand:
         return self
 
     def final(
-        self, cluster: str, content: Sequence[LogRow], *, at: float = 100, stable: int = -1, high: int = -1,
-        end: int = -1, leader_epoch: int = 50,
+        self,
+        cluster: str,
+        content: Sequence[LogRow],
+        *,
+        at: float = 100,
+        stable: int = -1,
+        high: int = -1,
+        end: int = -1,
+        leader_epoch: int = 50,
     ) -> Hand:
         self.account.final[cluster, TP] = _seen(cluster, content, at, stable, high, end, leader_epoch)
         return self
@@ -168,6 +201,4 @@ def _seen(
     after = content[-1].offset + 1 if content else 0
     high = after if high < 0 else high
     stable = high if stable < 0 else stable
-    return LogSeen(
-        cluster, TP, 1, leader_epoch, 0, stable, high, max(end, high), tuple(content), _us(at)
-    )
+    return LogSeen(cluster, TP, 1, leader_epoch, 0, stable, high, max(end, high), tuple(content), _us(at))

@@ -12,8 +12,14 @@ from kmirror.sim.history.values import Reader
 def data(offset: int, producer_id: int, *values: str, epoch: int = 0) -> Batch:
     return Batch(
         build_batch(
-            [RecordData(value=value.encode()) for value in values], base_offset=offset, partition_leader_epoch=epoch,
-            producer_id=producer_id, producer_epoch=0, base_sequence=0, is_transactional=True, timestamp_ms=1,
+            [RecordData(value=value.encode()) for value in values],
+            base_offset=offset,
+            partition_leader_epoch=epoch,
+            producer_id=producer_id,
+            producer_epoch=0,
+            base_sequence=0,
+            is_transactional=True,
+            timestamp_ms=1,
         )
     )
 
@@ -21,20 +27,33 @@ def data(offset: int, producer_id: int, *values: str, epoch: int = 0) -> Batch:
 def marker(offset: int, producer_id: int, *, commit: bool) -> Batch:
     return Batch(
         end_txn_marker(
-            base_offset=offset, leader_epoch=0, timestamp_ms=1, producer_id=producer_id, producer_epoch=0,
-            commit=commit, coordinator_epoch=0,
+            base_offset=offset,
+            leader_epoch=0,
+            timestamp_ms=1,
+            producer_id=producer_id,
+            producer_epoch=0,
+            commit=commit,
+            coordinator_epoch=0,
         )
     )
 
 
 def test_a_transaction_is_hidden_from_its_first_offset_to_its_abort() -> None:
     batches = [
-        data(0, 7, "before"), marker(1, 7, commit=True), data(2, 7, "aborted"), data(3, 8, "other"),
-        marker(4, 7, commit=False), data(5, 7, "after"),
+        data(0, 7, "before"),
+        marker(1, 7, commit=True),
+        data(2, 7, "aborted"),
+        data(3, 8, "other"),
+        marker(4, 7, commit=False),
+        data(5, 7, "after"),
     ]
     rows = list(Reader().rows(batches, [(7, 2)]))
     assert [(r.value, r.is_aborted) for r in rows] == [
-        ("before", False), ("<COMMIT 7>", False), ("aborted", True), ("other", False), ("<ABORT 7>", False),
+        ("before", False),
+        ("<COMMIT 7>", False),
+        ("aborted", True),
+        ("other", False),
+        ("<ABORT 7>", False),
         ("after", False),
     ]
     assert [r.is_control for r in rows] == [False, True, False, False, True, False]
