@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.harness import Case, Run, no_runs, scratch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.logdir.store import LogFolder
 from kmirror.records import RecordData, build_batch, set_base_offset_and_epoch

@@ -22,12 +22,12 @@ from typing import Any
 from benchmarks.harness import Case, Run, no_runs
 from benchmarks.log import IDEMPOTENT, KIB, MIB, RUN_BYTES, batches, empty, memory_append, memory_limit, warm
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
 from kmirror.protocol.headers import decode_response, encode_response
-from kmirror.protocol.uuid import Uuid
 from kmirror.records import Compression, RecordData, build_batch, iter_batches, set_base_offset_and_epoch
 from kmirror.records.codecs import compress
 

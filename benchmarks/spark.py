@@ -49,7 +49,7 @@ def spark() -> Any:
 
 def _one(argument: tuple[str, Any]) -> str:
     """Run one simulation and keep it; what a worker of the pool does."""
-    from kmirror.spark.result import run_all
+    from kmirror.experiments.results import run_all
 
     location, item = argument
     return next(iter(run_all(location, "k1", [item])))[1]
@@ -61,9 +61,9 @@ def k1(document: dict[str, Any], pairs_max: int) -> Callable[[int], list[float]]
 
 
 def _k1(document: dict[str, Any], pairs: int) -> list[float]:
-    from kmirror.spark.result import Results
+    from kmirror.experiments.results import Results
+    from kmirror.experiments.sweep_file import Sweep, parse_sweep
     from kmirror.spark.sweep import run_sweep
-    from kmirror.spark.sweep_file import Sweep, parse_sweep
 
     sweep = parse_sweep(document, "k1")
     small = Sweep("warm", (), sweep.runs[: 2 * WORKERS])

@@ -52,7 +52,7 @@ class Maker:
         if "Late(" in body:
             out.line("from kmirror.protocol.message import Late")
         if "Uuid" in body:
-            out.line("from kmirror.protocol.uuid import Uuid")
+            out.line("from kmirror.kernel.uuid import Uuid")
         out.lines("", "new = object.__new__")
         if "uvarint(" in body:
             out.line("uvarint = wire.uvarint")

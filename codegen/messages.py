@@ -60,7 +60,7 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
     names = ["Message", *(name for name, mark in marks.items() if mark in body)]
     out.line(f"from kmirror.protocol.message import {', '.join(sorted(names))}")
     if "Uuid" in body:
-        out.line("from kmirror.protocol.uuid import Uuid")
+        out.line("from kmirror.kernel.uuid import Uuid")
     out.line("from kmirror.protocol.wire import UnknownTag")
     if fused:
         out.line()

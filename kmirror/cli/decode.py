@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import click
 
 from kmirror.errors import ProtocolError, UsageError
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import careful, json_form
 from kmirror.protocol.message import Message, Policy, Struct, check_version
 from kmirror.protocol.registry import Api, by_api_name, by_key, by_name
-from kmirror.protocol.uuid import Uuid
 
 SHOWN_BYTES_MAX = 24
 

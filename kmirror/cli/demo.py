@@ -17,12 +17,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from kmirror.errors import UsageError
+from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
 from kmirror.logdir.faults import FileFault
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
 from kmirror.report.recorder import Recorder
-from kmirror.sim.demo import Demo, DemoReport, Failback, Failover, Observer
 from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16

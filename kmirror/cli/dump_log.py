@@ -25,7 +25,7 @@ from kmirror.logdir.dump.decoders import (
 )
 from kmirror.logdir.dump.files import MAX_BYTES, MAX_MESSAGE_SIZE, Dump, DumpOptions
 from kmirror.logdir.dump.printers import JsonPrinter, Printer, TextPrinter
-from kmirror.protocol.records import CONSUMER_OFFSETS, MIRROR_STATE, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kmirror.protocol.keyed_records import CONSUMER_OFFSETS, MIRROR_STATE, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 KAFKA_VERSION = "4.3.1"
 

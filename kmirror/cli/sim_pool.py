@@ -13,7 +13,7 @@ from multiprocessing import active_children, get_context
 from typing import Any
 
 from kmirror.errors import KmirrorError
-from kmirror.spark.one_history import RunSeed, execute_history
+from kmirror.experiments.one_history import RunSeed, execute_history
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from rich.table import Table
 from kmirror.errors import UsageError
 
 if TYPE_CHECKING:
+    from kmirror.experiments.sweep_file import Sweep
     from kmirror.spark.sweep import SweepReport
-    from kmirror.spark.sweep_file import Sweep
 
 PIPED_WIDTH = 160
 
@@ -58,7 +58,7 @@ def command(
     What was run before is not run again: call it once more after an interruption, or after the file has grown.
     The exit code is 1 if a run failed or broke a rule.
     """
-    from kmirror.spark.sweep_file import read_sweep
+    from kmirror.experiments.sweep_file import read_sweep
 
     sweep = read_sweep(file)
     if py_files is not None:
@@ -89,7 +89,7 @@ def command(
 
 
 def _without_spark(sweep: Sweep, only: str | None) -> int:
-    from kmirror.spark.one_run import OK, execute
+    from kmirror.experiments.one_run import OK, execute
 
     if only is None:
         for item in sweep.runs:

@@ -8,7 +8,7 @@ and is told when replication of a partition moved.
 from __future__ import annotations
 
 from kmirror.cluster.images import Delta
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey

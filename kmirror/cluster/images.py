@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
@@ -21,7 +22,6 @@ from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.gen.unregister_broker_record import UnregisterBrokerRecord
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.wire_values import ResourceType
 
 NO_LEADER = -1

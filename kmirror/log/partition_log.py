@@ -22,11 +22,11 @@ from kmirror.log.cleaner import Cleaned, clean, cleanable
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
-from kmirror.log.headers import data_batch, stage_batches, stage_produced
+from kmirror.log.fast_append import append_one
 from kmirror.log.leader_append import check_fits_segment, prepare
-from kmirror.log.one_batch import append_one
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
+from kmirror.log.producer_staging import data_batch, stage_batches, stage_produced
 from kmirror.log.producers import AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.headers import control_type, last_offset_at, stage_batches
 from kmirror.log.producer_entry import AbortedTxn
+from kmirror.log.producer_staging import control_type, last_offset_at, stage_batches
 from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.log.scan import Scan, scan_batches
 from kmirror.log.segment import Segment

@@ -26,7 +26,7 @@ from kmirror.log.state_files import decode_offsets
 from kmirror.logdir.faults import FileFault, fault_of, reading
 
 if TYPE_CHECKING:
-    from kmirror.protocol.uuid import Uuid
+    from kmirror.kernel.uuid import Uuid
 
 META_PROPERTIES = "meta.properties"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -78,7 +78,7 @@ def read_if_present(path: Path) -> bytes | None:
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id that a `partition.metadata` file gives; raises `FileFault`."""
-    from kmirror.protocol.uuid import Uuid  # With it comes all that messages are made of.
+    from kmirror.kernel.uuid import Uuid  # With it comes all that messages are made of.
 
     fields = parse_properties(data, separator=":")
     if fields.get("version") != str(_METADATA_VERSION):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
 from kmirror.logdir.available_memory import allowed_bytes, in_words
 from kmirror.logdir.checkpoints import (
@@ -29,7 +30,6 @@ from kmirror.logdir.faults import refusal
 from kmirror.logdir.load_segments import Expected, check_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.topics import SYSTEM_TOPICS
 
 __all__ = ["LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]

@@ -17,6 +17,7 @@ from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer, TimerKey
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.configs import (
     BOOTSTRAP_SERVERS,
@@ -49,14 +50,13 @@ from kmirror.protocol.gen.bump_leader_epochs_request import (
 )
 from kmirror.protocol.gen.bump_leader_epochs_response import BumpLeaderEpochsResponse
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
 
 if TYPE_CHECKING:
-    from kmirror.cluster.broker import Broker
-    from kmirror.cluster.partition import Partition
+    from kmirror.cluster.broker.broker import Broker
+    from kmirror.cluster.replication.partition import Partition
 
 RETRY_MS = 500
 ASKED_AGAIN_MAX = 3

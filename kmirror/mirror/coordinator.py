@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cutting import NOBODY, Uncut
 from kmirror.mirror.lineage import OWN, Lineage
 from kmirror.mirror.reopened import StopPlan
@@ -29,12 +30,11 @@ from kmirror.mirror.state_records import (
     state_record,
 )
 from kmirror.mirror.states import MirrorState, may_follow
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 if TYPE_CHECKING:
-    from kmirror.cluster.broker import Broker
+    from kmirror.cluster.broker.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.fetch_session import FetchSession
-from kmirror.cluster.truncation import cut_for_divergence, last_epoch
+from kmirror.client.fetch_session import FetchSession
+from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.events import Note, SetTimer
@@ -34,7 +34,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 if TYPE_CHECKING:
-    from kmirror.cluster.partition import Partition
+    from kmirror.cluster.replication.partition import Partition
     from kmirror.mirror.component import MirrorComponent
     from kmirror.mirror.source import SourceCluster
 

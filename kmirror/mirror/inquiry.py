@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.requester import OnReply
+from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.lineage import stretches_from, written_by

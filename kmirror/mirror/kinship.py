@@ -21,7 +21,7 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.message import Message
 
 if TYPE_CHECKING:
-    from kmirror.cluster.partition import Partition
+    from kmirror.cluster.replication.partition import Partition
     from kmirror.mirror.component import MirrorComponent
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.reopened import OwnMarkers, StopPlan
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.uuid import Uuid
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs, Scope
 
 if TYPE_CHECKING:
-    from kmirror.cluster.partition import Partition
+    from kmirror.cluster.replication.partition import Partition
     from kmirror.mirror.component import MirrorComponent
 
 

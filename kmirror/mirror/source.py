@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.requester import OnReply
+from kmirror.client.requester import OnReply
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Note
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
@@ -24,12 +25,11 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import negotiate
 from kmirror.protocol.registry import key_of
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from kmirror.cluster.broker import Broker
+    from kmirror.cluster.broker.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from kmirror.cluster.broker import Broker
+    from kmirror.cluster.broker.broker import Broker
 
 CHANNEL = "mirror-states"
 

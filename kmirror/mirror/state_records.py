@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.kernel.java import partition_for
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.cutting import NOBODY, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
 from kmirror.mirror.reopened import StopPlan
@@ -25,8 +26,7 @@ from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue, Stretch, UncutReplica
-from kmirror.protocol.records import decode_key, decode_value, encode_key, encode_value
-from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.keyed_records import decode_key, decode_value, encode_key, encode_value
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 NOT_SETTLED = -1

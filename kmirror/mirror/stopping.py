@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.truncation import epoch_below
+from kmirror.cluster.replication.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.cutting import SESSION, epoch_after_stop
@@ -29,7 +29,7 @@ from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from kmirror.cluster.partition import Partition
+    from kmirror.cluster.replication.partition import Partition
     from kmirror.mirror.component import MirrorComponent
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Note
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
@@ -22,7 +23,6 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 

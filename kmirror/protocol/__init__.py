@@ -12,9 +12,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from kmirror.errors import LocalProtocolError, ProtocolError
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.message import Field, Message, Policy, Struct
 from kmirror.protocol.negotiate import negotiate
-from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.kernel.java import java_text, wrap_int32
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import wire
 from kmirror.protocol.message import SKIM_FROM_BYTES, Field, Message, Policy, Struct, fresh_default, is_default
-from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
 
 S = TypeVar("S", bound=Struct)

@@ -16,9 +16,9 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from kmirror.errors import LocalProtocolError, UsageError
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.message import Field, Message, Struct, check_version, is_default
-from kmirror.protocol.uuid import Uuid
 
 M = TypeVar("M", bound=Message)
 

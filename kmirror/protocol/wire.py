@@ -20,7 +20,7 @@ from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from kmirror.kernel.java import wrap_int32
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 
 if TYPE_CHECKING:
     from kmirror.protocol.message import Struct as MessageStruct

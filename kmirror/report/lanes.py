@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
+from kmirror.experiments.demo import DemoReport, Failback, Failover
 from kmirror.kernel.ids import TopicPartition
 from kmirror.report.drawing import (
     LANE_STYLE,
@@ -26,7 +27,6 @@ from kmirror.report.drawing import (
 )
 from kmirror.report.page import page, table
 from kmirror.report.recorder import Recording, StateChange
-from kmirror.sim.demo import DemoReport, Failback, Failover
 
 
 def demo_page(report: DemoReport, recording: Recording) -> str:

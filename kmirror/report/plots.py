@@ -8,8 +8,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from kmirror.experiments.estimates import percentile
 from kmirror.report.results import AXES, FIGURES, SweepResults, Told
-from kmirror.sim.statistics import percentile
 
 WIDE = (11.5, 6.8)
 DPI = 110

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from kmirror.experiments.demo import Demo
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.partition import LogCut, StateEntered
-from kmirror.sim.demo import Demo
 from kmirror.sim.world import START
 
 TRACE_MAX = 4000

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow.parquet as pq
 
 from kmirror.errors import UsageError
-from kmirror.sim.experiment import OPTION_NAMES, Figures
-from kmirror.sim.statistics import Estimate, estimate
+from kmirror.experiments.estimates import Estimate, estimate
+from kmirror.experiments.failover import OPTION_NAMES, Figures
 
 FAILED = "failed"
 

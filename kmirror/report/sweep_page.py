@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from html import escape
 
+from kmirror.experiments.estimates import percentile
 from kmirror.report.page import page, table
 from kmirror.report.plots import plots
 from kmirror.report.results import FIGURES, GROUPS_MAX, SweepResults
-from kmirror.sim.statistics import percentile
 
 
 def fragment(results: SweepResults) -> tuple[str, dict[str, bytes]]:

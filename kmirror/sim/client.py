@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kmirror.cluster import requester
-from kmirror.cluster.requester import Requester
+from kmirror.client import requester
+from kmirror.client.requester import Requester
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, TimerFired
 from kmirror.kernel.ids import Endpoint

@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
-from kmirror.cluster.broker import Broker, BrokerOptions
+from kmirror.cluster.broker.broker import Broker, BrokerOptions
 from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.controller import Controller, ControllerComponent, ControllerOptions
-from kmirror.cluster.disk import MemoryDisk
+from kmirror.cluster.controller.controller import Controller, ControllerComponent, ControllerOptions
 from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import MemoryDisk
 from kmirror.log.epochs import decode_checkpoint
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.controller_component import MirrorControllerComponent
@@ -31,7 +32,6 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
@@ -20,7 +21,6 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsF
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.sim.checkers import Difference, mirror_agrees
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.error_codes import ErrorCode

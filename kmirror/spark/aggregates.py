@@ -11,8 +11,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from kmirror.errors import UsageError
-from kmirror.sim.experiment import OPTION_NAMES, Figures
-from kmirror.sim.statistics import T_95
+from kmirror.experiments.estimates import T_95
+from kmirror.experiments.failover import OPTION_NAMES, Figures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from kmirror import __version__
+from kmirror.experiments.one_history import execute_history
+from kmirror.experiments.one_run import PACKAGE
+from kmirror.experiments.results import Results, Row, keep_each
 from kmirror.sim.history.summary import findings
-from kmirror.spark.one_history import execute_history
-from kmirror.spark.one_run import PACKAGE
-from kmirror.spark.result import Results, Row, keep_each
 from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
 
 if TYPE_CHECKING:

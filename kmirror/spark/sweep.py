@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kmirror.experiments.one_run import OK
+from kmirror.experiments.results import Results, run_sweep_part
+from kmirror.experiments.sweep_file import Sweep
 from kmirror.kernel.rng import Rng
-from kmirror.spark.one_run import OK
-from kmirror.spark.result import Results, run_sweep_part
-from kmirror.spark.sweep_file import Sweep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

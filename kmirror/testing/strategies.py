@@ -20,11 +20,11 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import message as message_module
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.message import Field, Message, Struct, fresh_default
 from kmirror.protocol.registry import by_name, names
-from kmirror.protocol.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
 S = TypeVar("S", bound=Struct)

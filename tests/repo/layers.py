@@ -19,11 +19,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("protocol",),
     ("records",),
     ("log",),
-    ("logdir",),
+    ("logdir", "client"),
     ("cluster",),
     ("mirror", "mm2"),
     ("sim", "net"),
-    ("fuzz", "spark", "report"),
+    ("experiments", "fuzz"),
+    ("spark", "report"),
     ("cli", "testing"),
 )
 RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
@@ -46,7 +47,7 @@ RESERVED = {
     "asyncio": {"net", "cli"},
     "socket": {"net", "cli"},
     "ssl": {"net", "cli"},
-    "time": {"net", "cli", "spark"},
+    "time": {"net", "cli", "spark", "experiments"},
     "click": {"cli"},
     "rich": {"cli"},
 }

@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from kmirror.cluster import fetcher
-from kmirror.cluster.broker_apis import write_txn_markers as markers
+from kmirror.cluster.broker.apis import write_txn_markers as markers
 from kmirror.cluster.images import NO_LEADER, MetadataImage
-from kmirror.cluster.partition import Partition
-from kmirror.cluster.replicas import ReplicaManager
-from kmirror.cluster.truncation import Cut, last_epoch
+from kmirror.cluster.replication import follower
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.cluster.replication.truncation import Cut, last_epoch
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log import producers
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.producers import AppendOrigin, ProducerStates
@@ -38,7 +39,6 @@ from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.stopping import Stopping
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -364,7 +364,7 @@ def high_watermark_falls(patch: Patch) -> None:
 @fault
 def divergence_ignored(patch: Patch) -> None:
     """A follower that is told to cut keeps what it has."""
-    patch(fetcher, "cut_for_divergence", lambda log, epoch, end: Cut(log.log_end_offset, final=True))
+    patch(follower, "cut_for_divergence", lambda log, epoch, end: Cut(log.log_end_offset, final=True))
 
 
 @fault

@@ -14,6 +14,7 @@ from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
@@ -26,7 +27,6 @@ from kmirror.protocol.gen.response_header import ResponseHeader
 from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Field, Message, fresh_default
 from kmirror.protocol.registry import by_key
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData

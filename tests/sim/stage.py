@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LOG_START_OFFSET
 from kmirror.mirror.component import MirrorComponent
@@ -27,7 +28,6 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
     IncrementalAlterConfigsRequest,
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType, end_txn_marker

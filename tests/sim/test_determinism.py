@@ -11,7 +11,7 @@ from pathlib import Path
 SCRIPT = """
 import json, sys
 from kmirror.logdir.load import read_sample
-from kmirror.sim.demo import Demo
+from kmirror.experiments.demo import Demo
 from tests.sim.stage import create_topic, elect, pair, write
 found = {}
 for seed in (1, 2):

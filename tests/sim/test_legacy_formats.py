@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kmirror.cluster.broker_apis import fetch as fetch_api
-from kmirror.cluster.partition import Partition
-from kmirror.cluster.reading import Reader, failed, read_partition
+from kmirror.cluster.broker.apis import fetch as fetch_api
+from kmirror.cluster.replication.fetch_read import Reader, failed, read_partition
+from kmirror.cluster.replication.partition import Partition
+from kmirror.experiments.demo import Demo
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.logdir.load import read_log_dirs
@@ -21,7 +22,6 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.demo import Demo
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import (
     T0_MS,

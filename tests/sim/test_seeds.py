@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.experiments.demo import Demo
 from kmirror.logdir.load import read_sample
 from kmirror.records.codecs import Compression
-from kmirror.sim.demo import Demo
 from tests.sim.stage import TOPIC, WrittenLogs, legacy, marker, plain, transactional
 
 SEEDS_FILE = Path(__file__).with_name("seeds.txt")

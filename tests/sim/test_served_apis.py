@@ -9,6 +9,7 @@ import pytest
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import KafkaError
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import mirror_partition
 from kmirror.protocol.careful import within
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -32,7 +33,6 @@ from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Message, Struct
 from kmirror.protocol.registry import all_apis, by_key, key_of
-from kmirror.protocol.uuid import Uuid
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation

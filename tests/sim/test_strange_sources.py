@@ -8,6 +8,7 @@ import pytest
 
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.fetchers import SOURCE_EPOCH_MAX
 from kmirror.mirror.source import code_of
 from kmirror.mirror.states import MirrorState
@@ -20,7 +21,6 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer

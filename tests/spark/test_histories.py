@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.experiments.one_history import execute_history
+from kmirror.experiments.results import Results
 from kmirror.report.results import load
 from kmirror.sim.history.plan import Plan
 from kmirror.spark.histories import SCHEMA, read_histories, run_histories
-from kmirror.spark.one_history import execute_history
-from kmirror.spark.result import Results
 from tests.spark.consumed import ROOT
 from tests.unit.sim.history.fake import draw, run_history
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from kmirror.sim.experiment import ExperimentOptions
+from kmirror.experiments.failover import ExperimentOptions
+from kmirror.experiments.one_run import execute
+from kmirror.experiments.results import Results
+from kmirror.experiments.sweep_file import Run, Sweep, parse_sweep, run_id
 from kmirror.spark.aggregates import aggregate
 from kmirror.spark.archive import build_archive
-from kmirror.spark.one_run import execute
-from kmirror.spark.result import Results
 from kmirror.spark.sweep import run_sweep
-from kmirror.spark.sweep_file import Run, Sweep, parse_sweep, run_id
 from tests.spark.consumed import ROOT
 
 QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1}

@@ -23,7 +23,7 @@ from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from kmirror.cluster.broker import Broker
+    from kmirror.cluster.broker.broker import Broker
 
 KeyValue = tuple[bytes, bytes | None]
 

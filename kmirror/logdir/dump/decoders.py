@@ -20,14 +20,14 @@ from typing import Any, Final, NamedTuple, Protocol
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.kernel import java
 from kmirror.logdir.dump.jvm_reasons import reason_of
-from kmirror.protocol import records as coordinator
+from kmirror.protocol import keyed_records as coordinator
 from kmirror.protocol import wire
 from kmirror.protocol.gen.consumer_protocol_assignment import ConsumerProtocolAssignment
 from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocolSubscription
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
 from kmirror.protocol.json_form import to_json
+from kmirror.protocol.keyed_records import METADATA_RECORDS, REMOTE_LOG_RECORDS
 from kmirror.protocol.message import Message, Struct
-from kmirror.protocol.records import METADATA_RECORDS, REMOTE_LOG_RECORDS
 from kmirror.protocol.registry import by_name
 
 _CONSUMER_PROTOCOL: Final = "consumer"

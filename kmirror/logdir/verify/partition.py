@@ -40,7 +40,7 @@ from kmirror.records.crc32c import crc32c_function
 from kmirror.records.legacy import LegacyBatch, iter_any_batches
 
 if TYPE_CHECKING:
-    from kmirror.protocol.uuid import Uuid
+    from kmirror.kernel.uuid import Uuid
 
 _SEGMENT_BYTES_MAX: Final = 2**31 - 1
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1

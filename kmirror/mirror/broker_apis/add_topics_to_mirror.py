@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.forwarding import forward
+from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.state_records import PartitionState, StateKey

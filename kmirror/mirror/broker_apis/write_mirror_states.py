@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.state_records import StateKey, kept_from
 from kmirror.mirror.states import MirrorState
@@ -20,7 +21,6 @@ from kmirror.protocol.gen.write_mirror_states_response import (
     TopicResult,
     WriteMirrorStatesResponse,
 )
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.decisions import Decision
+from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse, TopicResult
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
 from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
-    from kmirror.cluster.controller import Controller
+    from kmirror.cluster.controller.controller import Controller
 
 
 def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.decisions import Decision
+from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
 from kmirror.protocol.gen.bump_leader_epochs_response import (
@@ -21,7 +21,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from kmirror.cluster.controller import Controller
+    from kmirror.cluster.controller.controller import Controller
 
 
 EPOCH_MAX = 0x7FFFFFFF - 1000

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.controller_apis.create_topics import Refused, topic_records
-from kmirror.cluster.decisions import Decision
-from kmirror.cluster.internal_topics import creatable
+from kmirror.cluster.broker.internal_topics import creatable
+from kmirror.cluster.controller.apis.create_topics import Refused, topic_records
+from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.naming import problem_with_mirror
@@ -24,7 +24,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
-    from kmirror.cluster.controller import Controller
+    from kmirror.cluster.controller.controller import Controller
 
 
 def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:

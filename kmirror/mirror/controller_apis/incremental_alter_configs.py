@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.controller_apis import incremental_alter_configs as cluster
-from kmirror.cluster.controller_apis.create_topics import Refused
-from kmirror.cluster.decisions import Decision
+from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
+from kmirror.cluster.controller.apis.create_topics import Refused
+from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
@@ -20,7 +20,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 if TYPE_CHECKING:
-    from kmirror.cluster.controller import Controller
+    from kmirror.cluster.controller.controller import Controller
 
 
 def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kmirror.cluster.decisions import Decision
+from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
 from kmirror.mirror.states import Wish
@@ -19,7 +19,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 if TYPE_CHECKING:
-    from kmirror.cluster.controller import Controller
+    from kmirror.cluster.controller.controller import Controller
 
 
 def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:

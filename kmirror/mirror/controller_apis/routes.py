@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.cluster.decisions import Decide
+from kmirror.cluster.controller.decisions import Decide
 from kmirror.mirror.controller_apis import (
     add_topics_to_mirror,
     bump_leader_epochs,

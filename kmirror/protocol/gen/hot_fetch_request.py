@@ -16,7 +16,7 @@ from kmirror.protocol.gen.fetch_request import (
     FetchTopic,
     ForgottenTopic,
 )
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 
 new = object.__new__
 uvarint = wire.uvarint

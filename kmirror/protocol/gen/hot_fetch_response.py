@@ -16,7 +16,7 @@ from kmirror.protocol.gen.fetch_response import (
     FetchableTopicResponse,
     PartitionData,
 )
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 
 new = object.__new__
 uvarint = wire.uvarint

@@ -17,7 +17,7 @@ from kmirror.protocol.gen.metadata_response import (
     MetadataResponseTopic,
 )
 from kmirror.protocol.message import Late
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 
 new = object.__new__
 uvarint = wire.uvarint

@@ -14,7 +14,7 @@ from kmirror.protocol.gen.produce_request import (
     ProduceRequest,
     TopicProduceData,
 )
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 
 new = object.__new__
 uvarint = wire.uvarint

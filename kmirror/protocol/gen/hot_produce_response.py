@@ -15,7 +15,7 @@ from kmirror.protocol.gen.produce_response import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 
 new = object.__new__
 uvarint = wire.uvarint

@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.protocol import wire
 from kmirror.protocol.message import Field, Message
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
 

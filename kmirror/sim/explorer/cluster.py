@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kmirror.cluster.truncation import is_cut
+from kmirror.cluster.replication.truncation import is_cut
 from kmirror.mirror.cutting import SESSION, Uncut, after_cut, cut_offset, merged
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState, Wish, following

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING, cast
 
-from kmirror.cluster.truncation import cut_for_divergence, divergence, last_epoch, order_to_cut
+from kmirror.cluster.replication.truncation import cut_for_divergence, divergence, last_epoch, order_to_cut
 from kmirror.log.epochs import LeaderEpochCache
 
 if TYPE_CHECKING:

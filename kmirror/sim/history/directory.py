@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.sim.client import Client
 from kmirror.sim.cluster import Cluster
 

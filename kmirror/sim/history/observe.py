@@ -7,7 +7,7 @@ controller's image has moved, logs when an order is sent or a state is entered t
 from __future__ import annotations
 
 from kmirror.cluster.images import NO_LEADER, PartitionImage
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.compare import compare, parting

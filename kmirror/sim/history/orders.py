@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
@@ -29,7 +30,6 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsF
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.plan import Step, Value

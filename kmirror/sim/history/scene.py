@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kmirror.cluster.images import MetadataImage
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.protocol.uuid import Uuid
+from kmirror.kernel.uuid import Uuid
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.history.account import Account, Span
 from kmirror.sim.history.directory import Directory

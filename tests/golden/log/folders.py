@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import DAY_MS, LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.store import LOG_START_OFFSET
 

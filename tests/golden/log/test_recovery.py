@@ -10,7 +10,7 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, decode_offsets, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from kmirror.experiments.demo import Demo
 from kmirror.logdir.load import LogDirs, read_log_dirs
 from kmirror.records.legacy import iter_any_batches
-from kmirror.sim.demo import Demo
 from kmirror.spec.topics import SYSTEM_TOPICS
 
 HERE = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"

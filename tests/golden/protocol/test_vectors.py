@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.protocol import careful, headers, records
+from kmirror.protocol import careful, headers
+from kmirror.protocol import keyed_records as records
 from kmirror.protocol.json_form import Records, to_json
 from kmirror.protocol.registry import by_key, by_name
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.state_files import LOG_SUFFIX, file_name
 from kmirror.log.store import CLEANER_OFFSET, HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import DAY_MS, LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, encode_snapshot
 from kmirror.log.store import RECOVERY_POINT

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
@@ -22,9 +23,8 @@ from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
 from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.keyed_records import encode_metadata_record
 from kmirror.protocol.message import Message
-from kmirror.protocol.records import encode_metadata_record
-from kmirror.protocol.uuid import Uuid
 from kmirror.records import RecordData, build_batch
 
 NODE_ID = 1

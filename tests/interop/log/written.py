@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
 from kmirror.logdir.load import read_sample
 from kmirror.logdir.store import LogFolder
-from kmirror.protocol.uuid import Uuid
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.batch import iter_batches
 from kmirror.records.control import end_txn_marker, mirror_pid_reset

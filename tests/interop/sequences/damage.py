@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.scan import scan_batches
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.log.state_files import (

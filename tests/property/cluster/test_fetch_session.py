@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.cluster.fetch_session import FetchSession
-from kmirror.cluster.sessions import Cached, FetchSessions
+from kmirror.client.fetch_session import FetchSession
+from kmirror.cluster.replication.fetch_sessions import Cached, FetchSessions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
 TPS = [TopicPartition(topic, index) for topic in ("a", "b") for index in range(3)]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.cluster.truncation import cut_for_divergence
+from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.log.epochs import LeaderEpochCache
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from kmirror.cli.demo import failback_table, mirror_table
+from kmirror.experiments.demo import Failback
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.states import MirrorState
-from kmirror.sim.demo import Failback
 from kmirror.sim.mirror import MirrorRow
 
 OLD_LOGS = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"

@@ -13,13 +13,13 @@ from click.testing import CliRunner, Result
 
 from kmirror.cli.dump_log import command
 from kmirror.errors import KmirrorError
+from kmirror.kernel.uuid import Uuid
 from kmirror.logdir.dump.indexes import OffsetIndexFile
 from kmirror.logdir.mapped import mapped
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.mirror_partition_state_key import MirrorPartitionStateKey
 from kmirror.protocol.gen.mirror_partition_state_value import MirrorPartitionStateValue
-from kmirror.protocol.records import encode_key, encode_value
-from kmirror.protocol.uuid import Uuid
+from kmirror.protocol.keyed_records import encode_key, encode_value
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.control import mirror_pid_reset

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kmirror.cluster.controller import Controller, ControllerOptions
-from kmirror.cluster.disk import MemoryDisk
+from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.events import Started
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.log.memory import MemoryStore
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import MemoryDisk
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.mirror.controller_component import MirrorControllerComponent
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -20,7 +21,6 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, RegisterBrokerRecord
 from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 

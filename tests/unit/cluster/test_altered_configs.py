@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.controller import Controller
+from kmirror.cluster.controller.controller import Controller
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.controller import Controller, ControllerOptions
-from kmirror.cluster.disk import MemoryDisk
+from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.kernel.events import Reply, RequestReceived, Started
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import MemoryDisk
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest, LeaderEpochState, TopicState
@@ -33,7 +34,6 @@ from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalA
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 from tests.unit.cluster.stage import BROKER_EPOCH, TOPIC_ID, TP, controller, fence
 

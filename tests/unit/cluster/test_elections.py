@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.controller import Controller
+from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import NO_LEADER, PartitionImage
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.spec.wire_values import ResourceType

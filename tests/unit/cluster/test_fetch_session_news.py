@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.fetch_session import FetchSession
-from kmirror.cluster.sessions import Cached, FetchSessions
+from kmirror.client.fetch_session import FetchSession
+from kmirror.cluster.replication.fetch_sessions import Cached, FetchSessions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
 ID, OTHER_ID = Uuid(b"1" * 16), Uuid(b"2" * 16)

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from kmirror.cluster import isr
-from kmirror.cluster.broker import Broker
+from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.partition import Partition
+from kmirror.cluster.replication import isr
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.events import LinkClosed, Send, SetTimer, TimerFired
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.memory import MemoryStore
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.gen.remove_topic_record import RemoveTopicRecord
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster

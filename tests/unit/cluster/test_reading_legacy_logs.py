@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.truncation import end_of_epoch, last_epoch
-from kmirror.log.memory import MemoryStore
+from kmirror.cluster.replication.truncation import end_of_epoch, last_epoch
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression

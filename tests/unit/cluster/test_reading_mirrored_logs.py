@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.images import PartitionImage
-from kmirror.cluster.partition import Partition
-from kmirror.cluster.reading import Reader, read_partition
-from kmirror.cluster.truncation import cut_for_divergence
+from kmirror.cluster.replication.fetch_read import Reader, read_partition
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.truncation import cut_for_divergence
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.memory import MemoryStore
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchPartition
 from kmirror.protocol.gen.fetch_response import PartitionData
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.cluster.controller_apis.create_topics import PARTITIONS_MAX
+from kmirror.cluster.controller.apis.create_topics import PARTITIONS_MAX
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
 from kmirror.protocol.gen.broker_registration_response import BrokerRegistrationResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
@@ -22,7 +23,6 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.protocol.message import Message
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.cluster.requester import Requester
+from kmirror.client.requester import Requester
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest

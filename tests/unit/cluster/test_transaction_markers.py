@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kmirror.cluster.coordinators.transaction_state import Status
-from kmirror.cluster.coordinators.transactions import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.coordinators.transactions.state import Status
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
 from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse

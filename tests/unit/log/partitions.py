@@ -7,7 +7,7 @@ from typing import Any
 
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, PartitionLog
 from kmirror.log.store import PartitionStore
 from kmirror.records.build import build_batch

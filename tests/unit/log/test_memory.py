@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 
 
 def test_bytes_are_appended_in_order() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 
 
 @given(st.lists(st.one_of(st.binary(min_size=1, max_size=9), st.none(), st.integers(0, 40)), max_size=20), st.data())

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import LOG_START_OFFSET, RECOVERY_POINT
 from tests.unit.log.partitions import NOW_MS, content, follow, idempotent, lead, marker, open_log, reset

@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import encode_checkpoint
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetsOutOfOrder, PartitionLog
 from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import (

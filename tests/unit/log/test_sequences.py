@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, LogAppendError
 from kmirror.log.producer_files import snapshot_offsets
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name

@@ -8,11 +8,11 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.memory import MemoryStore
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.memory_store import MemoryStore
 from kmirror.logdir import available_memory as memory
 from kmirror.logdir import load as log_dirs
 from kmirror.logdir.load import LogDirs, read_log_dirs
-from kmirror.protocol.uuid import Uuid
 from tests.unit.logdir.folders import batch, checkpoint, fingerprint, partition, sample
 
 TOPIC_ID = "rQx8Ll2tQ4u0mJmS9pX1AQ"

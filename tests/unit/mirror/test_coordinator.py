@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.coordinator import StateWrite, decide
 from kmirror.mirror.state_records import (
     NEVER_MIRRORED,
@@ -14,7 +15,6 @@ from kmirror.mirror.state_records import (
     StateKey,
 )
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.uuid import Uuid
 from kmirror.spec.error_codes import ErrorCode
 
 KEY = StateKey("m", Uuid.from_ints(1, 2), 0)

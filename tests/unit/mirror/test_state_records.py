@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.state_records import (
     NEVER_MIRRORED,
     NOTHING,
@@ -17,7 +18,6 @@ from kmirror.mirror.state_records import (
     state_record,
 )
 from kmirror.mirror.states import MirrorState
-from kmirror.protocol.uuid import Uuid
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 

@@ -12,7 +12,8 @@ import pytest
 from codegen.load import SCHEMAS, load, mirroring_keys, read_files
 from codegen.messages import generate_message
 from codegen.schema import build_message, load_json
-from kmirror.protocol import Message, Uuid, records
+from kmirror.protocol import Message, Uuid
+from kmirror.protocol import keyed_records as records
 from kmirror.protocol.gen.bump_leader_epochs_response import BumpLeaderEpochsResponse, TopicPartitions
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import LocalProtocolError, ProtocolError
-from kmirror.protocol import FetchRequest, Uuid, records
+from kmirror.protocol import FetchRequest, Uuid
+from kmirror.protocol import keyed_records as records
 from kmirror.protocol.gen.offset_commit_key import OffsetCommitKey
 from kmirror.protocol.gen.offset_commit_value import OffsetCommitValue
 from kmirror.protocol.gen.topic_record import TopicRecord

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.log import headers, one_batch, scan, segment
+from kmirror.log import fast_append, producer_staging, scan, segment
 from kmirror.logdir.verify import partition, producers
 from kmirror.records import layout
 from kmirror.records.layout import HEADER, HEADER_FIELDS, header_struct
@@ -44,10 +44,10 @@ def test_the_fields_stand_where_kafka_has_them() -> None:
         (layout.CHECKED_HEADER, ">hiqqqhii"),
         (layout.UNCHECKED_HEADER, ">qiibI"),
         (layout.OVERHEAD, ">qi"),
-        (headers._LAST_OFFSET, ">q15xi"),
-        (headers._PRODUCER_FIELDS, ">q13xhi8xqqhi"),
-        (headers._KIND, ">21xh20xq"),
-        (one_batch._OF_PRODUCER, ">51xhi"),
+        (producer_staging._LAST_OFFSET, ">q15xi"),
+        (producer_staging._PRODUCER_FIELDS, ">q13xhi8xqqhi"),
+        (producer_staging._KIND, ">21xh20xq"),
+        (fast_append._OF_PRODUCER, ">51xhi"),
         (scan.FUSED, ">qiibIhi8xqq"),
         (scan._START, ">qiib"),
         (segment._BOUNDS, ">qi4xb6xi"),

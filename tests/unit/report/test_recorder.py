@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from kmirror.experiments.demo import Demo
 from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.load import read_sample
 from kmirror.mirror.partition import LogCut, StateEntered
 from kmirror.mirror.states import MirrorState
 from kmirror.report.recorder import Cut, Recorder, StateChange
-from kmirror.sim.demo import Demo
 
 TP = TopicPartition("a-topic", 3)
 

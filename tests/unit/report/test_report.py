@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from kmirror.cli.demo import command as demo
 from kmirror.cli.report import command as report
 from kmirror.errors import UsageError
+from kmirror.experiments.estimates import estimate
+from kmirror.experiments.failover import OPTION_NAMES, ExperimentOptions, Figures
+from kmirror.experiments.one_run import execute
+from kmirror.experiments.results import Results
+from kmirror.experiments.sweep_file import Run, parse_sweep
 from kmirror.report.results import AXES, FIGURES, SweepResults, load
-from kmirror.sim.experiment import OPTION_NAMES, ExperimentOptions, Figures
-from kmirror.sim.statistics import estimate
-from kmirror.spark.one_run import execute
-from kmirror.spark.result import Results
-from kmirror.spark.sweep_file import Run, parse_sweep
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.records.codecs import Compression
 from kmirror.sim.checkers import Compared, first_difference

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.experiments.failover import Experiment, ExperimentOptions, Outcome, run
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import Note
 from kmirror.kernel.rng import Rng
 from kmirror.mirror import component
-from kmirror.sim.experiment import Experiment, ExperimentOptions, Outcome, run
 from kmirror.sim.network import Network, NetworkOptions
 
 QUICK = {"failure_ms": 1500, "detect_ms": 300, "after_ms": 300}

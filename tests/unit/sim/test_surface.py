@@ -7,10 +7,10 @@ import re
 import pytest
 
 from kmirror.errors import KafkaError, SimulationFailure
+from kmirror.experiments.demo import NotEqual
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.checkers import Difference
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
-from kmirror.sim.demo import NotEqual
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode

@@ -11,8 +11,8 @@ import pytest
 
 import kmirror.spark
 from kmirror.errors import UsageError
+from kmirror.experiments.sweep_file import read_sweep
 from kmirror.spark.archive import build_archive
-from kmirror.spark.sweep_file import read_sweep
 
 
 def run(program: str, *options: str) -> str:
@@ -20,7 +20,7 @@ def run(program: str, *options: str) -> str:
 
 
 def test_importing_the_package_imports_no_pyspark() -> None:
-    modules = "kmirror.spark, kmirror.spark.sweep_file, kmirror.spark.java, kmirror.cli.sweep, kmirror.cli.main"
+    modules = "kmirror.spark, kmirror.experiments.sweep_file, kmirror.spark.java, kmirror.cli.sweep, kmirror.cli.main"
     assert run(f"import sys, {modules}; print('pyspark' in sys.modules)").strip() == "False"
 
 
@@ -33,7 +33,7 @@ def test_every_name_is_listed() -> None:
 def test_the_archive_is_importable_and_named_by_its_content(tmp_path: Path) -> None:
     archive = build_archive(tmp_path)
     assert build_archive(tmp_path) == archive
-    program = "import kmirror.sim.experiment as e, kmirror; print(kmirror.__file__)"
+    program = "import kmirror.experiments.failover as e, kmirror; print(kmirror.__file__)"
     shown = run(f"import sys; sys.path.insert(0, {str(archive)!r}); {program}").strip()
     assert shown.startswith(str(archive))
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from kmirror.errors import UsageError
+from kmirror.experiments.sweep_file import parse_sweep, read_sweep
 from kmirror.spark.sweep import deal, tasks_for
-from kmirror.spark.sweep_file import parse_sweep, read_sweep
 
 
 def test_a_grid_is_every_combination_with_every_seed() -> None:

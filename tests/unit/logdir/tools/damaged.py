@@ -15,14 +15,14 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.errors import KmirrorError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.state_files import encode_partition_metadata
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.logdir.load import read_log_dirs
 from kmirror.logdir.store import LogFolder
-from kmirror.protocol.uuid import Uuid
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.legacy import build_message_set
 from tests.unit.log.partitions import NOW_MS, follow, idempotent, lead, marker

@@ -19,7 +19,7 @@ import pytest
 from kmirror.errors import CorruptBatch, KmirrorError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
-from kmirror.log.memory import MemoryStore
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
 from kmirror.logdir.consume import Wanted, consume
 from kmirror.logdir.faults import Tally

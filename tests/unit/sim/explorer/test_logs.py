@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from kmirror.cluster.truncation import cut_for_divergence, divergence, last_epoch
+from kmirror.cluster.replication.truncation import cut_for_divergence, divergence, last_epoch
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.explorer.logs import EMPTY, Answer, Logs, cluster_of, entry, epoch_of, is_reset
 from tests.unit.log.partitions import batch, open_log

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from kmirror.cluster.partition import Partition
-from kmirror.log.memory import MemoryStore
+from kmirror.cluster.replication.partition import Partition
+from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import LogConfig, PartitionLog
 from kmirror.records.batch import Batch
 from kmirror.sim.history.observe import difference

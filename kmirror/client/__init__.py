@@ -1,0 +1,1 @@
+"""The asking side, sans I/O: requests under way, versions, leaders, fetch sessions, producers and consumers."""

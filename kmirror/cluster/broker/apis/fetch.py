@@ -1,0 +1,209 @@
+"""Fetch, versions 4-19.
+
+Serves followers (replica id >= 0) and consumers (-1), with sessions from v7 on, topic ids from v13
+on, divergence on fetch from v12 on (KIP-595), the follower's high watermark in v18 (KIP-1166) and
+MirrorLeaderEpoch in v19 (D13).
+
+A fetch waits until min_bytes are there, its wait is over, or there is something that must be said
+at once: an error, a divergence, or a high watermark that the follower does not know yet.
+Left out: preferred read replicas (KIP-392), quotas, tiered storage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, failed, read_partition
+from kmirror.cluster.replication.fetch_sessions import NO_SESSION, Key, Session, knows_too_low
+from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, UNKNOWN_OFFSET, Partition
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_response import (
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+TOPIC_IDS_FROM = 13
+CURRENT_LEADER_FROM = 16
+"""First version in which an error tells who leads instead (KIP-951)."""
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, FetchRequest)
+    error, session, asked = broker.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
+    if error:
+        inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
+        return
+    _Fetch(broker, inbound, request, session, asked).start(now)
+
+
+class _Fetch:
+    """One fetch from arrival to answer; it may look several times before it answers."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        inbound: Inbound,
+        request: FetchRequest,
+        session: Session | None,
+        asked: dict[Key, FetchPartition],
+    ) -> None:
+        replica = request.replica_state.replica_id if inbound.version >= 15 else request.replica_id
+        self.broker = broker
+        self.inbound = inbound
+        self.request = request
+        self.session = session
+        self.asked = asked
+        self.names: dict[Key, TopicPartition | None] = {}
+        self.waiting: dict[TopicPartition, Key] = {}
+        self.sizes: dict[Key, int] = {}
+        self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
+
+    def start(self, now: Instant) -> None:
+        if self.reader.is_follower:
+            self._learn_follower(now)
+        self.names = {key: self._name(key) for key in self.asked}
+        at_once = self.request.max_wait_ms <= 0 or not self.asked
+        if self._is_ready(self.asked) or at_once:
+            self._answer()
+            return
+        self.waiting = {tp: key for key, tp in self.names.items() if tp is not None}
+        self.broker.replicas.park(now, self.waiting, self.request.max_wait_ms, self._attempt)
+
+    def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
+        """Answer if the time is up or what moved is worth it; what did not move is as it was."""
+        if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
+            return False
+        self._answer()
+        return True
+
+    def _name(self, key: Key) -> TopicPartition | None:
+        topic, topic_id, index = key
+        if self.inbound.version >= TOPIC_IDS_FROM:
+            found = self.broker.image.topic_names.get(topic_id)
+            return None if found is None else TopicPartition(found, index)
+        return TopicPartition(topic, index)
+
+    def _led(self, key: Key) -> Partition | None:
+        tp = self.names[key]
+        return None if tp is None else self.broker.replicas.led(tp)
+
+    def _learn_follower(self, now: Instant) -> None:
+        """A follower's fetch offset says what it holds; only a fetch that can be read counts."""
+        epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
+        for key, wanted in self.asked.items():
+            tp = self._name(key)
+            partition = None if tp is None else self.broker.replicas.led(tp)
+            if partition is None or tp is None or self.reader.replica_id not in partition.followers:
+                continue
+            foreign = self.broker.foreign_epochs(partition)
+            seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, foreign=foreign)
+            if seen.error_code or seen.diverging_epoch.epoch != -1:
+                continue
+            partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset, broker_epoch=epoch)
+            if partition.must_cut.pop(self.reader.replica_id, None) is not None:
+                self.broker.on_cut_confirmed(now, tp)
+            if not self.broker.withholds(partition):
+                self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
+            partition.advance_high_watermark()
+            self.broker.replicas.touch(tp)
+
+    def _is_ready(self, keys: Iterable[Key]) -> bool:
+        """Look at some partitions: are there enough bytes now, or something that cannot wait?"""
+        ready = False
+        for key in keys:
+            wanted = self.asked[key]
+            data = self._read(key, wanted, wanted.partition_max_bytes, min_one=True)
+            self.sizes[key] = len(data.records or b"")
+            ready = ready or self._is_urgent(key, wanted, data)
+        return ready or sum(self.sizes.values()) >= self.request.min_bytes
+
+    def _is_urgent(self, key: Key, wanted: FetchPartition, data: PartitionData) -> bool:
+        if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE:
+            return False  # Whoever waits gets the records as soon as they may be told.
+        if data.error_code or data.diverging_epoch.epoch != -1:
+            return True
+        return self.reader.is_follower and (knows_too_low(wanted, data) or self._is_overtaken_by_cut(key))
+
+    def _is_overtaken_by_cut(self, key: Key) -> bool:
+        """Was the leader's log cut after this fetch came? Then its next one tells where the follower is now."""
+        partition = self._led(key)
+        follower = None if partition is None else partition.followers.get(self.reader.replica_id)
+        return follower is not None and follower.log_end == UNKNOWN_OFFSET
+
+    def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
+        data = self._read_led(key, wanted, max_bytes, min_one=min_one)
+        tp = self.names[key]
+        partition = None if tp is None else self.broker.replicas.partitions.get(tp)
+        elsewhere = data.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+        if elsewhere and partition is not None and self.inbound.version >= CURRENT_LEADER_FROM:
+            data.current_leader = LeaderIdAndEpoch(
+                leader_id=partition.image.leader, leader_epoch=partition.leader_epoch
+            )
+        return data
+
+    def _read_led(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
+        tp = self.names[key]
+        if tp is None:
+            return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+        partition = self.broker.replicas.partitions.get(tp)
+        if partition is None:
+            known = self.broker.image.partition(tp) is not None
+            missing = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return failed(wanted.partition, missing)
+        if not partition.is_leader:
+            return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if self.reader.is_follower and self.reader.replica_id not in partition.followers:
+            return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
+        if self.broker.withholds(partition):
+            return failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
+        foreign = self.broker.foreign_epochs(partition)
+        return read_partition(partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
+
+    def _answer(self) -> None:
+        answers: dict[Key, PartitionData] = {}
+        left = self.request.max_bytes
+        for key, wanted in self.asked.items():
+            # The first partition that has anything may exceed the limit by one batch, so that a fetch always moves.
+            first = left == self.request.max_bytes
+            answers[key] = self._read(key, wanted, min(left, wanted.partition_max_bytes), min_one=first)
+            left = max(0, left - len(answers[key].records or b""))
+        if self.session is not None:
+            first = self.request.session_epoch == 0
+            for key in list(answers):
+                cached = self.session.partitions.get(key)
+                if cached is None:
+                    continue
+                if answers[key].error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not first:
+                    del answers[key]  # Nothing can be said yet; an error would make the fetcher pause.
+                    continue
+                news = first or cached.has_news(answers[key])
+                cached.told(answers[key])
+                if answers[key].records:  # Next time the others are served first, so that none starves (KIP-227).
+                    self.session.partitions[key] = self.session.partitions.pop(key)
+                if not news:
+                    del answers[key]
+        topics: dict[tuple[str, Uuid], list[PartitionData]] = {}
+        for (topic, topic_id, _), data in answers.items():
+            topics.setdefault((topic, topic_id), []).append(data)
+        self.inbound.reply(
+            FetchResponse(
+                session_id=NO_SESSION if self.session is None else self.session.session_id,
+                responses=[
+                    FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=partitions)
+                    for (topic, topic_id), partitions in topics.items()
+                ],
+            )
+        )

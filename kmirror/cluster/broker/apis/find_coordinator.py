@@ -1,0 +1,67 @@
+"""FindCoordinator, versions 0-7: who coordinates a transactional id (1) or a mirror (3, D1).
+
+The coordinator of a key leads one partition of an internal topic. A topic that does not exist yet
+is created on the first question. Left out: group (0) and share (2) coordinators.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import CoordinatorType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+
+FIRST_VERSION: dict[int, int] = {
+    CoordinatorType.GROUP: 0,
+    CoordinatorType.TRANSACTION: 1,
+    CoordinatorType.SHARE: 6,
+    CoordinatorType.MIRROR: 7,
+}
+"""Coordinator type to the first version that may ask for it; type 3 is D1's."""
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, FindCoordinatorRequest)
+    keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
+    served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
+    found = [_find(broker, now, request.key_type, key, served=served) for key in keys]
+    if inbound.version >= 4:
+        inbound.reply(FindCoordinatorResponse(coordinators=found))
+        return
+    one = found[0]
+    inbound.reply(
+        FindCoordinatorResponse(
+            error_code=one.error_code,
+            error_message=one.error_message,
+            node_id=one.node_id,
+            host=one.host,
+            port=one.port,
+        )
+    )
+
+
+def _find(broker: Broker, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
+    answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message=None)
+    shard = broker.coordinator_for(key_type, key) if served else None
+    if shard is None:
+        answer.error_code = ErrorCode.INVALID_REQUEST
+        answer.error_message = f"coordinator type {key_type} is not served"
+        return answer
+    partition = broker.image.partition(shard)
+    if partition is None:
+        broker.internal_topics.ensure(now, shard.topic)
+    endpoint = None if partition is None else broker.image.endpoint(partition.leader)
+    if partition is None or endpoint is None:
+        answer.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return answer
+    answer.node_id, answer.host, answer.port = partition.leader, endpoint.host, endpoint.port
+    return answer

@@ -1,0 +1,133 @@
+"""ListOffsets, versions 1-11.
+
+Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
+as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower asks
+with its replica id and is told the log end. Others are told OFFSET_NOT_AVAILABLE while the high watermark of
+a new leader may still turn out higher (KIP-207). A timestamp below 0 that the version does not know is
+UNSUPPORTED_VERSION, a partition named twice INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.replication.fetch_read import leader_error
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.server import Inbound
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest
+from kmirror.protocol.gen.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+FIRST_VERSION: dict[int, int] = {
+    OffsetSpec.LATEST: 1,
+    OffsetSpec.EARLIEST: 1,
+    OffsetSpec.MAX_TIMESTAMP: 7,
+    OffsetSpec.EARLIEST_LOCAL: 8,
+    OffsetSpec.LATEST_TIERED: 9,
+    OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
+}
+"""Special timestamp to the first version that may ask for it."""
+NOWHERE = (-1, -1)
+LEADER_EPOCH_FROM = 4
+OFFSET_NOT_AVAILABLE_FROM = 5
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, ListOffsetsRequest)
+    named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
+
+    def answer(topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        if named[topic, asked.partition_index] > 1:
+            return ListOffsetsPartitionResponse(
+                partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
+            )
+        return _answer(broker, topic, asked, request, inbound.version)
+
+    inbound.reply(
+        ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(
+                    name=topic.name,
+                    partitions=[answer(topic.name, asked) for asked in topic.partitions],
+                )
+                for topic in request.topics
+            ]
+        )
+    )
+
+
+def _answer(
+    broker: Broker, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
+) -> ListOffsetsPartitionResponse:
+    tp = TopicPartition(topic, asked.partition_index)
+    answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+    if asked.timestamp < 0 and FIRST_VERSION.get(asked.timestamp, version + 1) > version:
+        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return answer
+    partition = broker.replicas.partitions.get(tp)
+    if partition is None and broker.image.partition(tp) is None:
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+    answer.error_code = leader_error(partition, asked.current_leader_epoch)
+    if answer.error_code or partition is None:
+        return answer
+    try:
+        found = _find(partition, asked.timestamp, request)
+    except CorruptBatch:  # The checksum holds, the compressed payload does not.
+        answer.error_code = ErrorCode.CORRUPT_MESSAGE
+        return answer
+    unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
+    behind = unsettled and request.replica_id < 0 and partition.is_behind_election
+    if behind or broker.withholds(partition):
+        old = version < OFFSET_NOT_AVAILABLE_FROM
+        answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
+    else:
+        answer.timestamp, answer.offset = found
+        if answer.offset >= 0 and version >= LEADER_EPOCH_FROM:
+            answer.leader_epoch = partition.log.epochs.epoch_for_offset(answer.offset)
+    return answer
+
+
+def _find(partition: Partition, timestamp: int, request: ListOffsetsRequest) -> tuple[int, int]:
+    """Return (timestamp, offset), with -1 where there is none."""
+    log = partition.log
+    if request.replica_id >= 0:
+        bound = log.log_end_offset
+    else:
+        committed = request.isolation_level == IsolationLevel.READ_COMMITTED
+        bound = log.last_stable_offset if committed else log.high_watermark
+    if timestamp == OffsetSpec.LATEST:
+        return -1, bound
+    if timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
+        return -1, log.log_start_offset
+    if timestamp in (OffsetSpec.LATEST_TIERED, OffsetSpec.EARLIEST_PENDING_UPLOAD):
+        return NOWHERE
+    best = NOWHERE
+    for batch in log.any_batches():
+        if batch.last_offset >= bound:
+            break
+        if timestamp == OffsetSpec.MAX_TIMESTAMP:
+            if batch.max_timestamp <= best[0]:
+                continue
+            best = max(((r.timestamp, -r.offset) for r in batch.records()), default=(best[0], -best[1]))
+            best = (best[0], -best[1])
+            continue
+        if batch.max_timestamp < timestamp:
+            continue
+        for record in batch.records():
+            if record.timestamp >= timestamp and record.offset >= log.log_start_offset:
+                return record.timestamp, record.offset
+    return best

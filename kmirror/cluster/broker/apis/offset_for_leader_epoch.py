@@ -1,0 +1,60 @@
+"""OffsetForLeaderEpoch, versions 2-4: where a leader epoch ends in this leader's log (KIP-101, KIP-320).
+
+The answer is the largest epoch not above the one asked for, and its end offset; -1 and -1 if there
+is none. Consumers are served from the same log as followers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.replication.fetch_read import leader_error
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.offset_for_leader_epoch_request import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+)
+from kmirror.protocol.gen.offset_for_leader_epoch_response import (
+    EpochEndOffset,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, OffsetForLeaderEpochRequest)
+    inbound.reply(
+        OffsetForLeaderEpochResponse(
+            topics=[
+                OffsetForLeaderTopicResult(
+                    topic=topic.topic,
+                    partitions=[_answer(broker, topic.topic, asked) for asked in topic.partitions],
+                )
+                for topic in request.topics
+            ]
+        )
+    )
+
+
+def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    tp = TopicPartition(topic, asked.partition)
+    answer = EpochEndOffset(partition=asked.partition)
+    partition = broker.replicas.partitions.get(tp)
+    if partition is None and broker.image.partition(tp) is None:
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return answer
+    answer.error_code = leader_error(partition, asked.current_leader_epoch)
+    if answer.error_code or partition is None:
+        return answer
+    if broker.withholds(partition):
+        answer.error_code = ErrorCode.OFFSET_NOT_AVAILABLE
+    else:
+        answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)
+    return answer

@@ -1,0 +1,180 @@
+"""Produce, versions 3-13.
+
+acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before
+anything is read of the records. acks=-1 needs min.insync.replicas members before and after. A client that
+wants no answer (acks=0) learns of an error by the end of its link. Internal topics are the coordinators' own.
+The first batch of a transaction is verified with its coordinator (KIP-890). Left out: quotas, conversion from older
+formats.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification, is_transactional
+from kmirror.cluster.server import Inbound
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import AppendInfo, LogAppendError
+from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
+from kmirror.protocol.gen.produce_response import (
+    LeaderIdAndEpoch,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import Acks
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+    from kmirror.cluster.replication.partition import Partition
+
+IDS_FROM = 13
+"""First version that names topics by their ids (KIP-516)."""
+CURRENT_LEADER_FROM = 10
+"""First version that can tell who leads instead (KIP-951)."""
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, ProduceRequest)
+    if not request.transactional_id:
+        _append_all(broker, now, inbound, _without_id(broker, inbound, request))
+        return
+    if not broker.configs.flag("transaction.partition.verification.enable"):
+        _append_all(broker, now, inbound, ALL_GOOD)
+        return
+    verification = Verification(broker, request.transactional_id, inbound.version)
+    for topic in request.topic_data:
+        name = _name(broker, inbound, topic)
+        for data in topic.partition_data:
+            partition = broker.replicas.led(TopicPartition(name, data.index))
+            if partition is not None and not is_internal(name) and broker.produce_error(partition.tp) is None:
+                verification.look_at(partition, data.records or b"")
+    verification.ask(now, lambda later, verdicts: _append_all(broker, later, inbound, verdicts))
+
+
+def _without_id(broker: Broker, inbound: Inbound, request: ProduceRequest) -> Verdicts:
+    """Return that nothing is appended if a batch is in a transaction: nobody can be asked about it (KafkaApis)."""
+    rows = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
+    if not any(is_transactional(data.records or b"") for _, data in rows):
+        return ALL_GOOD
+    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return {TopicPartition(_name(broker, inbound, topic), data.index): error for topic, data in rows}
+
+
+def _name(broker: Broker, inbound: Inbound, topic: TopicProduceData) -> str:
+    """Return the name of a topic that is named by its id since v13; empty if nobody knows the id."""
+    return topic.name if inbound.version < IDS_FROM else broker.image.topic_names.get(topic.topic_id, "")
+
+
+def _append_all(broker: Broker, now: Instant, inbound: Inbound, verdicts: Verdicts) -> None:
+    request = inbound.body
+    assert isinstance(request, ProduceRequest)
+    response = ProduceResponse(responses=[])
+    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]] = []
+    for topic in request.topic_data:
+        name = _name(broker, inbound, topic)
+        answers = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
+        response.responses.append(answers)
+        for data in topic.partition_data:
+            answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+            answers.partition_responses.append(answer)
+            if inbound.version >= IDS_FROM and not name:
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+                continue
+            tp = TopicPartition(name, data.index)
+            appended = _append(broker, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
+            if appended is not None and request.acks == Acks.ALL:
+                waits.append((appended[0], appended[1], answer))
+    if request.acks == 0:
+        _end_unanswered(inbound, response)
+    elif not waits:
+        inbound.reply(response)
+    else:
+        _wait(broker, now, inbound, response, waits, request.timeout_ms)
+
+
+def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
+    if any(row.error_code for topic in response.responses for row in topic.partition_responses):
+        inbound.drop()
+    else:
+        inbound.no_reply()
+
+
+def _append(
+    broker: Broker,
+    now: Instant,
+    inbound: Inbound,
+    tp: TopicPartition,
+    data: PartitionProduceData,
+    answer: PartitionProduceResponse,
+    verdict: ErrorCode,
+) -> tuple[Partition, AppendInfo] | None:
+    """Append one partition's batch; `answer` says what came of it."""
+    assert isinstance(inbound.body, ProduceRequest)
+    acks = inbound.body.acks
+    if acks not in tuple(Acks):
+        answer.error_code = ErrorCode.INVALID_REQUIRED_ACKS
+        return None
+    if is_internal(tp.topic):
+        answer.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        return None
+    partition = broker.replicas.led(tp)
+    if partition is None:
+        known = broker.image.partition(tp)
+        answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if known is not None and inbound.version >= CURRENT_LEADER_FROM:
+            answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
+        return None
+    refused = broker.produce_error(tp)
+    if refused is not None:
+        answer.error_code, answer.error_message = refused, refused.text
+        return None
+    if acks == Acks.ALL and len(partition.isr) < partition.min_isr:
+        answer.error_code = ErrorCode.NOT_ENOUGH_REPLICAS
+        return None
+    if verdict:
+        answer.error_code, answer.error_message = verdict, verdict.text
+        return None
+    try:
+        info = broker.replicas.append(now, partition, bytes(data.records or b""))
+    except LogAppendError as error:
+        answer.error_code, answer.error_message = error.code, str(error)
+        return None
+    except CorruptBatch as error:
+        answer.error_code, answer.error_message = ErrorCode.CORRUPT_MESSAGE, str(error)
+        return None
+    answer.base_offset = info.first_offset
+    answer.log_append_time_ms = info.log_append_time
+    answer.log_start_offset = partition.log.log_start_offset
+    return partition, info
+
+
+def _wait(
+    broker: Broker,
+    now: Instant,
+    inbound: Inbound,
+    response: ProduceResponse,
+    waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]],
+    timeout_ms: int,
+) -> None:
+    left = len(waits)
+
+    def settle(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+        nonlocal left
+        if error:
+            answer.error_code, answer.base_offset = error, -1
+        left -= 1
+        if left == 0:
+            inbound.reply(response)
+
+    for partition, info, answer in waits:
+
+        def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
+            settle(answer, error)
+
+        broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

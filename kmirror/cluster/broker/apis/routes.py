@@ -1,0 +1,50 @@
+"""Which handler of a broker answers which request. What only the controller may decide is forwarded.
+
+Transactions and mirrors have routes of their own, in the components that plug into a broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.broker.apis import (
+    api_versions,
+    fetch,
+    find_coordinator,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+    write_txn_markers,
+)
+from kmirror.cluster.broker.forwarding import forward
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.offset_for_leader_epoch_request import OffsetForLeaderEpochRequest
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.gen.write_txn_markers_request import WriteTxnMarkersRequest
+from kmirror.protocol.message import Message
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+ROUTES: Mapping[type[Message], Callable[[Broker, Instant, Inbound], None]] = {
+    ProduceRequest: produce.handle,
+    FetchRequest: fetch.handle,
+    ListOffsetsRequest: list_offsets.handle,
+    MetadataRequest: metadata.handle,
+    FindCoordinatorRequest: find_coordinator.handle,
+    ApiVersionsRequest: api_versions.handle,
+    CreateTopicsRequest: forward,
+    OffsetForLeaderEpochRequest: offset_for_leader_epoch.handle,
+    WriteTxnMarkersRequest: write_txn_markers.handle,
+    IncrementalAlterConfigsRequest: forward,
+}

@@ -1,0 +1,88 @@
+"""WriteTxnMarkers, version 1: a transaction coordinator ends a transaction in the partitions it touched.
+
+One control batch for each partition, acknowledged by the whole ISR. A marker into a mirrored topic
+is refused like any other write (D7): after failover nobody here may end a source's transaction. As long as the
+log is still ours the coordinator is told to try again instead (D41).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.replication.replicas import OnAcked
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import AppendOrigin, LogAppendError
+from kmirror.protocol.gen.write_txn_markers_request import WritableTxnMarker, WriteTxnMarkersRequest
+from kmirror.protocol.gen.write_txn_markers_response import (
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersResponse,
+)
+from kmirror.records.control import end_txn_marker
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+
+def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, WriteTxnMarkersRequest)
+    response = WriteTxnMarkersResponse(markers=[])
+    left = 1  # Ourselves, until every append has been started.
+
+    def settled() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            inbound.reply(response)
+
+    for marker in request.markers:
+        result = WritableTxnMarkerResult(producer_id=marker.producer_id, topics=[])
+        response.markers.append(result)
+        for topic in marker.topics:
+            answers = WritableTxnMarkerTopicResult(name=topic.name, partitions=[])
+            result.topics.append(answers)
+            for index in topic.partition_indexes:
+                answer = WritableTxnMarkerPartitionResult(partition_index=index)
+                answers.partitions.append(answer)
+                left += 1
+
+                def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
+                    answer.error_code = error
+                    settled()
+
+                _write(broker, now, TopicPartition(topic.name, index), marker, on_acked)
+    settled()
+
+
+def _write(broker: Broker, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
+    partition = broker.replicas.led(tp)
+    if partition is None:
+        missing = broker.image.partition(tp) is None
+        on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return
+    partition.verifying.pop(marker.producer_id, None)  # What was asked before it counts no more.
+    refused = broker.marker_error(tp)
+    if refused is not None:
+        on_acked(now, refused)
+        return
+    batch = end_txn_marker(
+        base_offset=0,
+        leader_epoch=partition.leader_epoch,
+        timestamp_ms=to_ms(now),
+        producer_id=marker.producer_id,
+        producer_epoch=marker.producer_epoch,
+        commit=marker.transaction_result,
+        coordinator_epoch=marker.coordinator_epoch,
+    )
+    try:
+        info = broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+    except LogAppendError as error:
+        on_acked(now, error.code)
+        return
+    timeout_ms = broker.configs.integer("request.timeout.ms")
+    broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -1,0 +1,42 @@
+"""Requests that only the controller may decide: brokers pass them on in an Envelope (KIP-590)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.default_principal_data import DefaultPrincipalData
+from kmirror.protocol.gen.envelope_request import EnvelopeRequest
+from kmirror.protocol.gen.envelope_response import EnvelopeResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+LOOPBACK = bytes((127, 0, 0, 1))
+
+
+def principal_bytes() -> bytes:
+    """Return the principal of an unauthenticated client as a broker writes it: int16 version, then the data."""
+    data = DefaultPrincipalData(type="User", name="ANONYMOUS", token_authenticated=False)
+    return (0).to_bytes(2, "big") + data.encode(0)
+
+
+def forward(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    """Hand the request to the controller and its answer back to the client, byte for byte.
+
+    A controller that cannot be reached costs the client its connection, so that it tries again.
+    """
+    request = EnvelopeRequest(
+        request_data=inbound.frame, request_principal=principal_bytes(), client_host_address=LOOPBACK
+    )
+
+    def on_reply(_: Instant, reply: Message | None) -> None:
+        if isinstance(reply, EnvelopeResponse) and reply.error_code == ErrorCode.NONE and reply.response_data:
+            inbound.reply_raw(bytes(reply.response_data))
+        else:
+            inbound.drop()
+
+    broker.ask_controller(now, request, 0, on_reply, channel="forward")

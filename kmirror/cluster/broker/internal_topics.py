@@ -1,0 +1,79 @@
+"""Internal topics come into being when somebody first needs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.create_topics_request import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Configs
+from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopic:
+    name: str
+    partitions_key: str
+    replication_key: str
+    configs: tuple[tuple[str, str], ...]
+    min_isr_key: str | None = None
+
+
+ROWS: dict[str, InternalTopic] = {
+    TRANSACTION_TOPIC: InternalTopic(
+        TRANSACTION_TOPIC,
+        "transaction.state.log.num.partitions",
+        "transaction.state.log.replication.factor",
+        (("cleanup.policy", "compact"), ("compression.type", "uncompressed")),
+        "transaction.state.log.min.isr",
+    ),
+    MIRROR_STATE_TOPIC: InternalTopic(
+        MIRROR_STATE_TOPIC,
+        "mirror.topic.num.partitions",
+        "mirror.topic.replication.factor",
+        (("cleanup.policy", "compact"), ("compression.type", "producer")),
+    ),
+}
+
+
+def creatable(name: str, configs: Configs) -> CreatableTopic:
+    """Return the topic as a node with `configs` creates it."""
+    row = ROWS[name]
+    pairs = [*row.configs]
+    if row.min_isr_key is not None:
+        pairs.append(("min.insync.replicas", configs.text(row.min_isr_key)))
+    return CreatableTopic(
+        name=name,
+        num_partitions=configs.integer(row.partitions_key),
+        replication_factor=configs.integer(row.replication_key),
+        configs=[CreatableTopicConfig(name=key, value=value) for key, value in pairs],
+    )
+
+
+class InternalTopics:
+    """Asks the controller for internal topics, one request at a time for each."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._asked: dict[str, None] = {}
+
+    def ensure(self, now: Instant, name: str) -> None:
+        """Have `name` created; whoever needs it asks again until the image has it."""
+        if name in self._asked:
+            return
+        self._asked[name] = None
+
+        def on_reply(_: Instant, reply: Message | None) -> None:
+            self._asked.pop(name, None)
+
+        request = CreateTopicsRequest(topics=[creatable(name, self._broker.configs)], timeout_ms=30000)
+        self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)

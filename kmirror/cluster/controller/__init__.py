@@ -1,0 +1,1 @@
+"""The controller: decides about metadata, writes the decision to its log, replays it."""

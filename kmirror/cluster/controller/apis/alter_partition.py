@@ -1,0 +1,81 @@
+"""AlterPartition, versions 2-3, decided by the controller: a leader proposes a new ISR.
+
+Refused when the proposal rests on old knowledge: another leader epoch, another partition epoch, a
+member that is fenced or has restarted since (KIP-903). Left out: eligible leader replicas.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.images import PartitionImage
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
+from kmirror.protocol.gen.alter_partition_request import PartitionData as Proposal
+from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse, PartitionData, TopicData
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller.controller import Controller
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, AlterPartitionRequest)
+    broker = controller.image.brokers.get(request.broker_id)
+    if broker is None or broker.epoch != request.broker_epoch:
+        return Decision((), AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH, topics=[]))
+    records: list[Message] = []
+    response = AlterPartitionResponse(topics=[])
+    for topic in request.topics:
+        answers = TopicData(topic_id=topic.topic_id, partitions=[])
+        response.topics.append(answers)
+        name = controller.image.topic_names.get(topic.topic_id)
+        for proposal in topic.partitions:
+            answer = PartitionData(partition_index=proposal.partition_index, isr=[])
+            answers.partitions.append(answer)
+            image = None if name is None else controller.image.topics[name].partitions.get(proposal.partition_index)
+            if image is None:
+                answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+                continue
+            members = _members(proposal, version)
+            answer.error_code = _check(controller, request.broker_id, proposal, image, members)
+            if answer.error_code:
+                continue
+            isr = [b for b, _ in members]
+            changed = isr != list(image.isr)
+            if changed:
+                records.append(
+                    PartitionChangeRecord(partition_id=proposal.partition_index, topic_id=topic.topic_id, isr=isr)
+                )
+            answer.leader_id, answer.leader_epoch, answer.isr = image.leader, image.leader_epoch, isr
+            answer.partition_epoch = image.partition_epoch + changed
+    return Decision(records, response)
+
+
+def _members(proposal: Proposal, version: int) -> list[tuple[int, int]]:
+    """Return (broker id, broker epoch or -1) of the proposed ISR."""
+    if version >= 3:
+        return [(member.broker_id, member.broker_epoch) for member in proposal.new_isr_with_epochs]
+    return [(broker_id, -1) for broker_id in proposal.new_isr]
+
+
+def _check(
+    controller: Controller, broker_id: int, proposal: Proposal, image: PartitionImage, members: list[tuple[int, int]]
+) -> ErrorCode:
+    if proposal.leader_epoch < image.leader_epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if proposal.leader_epoch > image.leader_epoch or proposal.partition_epoch > image.partition_epoch:
+        return ErrorCode.NOT_CONTROLLER
+    if proposal.partition_epoch < image.partition_epoch:
+        return ErrorCode.INVALID_UPDATE_VERSION
+    ids = [b for b, _ in members]
+    if image.leader != broker_id or broker_id not in ids or any(b not in image.replicas for b in ids):
+        return ErrorCode.INVALID_REQUEST
+    for member, epoch in members:
+        broker = controller.image.brokers.get(member)
+        if broker is None or broker.fenced or epoch not in (-1, broker.epoch):
+            return ErrorCode.INELIGIBLE_REPLICA
+    return ErrorCode.NONE

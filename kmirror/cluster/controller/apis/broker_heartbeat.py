@@ -1,0 +1,39 @@
+"""BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
+
+A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. Left out:
+controlled shutdown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
+from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller.controller import Controller
+
+
+def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, BrokerHeartbeatRequest)
+    broker = controller.image.brokers.get(request.broker_id)
+    if broker is None:
+        inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED))
+        return
+    if broker.epoch != request.broker_epoch:
+        inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
+        return
+    caught_up = request.current_metadata_offset >= broker.epoch
+    if broker.fenced and caught_up and not request.want_fence:
+        controller.unfence(now, request.broker_id)
+    elif not broker.fenced and request.want_fence:
+        controller.fence(now, request.broker_id)
+    elif not broker.fenced:
+        controller.heard_from[request.broker_id] = now
+    fenced = controller.image.brokers[request.broker_id].fenced
+    inbound.reply(BrokerHeartbeatResponse(is_caught_up=caught_up, is_fenced=fenced))

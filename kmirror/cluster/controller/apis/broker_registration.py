@@ -1,0 +1,64 @@
+"""BrokerRegistration, versions 0-4: a broker starts; it is fenced until it has caught up (KIP-631).
+
+The broker epoch is the offset of the registration record. A broker id that is alive under another
+incarnation is refused until its session ends. Left out: log directories, feature checks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller.elections import fence_records
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
+from kmirror.protocol.gen.broker_registration_response import BrokerRegistrationResponse
+from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, BrokerFeature, RegisterBrokerRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller.controller import Controller
+
+
+def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, BrokerRegistrationRequest)
+    if request.cluster_id != controller.cluster_id:
+        inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
+        return
+    if request.broker_id < 0 or not request.listeners:
+        inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
+        return
+    known = controller.image.brokers.get(request.broker_id)
+    if known is not None and not known.fenced and known.incarnation != request.incarnation_id:
+        inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
+        return
+    records: list[Message] = []
+    if known is not None and not known.fenced:
+        records += fence_records(controller.image, controller.configs, request.broker_id)
+    epoch = controller.next_offset() + len(records)
+    records.append(
+        RegisterBrokerRecord(
+            broker_id=request.broker_id,
+            incarnation_id=request.incarnation_id,
+            broker_epoch=epoch,
+            end_points=[
+                BrokerEndpoint(name=row.name, host=row.host, port=row.port, security_protocol=row.security_protocol)
+                for row in request.listeners
+            ],
+            features=[
+                BrokerFeature(
+                    name=row.name,
+                    min_supported_version=row.min_supported_version,
+                    max_supported_version=row.max_supported_version,
+                )
+                for row in request.features
+            ],
+            rack=request.rack,
+            fenced=True,
+        )
+    )
+    controller.heard_from.pop(request.broker_id, None)
+    controller.commit(now, records)
+    inbound.reply(BrokerRegistrationResponse(broker_epoch=epoch))

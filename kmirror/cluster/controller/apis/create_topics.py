@@ -1,0 +1,175 @@
+"""CreateTopics, versions 2-8, decided by the controller.
+
+Partitions are laid out round robin over the living brokers, from a seeded start. MirrorInfo (v8,
+KIP-1279) gives the topic the id that it has in the source cluster; the id must be free and every
+assigned replica alive, so that a stale folder of the same id cannot come back (KAFKA-16234).
+Left out: quotas, policies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.images import METADATA_TOPIC_ID
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.gen.create_topics_response import CreatableTopicResult, CreateTopicsResponse
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Scope, problem_with
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
+from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller.controller import Controller
+
+PARTITIONS_MAX = 10_000
+"""Partitions that one request may create, so that a number in a request is not a size in memory."""
+RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
+
+
+class Refused(Exception):
+    """One topic cannot be created; the others can."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        self.error = error
+        super().__init__(message)
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    assert isinstance(request, CreateTopicsRequest)
+    records: list[Message] = []
+    response = CreateTopicsResponse(topics=[])
+    named = Counter(topic.name for topic in request.topics)
+    excess = sum(_partition_count(controller, topic) for topic in request.topics) > PARTITIONS_MAX
+    for topic in {topic.name: topic for topic in request.topics}.values():
+        result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
+        response.topics.append(result)
+        try:
+            if excess:
+                raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+            if named[topic.name] > 1:
+                raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {topic.name} is named twice in one request.")
+            made = topic_records(controller, topic)
+        except Refused as refused:
+            result.error_code, result.error_message = refused.error, str(refused)
+            continue
+        first = made[0]
+        assert isinstance(first, TopicRecord)
+        result.topic_id = first.topic_id
+        partitions = [record for record in made if isinstance(record, PartitionRecord)]
+        result.num_partitions = len(partitions)
+        result.replication_factor = len(partitions[0].replicas)
+        if not request.validate_only:
+            records += made
+    return Decision(records, response)
+
+
+def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message]:
+    """Return the records that create `topic`, the TopicRecord first; raises Refused."""
+    image = controller.image
+    problem = problem_with_name(topic.name)
+    if problem is not None:
+        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+    if topic.name == METADATA_TOPIC:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {METADATA_TOPIC} is the controllers' own.")
+    if topic.name in image.topics:
+        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+    assignments = _assignments(controller, topic)
+    topic_id = Uuid(controller.rng.octets(16))
+    if topic.mirror_info is not None:
+        topic_id = topic.mirror_info.topic_id
+        if topic_id in RESERVED_IDS:
+            raise Refused(ErrorCode.INVALID_REQUEST, f"Topic id {topic_id} is reserved.")
+        if topic_id in image.topic_names:
+            raise Refused(
+                ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic id {topic_id} belongs to topic {image.topic_names[topic_id]}."
+            )
+        dead = sorted({b for replicas in assignments for b in replicas if not image.is_alive(b)})
+        if dead:
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Brokers {dead} are not alive.")
+    configs: list[Message] = []
+    for config in topic.configs:
+        if config.value is None:
+            raise Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic config {config.name}.")
+        wrong = problem_with(Scope.TOPIC, config.name, config.value)
+        if wrong is not None:
+            raise Refused(ErrorCode.INVALID_CONFIG, wrong)
+        configs.append(
+            ConfigRecord(
+                resource_type=ResourceType.TOPIC, resource_name=topic.name, name=config.name, value=config.value
+            )
+        )
+    partitions = [
+        PartitionRecord(
+            partition_id=index,
+            topic_id=topic_id,
+            replicas=list(replicas),
+            isr=(alive := [b for b in replicas if image.is_alive(b)]),
+            leader=alive[0],
+            leader_epoch=0,
+            partition_epoch=0,
+        )
+        for index, replicas in enumerate(assignments)
+    ]
+    return [TopicRecord(name=topic.name, topic_id=topic_id), *configs, *partitions]
+
+
+def _partition_count(controller: Controller, topic: CreatableTopic) -> int:
+    if topic.assignments:
+        return len(topic.assignments)
+    if topic.num_partitions == USE_DEFAULT:
+        return controller.configs.integer("num.partitions")
+    return max(0, topic.num_partitions)
+
+
+def _assignments(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ...]]:
+    if topic.assignments:
+        return _manual(controller, topic)
+    count = _partition_count(controller, topic)
+    factor = topic.replication_factor
+    if factor == USE_DEFAULT:
+        factor = controller.configs.integer("default.replication.factor")
+    if count < 1:
+        raise Refused(
+            ErrorCode.INVALID_PARTITIONS,
+            f"Number of partitions was set to {topic.num_partitions}; it must be positive.",
+        )
+    alive = sorted(b for b in controller.image.brokers if controller.image.is_alive(b))
+    if factor < 1 or factor > len(alive):
+        raise Refused(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Replication factor {factor} cannot be met: {len(alive)} brokers are alive.",
+        )
+    start = controller.rng.below(len(alive))
+    # The distance between replicas grows with each round over the brokers, so that load spreads when one dies.
+    assignments = []
+    for index in range(count):
+        leader = (start + index) % len(alive)
+        shift = index // len(alive)
+        others = [alive[(leader + 1 + (shift + n) % (len(alive) - 1)) % len(alive)] for n in range(factor - 1)]
+        assignments.append((alive[leader], *others))
+    return assignments
+
+
+def _manual(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ...]]:
+    if topic.num_partitions != USE_DEFAULT or topic.replication_factor != USE_DEFAULT:
+        raise Refused(
+            ErrorCode.INVALID_REQUEST, "Replica assignments exclude a partition count and a replication factor."
+        )
+    by_index = {a.partition_index: tuple(a.broker_ids) for a in topic.assignments}
+    for index in range(len(topic.assignments)):
+        replicas = by_index.get(index)
+        if replicas is None:
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Partitions must be numbered from 0 without gaps.")
+        if not replicas or len(set(replicas)) != len(replicas):
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no or repeated replicas.")
+        if not any(controller.image.is_alive(b) for b in replicas):
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no living replica.")
+    return [by_index[index] for index in range(len(topic.assignments))]

@@ -1,0 +1,182 @@
+"""IncrementalAlterConfigs, versions 0-2, decided by the controller: SET, DELETE, APPEND and SUBTRACT.
+
+Topics and brokers are served here, mirrors (KIP-1279's bump to version 2) by a component. A resource is altered whole
+or not at all. `mirror.name` is the mirror APIs' own and refused here (D7). For a broker, or for all with an empty
+name, only what Kafka's DynamicBrokerConfig allows may change; it takes effect at once. Errors are Kafka's: whatever
+is wrong with a broker's configs is INVALID_REQUEST (KAFKA-13609). Left out: groups, client metrics, log levels; that
+only the broker concerned takes an alteration of its own; names of a broker's plugins, which Kafka stores as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller.apis.create_topics import Refused
+from kmirror.cluster.controller.decisions import Decision
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.config_record import ConfigRecord
+from kmirror.protocol.gen.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from kmirror.protocol.gen.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import problem_with_name
+from kmirror.spec.wire_values import ConfigOp, ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller.controller import Controller
+
+LIST_OPERATIONS: dict[int, str] = {ConfigOp.APPEND: "APPEND", ConfigOp.SUBTRACT: "SUBTRACT"}
+NODE_ID_MAX = 0x7FFFFFFF
+_NODE_NAME = re.compile(r"[+-]?[0-9]{1,10}")
+
+Changes = dict[str, str | None]
+"""Name to new value; None is back to the default."""
+Alter = Callable[["Controller", AlterConfigsResource], Changes]
+"""Return the changes that a resource asks for; raises Refused."""
+
+
+def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+    return decide_with(ALTERS, controller, request)
+
+
+def decide_with(alters: Mapping[int, Alter], controller: Controller, request: Message) -> Decision:
+    """Decide every resource by its type's own function."""
+    assert isinstance(request, IncrementalAlterConfigsRequest)
+    records: list[Message] = []
+    response = IncrementalAlterConfigsResponse(responses=[])
+    named = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    for resource in request.resources:
+        kind, name = resource.resource_type, resource.resource_name
+        answer = AlterConfigsResourceResponse(error_message=None, resource_type=kind, resource_name=name)
+        response.responses.append(answer)
+        try:
+            if named[kind, name] > 1:
+                raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+            if kind not in alters:
+                raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+            _check_form(resource.configs)
+            changes = alters[kind](controller, resource)
+        except Refused as refused:
+            answer.error_code, answer.error_message = refused.error, str(refused)
+            continue
+        if not request.validate_only:
+            records += _records(controller, kind, name, changes)
+    return Decision(records, response)
+
+
+def _check_form(configs: Sequence[AlterableConfig]) -> None:
+    if len({config.name for config in configs}) != len(configs):
+        raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    nulls = [config.name for config in configs if config.config_operation != ConfigOp.DELETE and config.value is None]
+    if nulls:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+    for config in configs:
+        if config.config_operation not in (ConfigOp.SET, ConfigOp.DELETE, *LIST_OPERATIONS):
+            raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
+
+
+def _records(controller: Controller, kind: int, name: str, changes: Changes) -> list[Message]:
+    current = controller.image.configs.get((kind, name), {})
+    return [
+        ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
+        for key, value in changes.items()
+        # A broker looks again even at a value that is as it was: what it names may have changed (KAFKA-14136).
+        if value != current.get(key) or kind == ResourceType.BROKER
+    ]
+
+
+def changes_of(scope: Scope, current: Mapping[str, str], configs: Sequence[AlterableConfig]) -> Changes:
+    """Return what `configs` make of the `current` values of a resource; raises Refused."""
+    changes: Changes = {}
+    for config in configs:
+        row = known(scope).get(config.name)
+        if row is not None and row.hidden:
+            raise Refused(ErrorCode.INVALID_CONFIG, problem_with(scope, config.name, "") or "")
+        value = _new_value(scope, current.get(config.name), config)
+        problem = None if value is None else problem_with(scope, config.name, value)
+        if problem is not None:
+            raise Refused(ErrorCode.INVALID_CONFIG, problem)
+        changes[config.name] = value
+    return changes
+
+
+def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> str | None:
+    row = known(scope).get(config.name)
+    if config.config_operation == ConfigOp.SET:
+        return config.value
+    if config.config_operation == ConfigOp.DELETE:
+        if row is not None and row.required:
+            raise Refused(
+                ErrorCode.INVALID_CONFIG, f'Missing required configuration "{row.name}" which has no default value.'
+            )
+        return None
+    if row is None or row.kind is not Kind.LIST:
+        operation = LIST_OPERATIONS[config.config_operation]
+        raise Refused(ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST.")
+    parts = [part for part in (default_of(row) if current is None else current).split(",") if part]
+    for part in (config.value or "").split(","):
+        if config.config_operation == ConfigOp.SUBTRACT and part in parts:
+            parts.remove(part)
+        elif config.config_operation == ConfigOp.APPEND and part not in parts:
+            parts.append(part)
+    return ",".join(parts)
+
+
+def alter_topic(controller: Controller, resource: AlterConfigsResource) -> Changes:
+    name = resource.resource_name
+    if not name:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+    illegal = problem_with_name(name)
+    if illegal is not None:
+        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
+    changes = changes_of(Scope.TOPIC, controller.image.topic_config(name), resource.configs)
+    if name not in controller.image.topics:
+        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+    return changes
+
+
+def alter_broker(controller: Controller, resource: AlterConfigsResource) -> Changes:
+    name = resource.resource_name
+    fixed = sorted(
+        config.name
+        for config in resource.configs
+        if config.config_operation != ConfigOp.DELETE
+        and (row := known(Scope.BROKER).get(config.name)) is not None
+        and not row.dynamic
+    )
+    if fixed:
+        raise Refused(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
+    try:
+        changes = changes_of(
+            Scope.BROKER, controller.image.configs.get((ResourceType.BROKER, name), {}), resource.configs
+        )
+    except Refused as refused:
+        raise Refused(ErrorCode.INVALID_REQUEST, str(refused)) from None
+    if name:
+        _check_node(controller, name)
+    return changes
+
+
+def _check_node(controller: Controller, name: str) -> None:
+    number = int(name) if _NODE_NAME.fullmatch(name) else None
+    if number is None or number > NODE_ID_MAX:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.")
+    if number < 0:
+        raise Refused(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+    if number not in (controller.node_id, *controller.image.brokers):
+        raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")
+
+
+ALTERS: dict[int, Alter] = {ResourceType.TOPIC: alter_topic, ResourceType.BROKER: alter_broker}
+"""Resource type to who alters it."""

@@ -1,0 +1,49 @@
+"""Which handler of a controller answers which request, and which decisions go into the metadata log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.controller.apis import (
+    allocate_producer_ids,
+    alter_partition,
+    api_versions,
+    broker_heartbeat,
+    broker_registration,
+    create_topics,
+    envelope,
+    fetch,
+    incremental_alter_configs,
+)
+from kmirror.cluster.controller.decisions import Decide
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
+from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
+from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
+from kmirror.protocol.gen.envelope_request import EnvelopeRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from kmirror.protocol.message import Message
+
+if TYPE_CHECKING:
+    from kmirror.cluster.controller.controller import Controller
+
+ROUTES: Mapping[type[Message], Callable[[Controller, Instant, Inbound], None]] = {
+    FetchRequest: fetch.handle,
+    ApiVersionsRequest: api_versions.handle,
+    EnvelopeRequest: envelope.handle,
+    BrokerRegistrationRequest: broker_registration.handle,
+    BrokerHeartbeatRequest: broker_heartbeat.handle,
+}
+
+DECISIONS: Mapping[type[Message], Decide] = {
+    CreateTopicsRequest: create_topics.decide,
+    IncrementalAlterConfigsRequest: incremental_alter_configs.decide,
+    AlterPartitionRequest: alter_partition.decide,
+    AllocateProducerIdsRequest: allocate_producer_ids.decide,
+}

@@ -1,0 +1,73 @@
+"""Who leads after brokers came or went: records, decided from the image alone.
+
+Kafka's rules (PartitionChangeBuilder): the first living ISR member in replica order leads; if there
+is none, an unclean election may take any living replica, where the topic allows it; if not, the
+partition has no leader and keeps its last ISR.
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.images import NO_LEADER, MetadataImage, PartitionImage
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Configs, Scope
+
+
+def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
+    """Return the changes that take `broker_id` out of every ISR and leadership; it still counts as alive in `image`."""
+    records: list[Message] = []
+    for topic in image.topics.values():
+        for index, partition in topic.partitions.items():
+            if broker_id not in partition.isr and partition.leader != broker_id:
+                continue
+            alive = [b for b in partition.replicas if b != broker_id and image.is_alive(b)]
+            change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, broker_id)
+            if change is not None:
+                records.append(change)
+    return records
+
+
+def unfence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
+    """Return the elections that become possible because `broker_id` is alive again."""
+    records: list[Message] = []
+    for topic in image.topics.values():
+        for index, partition in topic.partitions.items():
+            if partition.leader != NO_LEADER or broker_id not in partition.replicas:
+                continue
+            alive = [b for b in partition.replicas if b == broker_id or image.is_alive(b)]
+            change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, None)
+            if change is not None:
+                records.append(change)
+    return records
+
+
+def _elect(
+    image: MetadataImage,
+    defaults: Configs,
+    topic: str,
+    topic_id: Uuid,
+    index: int,
+    partition: PartitionImage,
+    alive: list[int],
+    gone: int | None,
+) -> PartitionChangeRecord | None:
+    isr = [b for b in partition.isr if b != gone]
+    record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
+    if partition.leader not in (gone, NO_LEADER):
+        record.isr = isr  # Only a follower went; the leader and its epoch stay.
+        return record
+    clean = [b for b in alive if b in isr]
+    if clean:
+        record.leader = clean[0]
+        if isr != list(partition.isr):
+            record.isr = isr
+        return record
+    unclean = Configs(Scope.TOPIC, image.topic_config(topic), defaults).flag("unclean.leader.election.enable")
+    if unclean and alive:
+        record.leader, record.isr = alive[0], [alive[0]]
+        return record
+    if partition.leader == NO_LEADER:
+        return None
+    record.leader = NO_LEADER  # The last ISR stays on record: only its members may lead again.
+    return record

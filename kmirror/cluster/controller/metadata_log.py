@@ -1,0 +1,82 @@
+"""`__cluster_metadata`: the controller's log, and the brokers that wait at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from kmirror.cluster.images import Delta, MetadataImage
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.store import PartitionStore
+from kmirror.protocol.keyed_records import decode_metadata_record, encode_metadata_record
+from kmirror.protocol.message import Message
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.topics import METADATA_TOPIC
+
+RECORD_VERSIONS: dict[str, int] = {
+    "RegisterBrokerRecord": 3,
+    "BrokerRegistrationChangeRecord": 2,
+    "PartitionRecord": 0,
+    "PartitionChangeRecord": 0,
+}
+"""Versions at metadata.version 30 without eligible leader replicas or log directories; the rest is 0."""
+
+
+class MetadataLog:
+    """A quorum of one: what is appended is committed."""
+
+    def __init__(self, store: PartitionStore, now: Instant) -> None:
+        self._log = PartitionLog.open(
+            TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=to_ms(now), repair=True
+        )
+        self.epoch = self._log.latest_epoch + 1
+        self._log.assign_epoch_start(self.epoch)
+        self._log.update_high_watermark(self._log.log_end_offset)
+        self._parked: dict[int, Callable[[Instant, bool], bool]] = {}
+        self._next_id = 0
+
+    @property
+    def log(self) -> PartitionLog:
+        return self._log
+
+    def replay(self, image: MetadataImage) -> None:
+        """Bring an empty image to the end of the log."""
+        delta = Delta()
+        for batch in self._log.batches():
+            if not batch.is_control:
+                for record in batch.records():
+                    assert record.value is not None, f"metadata record {record.offset} has no value"
+                    image.apply(decode_metadata_record(record.value)[0], delta)
+            image.offset = batch.last_offset
+
+    def append(self, now: Instant, records: Sequence[Message]) -> int:
+        """Append one batch; returns the offset of its last record."""
+        frames = [
+            RecordData(value=encode_metadata_record(record, RECORD_VERSIONS.get(record.NAME, 0)), timestamp=to_ms(now))
+            for record in records
+        ]
+        info = self._log.append_as_leader(
+            build_batch(frames), leader_epoch=self.epoch, now_ms=to_ms(now), origin=AppendOrigin.COORDINATOR
+        )
+        self._log.flush()  # Committed by one node alone: it must not be lost with its power.
+        self._log.update_high_watermark(self._log.log_end_offset)
+        return info.last_offset
+
+    def park(self, attempt: Callable[[Instant, bool], bool]) -> int:
+        """Keep a fetch until the log grows; returns the id under which `force` ends the wait."""
+        self._next_id += 1
+        self._parked[self._next_id] = attempt
+        return self._next_id
+
+    def wake(self, now: Instant) -> None:
+        """The log grew: answer those who wait."""
+        for key, attempt in list(self._parked.items()):
+            if attempt(now, False):
+                self._parked.pop(key, None)
+
+    def force(self, now: Instant, key: int) -> None:
+        attempt = self._parked.pop(key, None)
+        if attempt is not None:
+            attempt(now, True)

@@ -1,0 +1,161 @@
+"""AddPartitionsToTxn, versions 0-5: a transaction is about to write to these partitions.
+
+All or nothing: one unknown partition and none is added. From v4 on brokers ask, about many transactions at once, and
+also only whether partitions have been added (KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTransaction
+from kmirror.protocol.gen.add_partitions_to_txn_response import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+
+BATCHED_FROM = 4
+
+Errors = Mapping[TopicPartition, ErrorCode]
+
+
+def producer_error(known: Transaction | None, producer_id: int, producer_epoch: int, version: int) -> ErrorCode:
+    """Return why a producer does not own the transactional id any more, or NONE."""
+    if known is None or known.producer_id != producer_id:
+        return ErrorCode.INVALID_PRODUCER_ID_MAPPING
+    if known.producer_epoch != producer_epoch:
+        # KIP-588 gave fencing a code of its own; older clients know only the epoch's.
+        return ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
+    return ErrorCode.NONE
+
+
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, AddPartitionsToTxnRequest)
+    if inbound.version >= BATCHED_FROM:
+        _handle_batch(coordinator, now, inbound, request)
+        return
+    asked = AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        topics=request.v3_and_below_topics,
+    )
+
+    def on_done(errors: Errors) -> None:
+        inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
+
+    _add(coordinator, now, asked, inbound.version, on_done)
+
+
+def _handle_batch(
+    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, request: AddPartitionsToTxnRequest
+) -> None:
+    response = AddPartitionsToTxnResponse()
+    left = 1 + len(request.transactions)  # Ourselves, until every transaction has been looked at.
+
+    def settled() -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            inbound.reply(response)
+
+    for asked in request.transactions:
+        result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
+        response.results_by_transaction.append(result)
+
+        def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
+            result.topic_results = _rows(errors)
+            settled()
+
+        if asked.verify_only:
+            on_done(_verified(coordinator, asked, inbound.version))
+        else:
+            _add(coordinator, now, asked, inbound.version, on_done)
+    settled()
+
+
+def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int) -> Errors:
+    """Return for each partition whether it is in the open transaction, as a leader asks before it appends (KIP-890)."""
+    wanted = _partitions(asked)
+    known, error = _find(coordinator, asked, version)
+    if error or known is None:
+        return dict.fromkeys(wanted, error)
+    missing = ErrorCode.TRANSACTION_ABORTABLE
+    return {tp: ErrorCode.NONE if tp in known.partitions else missing for tp in wanted}
+
+
+def _find(
+    coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int
+) -> tuple[Transaction | None, ErrorCode]:
+    """Return the transaction of a producer that owns its id and is not ending one just now; else why not."""
+    name = asked.transactional_id
+    if not name:
+        return None, ErrorCode.INVALID_REQUEST
+    if coordinator.runtime.state(coordinator.shard_of(name)) is None:
+        return None, ErrorCode.NOT_COORDINATOR
+    known = coordinator.find(name)
+    error = producer_error(known, asked.producer_id, asked.producer_epoch, version)
+    if not error and known is not None and known.status in PREPARING:
+        error = ErrorCode.CONCURRENT_TRANSACTIONS
+    return known, error
+
+
+def _add(
+    coordinator: TransactionCoordinator,
+    now: Instant,
+    asked: AddPartitionsToTxnTransaction,
+    version: int,
+    on_done: Callable[[Errors], None],
+) -> None:
+    """Add partitions to a transaction, and begin it if there is none."""
+    wanted = _partitions(asked)
+    known, error = _find(coordinator, asked, version)
+    if error or known is None:
+        on_done(dict.fromkeys(wanted, error))
+        return
+    unknown = [tp for tp in wanted if coordinator.broker.image.partition(tp) is None]
+    if unknown:
+        errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
+        errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        on_done(errors)
+        return
+    ongoing = known.status is Status.ONGOING
+    partitions = tuple(dict.fromkeys((*(known.partitions if ongoing else ()), *wanted)))
+    if ongoing and partitions == known.partitions:
+        on_done(dict.fromkeys(wanted, ErrorCode.NONE))
+        return
+    after = replace(
+        known,
+        status=Status.ONGOING,
+        partitions=partitions,
+        updated_ms=to_ms(now),
+        started_ms=known.started_ms if ongoing else to_ms(now),
+    )
+    coordinator.write(now, known, after, lambda _, error: on_done(dict.fromkeys(wanted, error)))
+
+
+def _partitions(asked: AddPartitionsToTxnTransaction) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions]
+
+
+def _rows(errors: Errors) -> list[AddPartitionsToTxnTopicResult]:
+    topics: dict[str, AddPartitionsToTxnTopicResult] = {}
+    for tp, error in errors.items():
+        topic = topics.setdefault(tp.topic, AddPartitionsToTxnTopicResult(name=tp.topic, results_by_partition=[]))
+        topic.results_by_partition.append(
+            AddPartitionsToTxnPartitionResult(partition_index=tp.partition, partition_error_code=error)
+        )
+    return list(topics.values())

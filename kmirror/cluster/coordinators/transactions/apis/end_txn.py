@@ -1,0 +1,47 @@
+"""EndTxn, versions 0-4: commit or abort.
+
+Answered when the decision is persisted; the markers follow. A repeated request with the same
+outcome succeeds. Left out: the epoch bump of v5 (KIP-890).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import producer_error
+from kmirror.cluster.coordinators.transactions.state import Status
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.end_txn_request import EndTxnRequest
+from kmirror.protocol.gen.end_txn_response import EndTxnResponse
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+
+
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, EndTxnRequest)
+
+    def answer(_: Instant, error: ErrorCode) -> None:
+        inbound.reply(EndTxnResponse(error_code=error))
+
+    if coordinator.runtime.state(coordinator.shard_of(request.transactional_id)) is None:
+        answer(now, ErrorCode.NOT_COORDINATOR)
+        return
+    known = coordinator.find(request.transactional_id)
+    error = producer_error(known, request.producer_id, request.producer_epoch, inbound.version)
+    if error or known is None:
+        answer(now, error)
+        return
+    done = Status.COMPLETE_COMMIT if request.committed else Status.COMPLETE_ABORT
+    doing = Status.PREPARE_COMMIT if request.committed else Status.PREPARE_ABORT
+    if known.status is Status.ONGOING:
+        coordinator.end(now, known, producer_epoch=known.producer_epoch, commit=request.committed, on_done=answer)
+    elif known.status is done:
+        answer(now, ErrorCode.NONE)
+    elif known.status is doing:
+        answer(now, ErrorCode.CONCURRENT_TRANSACTIONS)
+    else:
+        answer(now, ErrorCode.INVALID_TXN_STATE)

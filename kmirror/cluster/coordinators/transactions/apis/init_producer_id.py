@@ -1,0 +1,104 @@
+"""InitProducerId, versions 0-5: a producer id for an idempotent or transactional producer.
+
+With a transactional id the epoch rises each time, which fences older producers; an ongoing
+transaction is aborted first and the client asks again (CONCURRENT_TRANSACTIONS).
+Left out: two-phase commit (v6, KIP-939).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, PREPARING, Status, Transaction
+from kmirror.cluster.server import Inbound
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
+from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+
+
+def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    request = inbound.body
+    assert isinstance(request, InitProducerIdRequest)
+    name = request.transactional_id
+    if name is None:
+        _fresh(coordinator, now, inbound, None, None)
+        return
+    limit = coordinator.broker.configs.integer("transaction.max.timeout.ms")
+    if name == "":
+        _refuse(inbound, ErrorCode.INVALID_REQUEST)
+    elif not 0 < request.transaction_timeout_ms <= limit:
+        _refuse(inbound, ErrorCode.INVALID_TRANSACTION_TIMEOUT)
+    elif coordinator.runtime.state(coordinator.shard_of(name)) is None:
+        _refuse(inbound, ErrorCode.NOT_COORDINATOR)
+    elif (known := coordinator.find(name)) is None:
+        _fresh(coordinator, now, inbound, name, None)
+    elif request.producer_id != -1 and not _is_current(known, request):
+        _refuse(inbound, ErrorCode.PRODUCER_FENCED if inbound.version >= 4 else ErrorCode.INVALID_PRODUCER_EPOCH)
+    elif known.status in PREPARING:
+        _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
+    elif known.status is Status.ONGOING:
+        coordinator.abort_and_fence(now, known)
+        _refuse(inbound, ErrorCode.CONCURRENT_TRANSACTIONS)
+    elif known.producer_epoch >= EPOCH_MAX - 1:
+        _fresh(coordinator, now, inbound, name, known)
+    else:
+        after = replace(
+            known,
+            status=Status.EMPTY,
+            producer_epoch=known.producer_epoch + 1,
+            partitions=(),
+            started_ms=-1,
+            timeout_ms=request.transaction_timeout_ms,
+            updated_ms=to_ms(now),
+        )
+        _persist(coordinator, now, inbound, known, after)
+
+
+def _is_current(known: Transaction, request: InitProducerIdRequest) -> bool:
+    return known.producer_id == request.producer_id and known.producer_epoch == request.producer_epoch
+
+
+def _refuse(inbound: Inbound, error: ErrorCode) -> None:
+    inbound.reply(InitProducerIdResponse(error_code=error, producer_id=-1, producer_epoch=-1))
+
+
+def _fresh(
+    coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, name: str | None, known: Transaction | None
+) -> None:
+    """Answer with a producer id never used before, in epoch 0; `known` is what it takes the place of."""
+    request = inbound.body
+    assert isinstance(request, InitProducerIdRequest)
+
+    def on_producer_id(later: Instant, producer_id: int | None) -> None:
+        if producer_id is None:
+            _refuse(inbound, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        elif name is None:
+            inbound.reply(InitProducerIdResponse(producer_id=producer_id, producer_epoch=0))
+        else:
+            transaction = Transaction(name, producer_id, 0, request.transaction_timeout_ms, updated_ms=to_ms(later))
+            _persist(coordinator, later, inbound, known, transaction)
+
+    coordinator.producer_ids.take(now, on_producer_id)
+
+
+def _persist(
+    coordinator: TransactionCoordinator,
+    now: Instant,
+    inbound: Inbound,
+    before: Transaction | None,
+    transaction: Transaction,
+) -> None:
+    def on_done(_: Instant, error: ErrorCode) -> None:
+        if error:
+            _refuse(inbound, error)
+        else:
+            inbound.reply(
+                InitProducerIdResponse(producer_id=transaction.producer_id, producer_epoch=transaction.producer_epoch)
+            )
+
+    coordinator.write(now, before, transaction, on_done)

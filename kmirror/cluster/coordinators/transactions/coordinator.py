@@ -1,0 +1,265 @@
+"""The transaction coordinator: `__transaction_state`, producer ids, and the two phases of EndTxn.
+
+A transactional id hashes to a partition of `__transaction_state`; that partition's leader owns it.
+Phase one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker
+into every partition of the transaction and then persists COMPLETE_*. A new coordinator finds
+PREPARE_* in the log and goes on with phase two. A partition is asked for one marker at a time: a second one on
+its way could arrive in the producer's next transaction, which has the same epoch, and end it.
+Rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.cluster.coordinators.transactions.apis.routes import ROUTES
+from kmirror.cluster.coordinators.transactions.producer_ids import ProducerIds
+from kmirror.cluster.coordinators.transactions.state import (
+    EPOCH_MAX,
+    PREPARING,
+    Status,
+    Transaction,
+    TransactionShard,
+)
+from kmirror.cluster.server import Routes
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import SetTimer, TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.java import partition_for
+from kmirror.protocol.gen.write_txn_markers_request import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from kmirror.protocol.gen.write_txn_markers_response import WriteTxnMarkersResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import TRANSACTION_TOPIC
+from kmirror.spec.wire_values import CoordinatorType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+MARKER_RETRY_MS = 100
+
+
+class TransactionCoordinator(BrokerComponent):
+    """Plugs into a broker like any other component."""
+
+    name = "transactions"
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.runtime = CoordinatorRuntime(broker, TRANSACTION_TOPIC, TransactionShard, on_late=self._resume_all)
+        self.producer_ids = ProducerIds(broker)
+        self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
+        """Transactional id to its partitions without a marker; True while an answer is awaited."""
+        self._sweeping = False
+
+    def routes(self) -> Routes:
+        return {request: partial(handler, self) for request, handler in ROUTES.items()}
+
+    # -- where ids live -----------------------------------------------------------------------
+
+    def shard_of(self, transactional_id: str) -> int:
+        """Return the partition of `__transaction_state` that owns the id, or -1 before the topic exists."""
+        topic = self.broker.image.topics.get(TRANSACTION_TOPIC)
+        return -1 if topic is None else partition_for(transactional_id, len(topic.partitions))
+
+    def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        if key_type != CoordinatorType.TRANSACTION:
+            return None
+        return TopicPartition(TRANSACTION_TOPIC, max(0, self.shard_of(key)))
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        shard = self.runtime.state(self.shard_of(transactional_id))
+        return None if shard is None else shard.transactions.get(transactional_id)
+
+    def write(self, now: Instant, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
+        """Persist `after`, if `before` is still what is known when its turn comes."""
+
+        def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
+            if shard.transactions.get(after.transactional_id) != before:
+                return (), ErrorCode.CONCURRENT_TRANSACTIONS
+            return (after.record(),), ErrorCode.NONE
+
+        self.runtime.write(now, self.shard_of(after.transactional_id), decide, on_done)
+
+    # -- phase two ----------------------------------------------------------------------------
+
+    def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        if tp.topic == TRANSACTION_TOPIC:
+            for name in [name for name in self._markers_left if self.shard_of(name) == tp.partition]:
+                del self._markers_left[name]  # A new reign begins from what is persisted.
+        if not self.runtime.on_leadership(now, tp, leads=leads):
+            return
+        self._resume_all(now, tp.partition)
+        if not self._sweeping:
+            self._sweeping = True
+            self._sweep_later(now)
+
+    def _resume_all(self, now: Instant, partition: int) -> None:
+        shard = self.runtime.state(partition)
+        assert shard is not None, "it has just been loaded, or written to"
+        for transaction in list(shard.transactions.values()):
+            self._resume(now, transaction.transactional_id)
+
+    def _resume(self, now: Instant, transactional_id: str) -> None:
+        """Begin phase two of a transaction that is in PREPARE_*, unless it is under way."""
+        found = self.find(transactional_id)
+        if found is not None and found.status in PREPARING and transactional_id not in self._markers_left:
+            self._markers_left[transactional_id] = dict.fromkeys(found.partitions, False)
+            self._send_left(now, transactional_id)
+
+    def _send_left(self, now: Instant, transactional_id: str) -> None:
+        transaction = self.find(transactional_id)
+        left = self._markers_left.get(transactional_id)
+        if transaction is None or transaction.status not in PREPARING or left is None:
+            self._markers_left.pop(transactional_id, None)
+            return
+        by_leader: dict[int, list[TopicPartition]] = {}
+        for tp in [tp for tp, asked in left.items() if not asked]:
+            image = self.broker.image.partition(tp)
+            if image is None:
+                del left[tp]  # The topic was deleted; nothing is left to mark.
+            else:
+                by_leader.setdefault(image.leader, []).append(tp)
+        if not left:
+            self._complete(now, transaction)
+            return
+        for leader, partitions in by_leader.items():
+            self._send_to(now, leader, transaction, left, partitions)
+
+    def _send_to(
+        self,
+        now: Instant,
+        leader: int,
+        transaction: Transaction,
+        left: dict[TopicPartition, bool],
+        partitions: list[TopicPartition],
+    ) -> None:
+        topics: dict[str, WritableTxnMarkerTopic] = {}
+        for tp in partitions:
+            entry = topics.setdefault(tp.topic, WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[]))
+            entry.partition_indexes.append(tp.partition)
+        shard = self.broker.replicas.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id)))
+        request = WriteTxnMarkersRequest(
+            markers=[
+                WritableTxnMarker(
+                    producer_id=transaction.producer_id,
+                    producer_epoch=transaction.producer_epoch,
+                    transaction_result=transaction.status is Status.PREPARE_COMMIT,
+                    topics=list(topics.values()),
+                    coordinator_epoch=-1 if shard is None else shard.leader_epoch,
+                )
+            ]
+        )
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            left.update(dict.fromkeys(partitions, False))
+            self._on_markers(later, transaction.transactional_id, left, reply)
+
+        if self.broker.ask_broker(now, leader, "markers", request, on_reply):
+            left.update(dict.fromkeys(partitions, True))
+        else:
+            self._retry(now, transaction.transactional_id)
+
+    def _on_markers(
+        self, now: Instant, transactional_id: str, left: dict[TopicPartition, bool], reply: Message | None
+    ) -> None:
+        transaction = self.find(transactional_id)
+        if self._markers_left.get(transactional_id) is not left or transaction is None:
+            return  # The answer speaks of another transaction of this id.
+        if isinstance(reply, WriteTxnMarkersResponse):
+            for topic in reply.markers[0].topics:
+                for partition in topic.partitions:
+                    # A mirrored topic holds no transaction of ours any more: its cut removed it (D11).
+                    if partition.error_code in (
+                        ErrorCode.NONE,
+                        ErrorCode.INVALID_PRODUCER_EPOCH,
+                        ErrorCode.READ_ONLY_TOPIC,
+                        ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                    ):
+                        left.pop(TopicPartition(topic.name, partition.partition_index), None)
+        if not left:
+            self._complete(now, transaction)
+        elif not all(left.values()):
+            self._retry(now, transactional_id)
+
+    def _retry(self, now: Instant, transactional_id: str) -> None:
+        at = now + MARKER_RETRY_MS * MILLISECOND
+        self.broker.effects.append(SetTimer((self.name, "markers", transactional_id), at))
+
+    def _complete(self, now: Instant, transaction: Transaction) -> None:
+        """Persist COMPLETE_*; until that is done the id stays among those under way."""
+        left = self._markers_left.get(transaction.transactional_id)
+        commit = transaction.status is Status.PREPARE_COMMIT
+        after = replace(
+            transaction,
+            status=Status.COMPLETE_COMMIT if commit else Status.COMPLETE_ABORT,
+            partitions=(),
+            updated_ms=to_ms(now),
+        )
+
+        def on_done(later: Instant, error: ErrorCode) -> None:
+            if self._markers_left.get(transaction.transactional_id) is not left:
+                return
+            if error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+                del self._markers_left[transaction.transactional_id]
+            else:  # Completion may not be lost, whatever it takes.
+                self._retry(later, transaction.transactional_id)
+
+        self.write(now, transaction, after, on_done)
+
+    # -- timeouts -----------------------------------------------------------------------------
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        match key:
+            case (_, "markers", str(transactional_id)):
+                self._send_left(now, transactional_id)
+            case (_, "sweep"):
+                self._sweep(now)
+                self._sweep_later(now)
+            case _:
+                raise AssertionError(f"a timer nobody set: {key}")
+
+    def _sweep_later(self, now: Instant) -> None:
+        interval = self.broker.configs.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms")
+        self.broker.effects.append(SetTimer((self.name, "sweep"), now + interval * MILLISECOND))
+
+    def _sweep(self, now: Instant) -> None:
+        """Abort transactions that outlived their timeout, fence their producers, and leave none half done."""
+        for shard in self.runtime.states().values():
+            for transaction in list(shard.transactions.values()):
+                ongoing = transaction.status is Status.ONGOING
+                if ongoing and transaction.started_ms + transaction.timeout_ms < to_ms(now):
+                    self.abort_and_fence(now, transaction)
+                self._resume(now, transaction.transactional_id)
+
+    def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
+        """Abort an ongoing transaction in the next producer epoch, so that its producer is fenced."""
+        epoch = min(transaction.producer_epoch + 1, EPOCH_MAX)
+        self.end(now, transaction, producer_epoch=epoch, commit=False, on_done=lambda _now, _error: None)
+
+    def end(
+        self, now: Instant, transaction: Transaction, *, producer_epoch: int, commit: bool, on_done: OnDone
+    ) -> None:
+        """Persist PREPARE_*, tell `on_done`, and go on with phase two."""
+        prepared = replace(
+            transaction,
+            producer_epoch=producer_epoch,
+            status=Status.PREPARE_COMMIT if commit else Status.PREPARE_ABORT,
+            updated_ms=to_ms(now),
+        )
+
+        def on_prepared(later: Instant, error: ErrorCode) -> None:
+            on_done(later, error)
+            # Also after an error: the ISR may have the record and be too small to say so.
+            self._resume(later, prepared.transactional_id)
+
+        self.write(now, transaction, prepared, on_prepared)

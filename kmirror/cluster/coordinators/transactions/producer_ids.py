@@ -1,0 +1,54 @@
+"""Producer ids: a broker hands them out from blocks that the controller gives it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kmirror.kernel.clock import Instant
+from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
+from kmirror.protocol.gen.allocate_producer_ids_response import AllocateProducerIdsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+OnProducerId = Callable[[Instant, int | None], None]
+
+
+class ProducerIds:
+    """The rest of the present block, and those who wait for the next one."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._next = 0
+        self._end = 0
+        self._waiting: deque[OnProducerId] = deque()
+        self._asking = False
+
+    def take(self, now: Instant, on_producer_id: OnProducerId) -> None:
+        """Call `on_producer_id` with a fresh id, or with None if the controller gave none."""
+        if self._next < self._end:
+            self._next += 1
+            on_producer_id(now, self._next - 1)
+            return
+        self._waiting.append(on_producer_id)
+        if self._asking:
+            return
+        self._asking = True
+        request = AllocateProducerIdsRequest(broker_id=self._broker.node_id, broker_epoch=self._broker.lifecycle.epoch)
+        self._broker.ask_controller(now, request, 0, self._on_reply)
+
+    def _on_reply(self, now: Instant, reply: Message | None) -> None:
+        self._asking = False
+        waiting, self._waiting = self._waiting, deque()
+        if not isinstance(reply, AllocateProducerIdsResponse) or reply.error_code != ErrorCode.NONE:
+            for on_producer_id in waiting:
+                on_producer_id(now, None)
+            return
+        self._next = reply.producer_id_start
+        self._end = reply.producer_id_start + reply.producer_id_len
+        for on_producer_id in waiting:
+            self.take(now, on_producer_id)

@@ -1,0 +1,92 @@
+"""What is known of a transactional id, and the shard that holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from kmirror.cluster.coordinators.runtime import KeyValue
+from kmirror.kernel.ids import TopicPartition
+from kmirror.protocol.gen.transaction_log_key import TransactionLogKey
+from kmirror.protocol.gen.transaction_log_value import PartitionsSchema, TransactionLogValue
+from kmirror.protocol.keyed_records import decode_key, decode_value, encode_key, encode_value
+from kmirror.spec.topics import TRANSACTION_TOPIC
+
+EPOCH_MAX = 0x7FFF
+VALUE_VERSION = 0
+"""Version of TransactionLogValue before transaction.version 2."""
+
+
+class Status(IntEnum):
+    """Kafka's TransactionState ids."""
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+    DEAD = 6
+    PREPARE_EPOCH_FENCE = 7
+
+
+PREPARING = (Status.PREPARE_COMMIT, Status.PREPARE_ABORT)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """The committed state of one transactional id."""
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    status: Status = Status.EMPTY
+    partitions: tuple[TopicPartition, ...] = ()
+    started_ms: int = -1
+    updated_ms: int = -1
+
+    def record(self) -> KeyValue:
+        """Return this state as a record of `__transaction_state`."""
+        topics: dict[str, list[int]] = {}
+        for tp in self.partitions:
+            topics.setdefault(tp.topic, []).append(tp.partition)
+        value = TransactionLogValue(
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            transaction_timeout_ms=self.timeout_ms,
+            transaction_status=self.status,
+            transaction_partitions=None
+            if self.status is Status.EMPTY
+            else [PartitionsSchema(topic=topic, partition_ids=ids) for topic, ids in topics.items()],
+            transaction_last_update_timestamp_ms=self.updated_ms,
+            transaction_start_timestamp_ms=self.started_ms,
+        )
+        return encode_key(TransactionLogKey(transactional_id=self.transactional_id)), encode_value(value, VALUE_VERSION)
+
+
+class TransactionShard:
+    """All transactional ids of one partition of `__transaction_state`."""
+
+    def __init__(self) -> None:
+        self.transactions: dict[str, Transaction] = {}
+
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        name = decode_key(TRANSACTION_TOPIC, key)
+        assert isinstance(name, TransactionLogKey)
+        if value is None:
+            self.transactions.pop(name.transactional_id, None)
+            return
+        found = decode_value(TRANSACTION_TOPIC, name, value)
+        assert found is not None and isinstance(found[0], TransactionLogValue)
+        data = found[0]
+        self.transactions[name.transactional_id] = Transaction(
+            name.transactional_id,
+            data.producer_id,
+            data.producer_epoch,
+            data.transaction_timeout_ms,
+            Status(data.transaction_status),
+            tuple(TopicPartition(t.topic, p) for t in data.transaction_partitions or () for p in t.partition_ids),
+            data.transaction_start_timestamp_ms,
+            data.transaction_last_update_timestamp_ms,
+        )

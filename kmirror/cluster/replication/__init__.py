@@ -1,0 +1,1 @@
+"""Partitions of a broker: leadership, ISR, what followers fetch, cuts."""

@@ -1,0 +1,320 @@
+"""All partitions of one broker: leadership, appends, reads, and whoever waits for them.
+
+Two kinds of waiting live here. An `AckWait` ends when the high watermark reaches an offset, or the
+leadership is lost, or the time is up. A `Parked` request (a fetch) is tried again whenever one of
+its partitions moved. Whatever changes a partition calls `touch`; `settle` then looks at those who
+wait, once, after the event has been handled in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kmirror.cluster.images import Delta, PartitionImage
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import CancelTimer, SetTimer
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
+from kmirror.records.codecs import Compression
+from kmirror.records.layout import TimestampType
+from kmirror.spec.configs import Configs, Scope
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import ResourceType
+
+if TYPE_CHECKING:
+    from kmirror.cluster.broker.broker import Broker
+
+OnAcked = Callable[[Instant, ErrorCode], None]
+CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
+"""compression.type to codec; `producer` has none of its own."""
+CUT_OFF = 1 << 62
+"""What an AckWait requires whose record was cut off: no high watermark gets there."""
+TIMER = "parked"
+CHECKPOINT_TIMER = "checkpoint"
+
+
+Attempt = Callable[[Instant, Collection[TopicPartition] | None], bool]
+"""(now, the watched partitions that moved, or None when the time is up) -> has it been answered?"""
+
+
+@dataclass(frozen=True, slots=True)
+class AckWait:
+    required: int
+    on_acked: OnAcked
+    timer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """A request that waits; `attempt` returns True when it has been answered."""
+
+    watched: tuple[TopicPartition, ...]
+    attempt: Attempt
+
+
+class ReplicaManager:
+    """Owns the partitions of one broker; the only place where their logs are opened and appended to."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self._acks: dict[TopicPartition, list[AckWait]] = {}
+        self._parked: dict[int, Parked] = {}
+        self._watchers: dict[TopicPartition, dict[int, None]] = {}
+        self._timed: dict[int, TopicPartition] = {}
+        self._next_id = 0
+        self._dirty: dict[TopicPartition, None] = {}
+
+    # -- what outlives the process ------------------------------------------------------------
+
+    def start(self, now: Instant) -> None:
+        interval = self._broker.configs.integer("replica.high.watermark.checkpoint.interval.ms")
+        self._broker.effects.append(SetTimer((CHECKPOINT_TIMER,), now + interval * MILLISECOND))
+
+    def checkpoint(self, now: Instant) -> None:
+        """Write down high watermarks and log starts: a log start that is forgotten brings deleted records back."""
+        for partition in self.partitions.values():
+            partition.log.checkpoint()
+        self.start(now)
+
+    # -- leadership ---------------------------------------------------------------------------
+
+    def apply(self, now: Instant, delta: Delta) -> dict[TopicPartition, bool]:
+        """Take over leaderships; returns the partitions whose leader epoch changed, and whether we lead."""
+        changed: dict[TopicPartition, bool] = {}
+        topics = self._broker.image.topics
+        for topic in delta.topics_deleted:
+            topic_id = topics[topic].topic_id if topic in topics else None
+            for tp in [tp for tp, p in self.partitions.items() if tp.topic == topic and p.topic_id != topic_id]:
+                self._drop(tp)
+                changed[tp] = False
+        for tp in delta.partitions:
+            image = self._broker.image.partition(tp)
+            if image is None:
+                continue
+            if self._broker.node_id not in image.replicas:
+                if tp in self.partitions:
+                    self._drop(tp)
+                    changed[tp] = False
+                continue
+            led_before = tp in self.partitions and self.partitions[tp].is_leader
+            if self._apply_partition(now, tp, image) or led_before != self.partitions[tp].is_leader:
+                changed[tp] = self.partitions[tp].is_leader
+            self.touch(tp)
+        for kind, topic in delta.configs:
+            if kind == ResourceType.TOPIC:
+                config = self.log_config(topic)
+                for tp, partition in self.partitions.items():
+                    if tp.topic == topic:
+                        partition.log.config = config
+                        partition.min_insync_replicas = self._min_insync_replicas(topic)
+                        if partition.is_leader and partition.advance_high_watermark():
+                            self.touch(tp)
+        return changed
+
+    def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
+        topic_id = self._broker.image.topics[tp.topic].topic_id
+        partition = self.partitions.get(tp)
+        if partition is not None and partition.topic_id != topic_id:
+            self._drop(tp)
+            partition = None
+        if partition is None:
+            log = self._open_log(now, tp, topic_id)
+            partition = self.partitions[tp] = Partition(self._broker.node_id, tp, topic_id, log)
+            partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
+        changed = partition.apply(now, image)
+        if partition.is_leader:
+            if changed and not self._broker.foreign_epochs(partition):
+                partition.log.assign_epoch_start(image.leader_epoch)
+            partition.advance_high_watermark()  # A member that held it back may have left the ISR.
+        return changed
+
+    def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
+        disk = self._broker.disk
+        store = disk.open(tp)
+        text = store.read_file(PARTITION_METADATA)
+        if text is not None and f"topic_id: {topic_id}" not in text.decode().splitlines():
+            disk.delete(tp)  # A topic of this name lived here under another id.
+            store, text = disk.open(tp), None
+        if text is None:
+            store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
+        # No broker is stopped cleanly yet: what was not flushed may be torn, and is cut off as by Kafka.
+        flushed = int(store.read_file(RECOVERY_POINT) or b"0")
+        return PartitionLog.open(
+            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=True, recovery_point=flushed
+        )
+
+    def log_config(self, topic: str) -> LogConfig:
+        configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
+        return LogConfig(
+            segment_bytes=configs.integer("segment.bytes"),
+            index_interval_bytes=configs.integer("index.interval.bytes"),
+            max_message_bytes=configs.integer("max.message.bytes"),
+            message_timestamp_type=(
+                TimestampType.LOG_APPEND_TIME
+                if configs.text("message.timestamp.type") == "LogAppendTime"
+                else TimestampType.CREATE_TIME
+            ),
+            compression_type=CODECS.get(configs.text("compression.type")),
+            compact="compact" in configs.names("cleanup.policy"),
+            delete="delete" in configs.names("cleanup.policy"),
+        )
+
+    def _drop(self, tp: TopicPartition) -> None:
+        del self.partitions[tp]
+        self._broker.disk.delete(tp)
+        self.touch(tp)
+
+    def _min_insync_replicas(self, topic: str) -> int:
+        configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
+        return configs.integer("min.insync.replicas")
+
+    def led(self, tp: TopicPartition) -> Partition | None:
+        """Return the partition if this broker leads it."""
+        partition = self.partitions.get(tp)
+        return partition if partition is not None and partition.is_leader else None
+
+    # -- appends ------------------------------------------------------------------------------
+
+    def append(
+        self, now: Instant, partition: Partition, data: bytes, *, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> AppendInfo:
+        """Append as leader; LogAppendError says why not. The caller then waits for acks if it needs them."""
+        info = partition.log.append_as_leader(
+            data, leader_epoch=partition.leader_epoch, now_ms=to_ms(now), origin=origin
+        )
+        self.appended(now, partition)
+        return info
+
+    def appended(self, now: Instant, partition: Partition) -> None:
+        """The log of a led partition grew: the high watermark may rise, sleepers may wake."""
+        partition.advance_high_watermark()
+        self.touch(partition.tp)
+
+    def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
+        """Call `on_acked` once the high watermark reaches `required`, or with the reason why it did not."""
+        timer = self._new_id()
+        self._timed[timer] = partition.tp
+        wait = AckWait(required, on_acked, timer)
+        self._acks.setdefault(partition.tp, []).append(wait)
+        self._broker.effects.append(SetTimer((TIMER, timer), now + timeout_ms * MILLISECOND))
+        self.touch(partition.tp)
+
+    def cut(self, now: Instant, partition: Partition, offset: int) -> None:
+        """Cut a led partition's log back to `offset`; followers learn of it at their next fetch.
+
+        An offset at or above the log end removes no record, but the epochs that begin there.
+        """
+        end = partition.log.log_end_offset
+        partition.log.truncate_to(min(offset, end))
+        if partition.log.log_end_offset < end:
+            self._lose_acks(partition.tp, partition.log.log_end_offset)
+            partition.log_was_cut(now)
+            self.touch(partition.tp)
+
+    def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
+        """Empty a led partition's log and let it begin at `offset`."""
+        partition.log.truncate_fully_and_start_at(offset)
+        self._lose_acks(partition.tp, 0)
+        partition.log_was_cut(now)
+        partition.epoch_start_offset = min(partition.epoch_start_offset, offset)
+        self.touch(partition.tp)
+
+    def _lose_acks(self, tp: TopicPartition, end: int) -> None:
+        """What lay above `end` was cut off: no later record may be taken for it."""
+        waits = self._acks.get(tp, [])
+        waits[:] = [wait if wait.required <= end else replace(wait, required=CUT_OFF) for wait in waits]
+
+    # -- waiting ------------------------------------------------------------------------------
+
+    def park(self, now: Instant, watched: Iterable[TopicPartition], wait_ms: int, attempt: Attempt) -> None:
+        """Try `attempt` again whenever a watched partition moves; force it after `wait_ms`."""
+        key = self._new_id()
+        parked = Parked(tuple(dict.fromkeys(watched)), attempt)
+        self._parked[key] = parked
+        for tp in parked.watched:
+            self._watchers.setdefault(tp, {})[key] = None
+        self._broker.effects.append(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
+
+    def touch(self, tp: TopicPartition) -> None:
+        self._dirty[tp] = None
+
+    def settle(self, now: Instant) -> bool:
+        """Look at those who wait for partitions that moved; True if any partition had."""
+        if not self._dirty:
+            return False
+        dirty = list(self._dirty)
+        self._dirty.clear()
+        woken: dict[int, list[TopicPartition]] = {}
+        for tp in dirty:
+            self._settle_acks(now, tp)
+            for key in self._watchers.get(tp, ()):
+                woken.setdefault(key, []).append(tp)
+        for key, moved in woken.items():
+            parked = self._parked.get(key)
+            if parked is not None and parked.attempt(now, moved):
+                self._unpark(key, cancel=True)
+        for tp in dirty:
+            if self.led(tp) is not None:
+                self._broker.on_progress(now, tp)
+        return True
+
+    def _settle_acks(self, now: Instant, tp: TopicPartition) -> None:
+        waits = self._acks.get(tp)
+        if not waits:
+            return
+        partition = self.led(tp)
+        left: list[AckWait] = []
+        self._acks[tp] = []
+        for wait in waits:
+            if partition is None:
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            elif wait.required == CUT_OFF:
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # The client may try again; what it wrote is gone.
+            elif partition.log.high_watermark >= wait.required:
+                short = len(partition.maximal_isr()) < partition.min_isr
+                error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
+            else:
+                left.append(wait)
+                continue
+            self._finish(now, wait, error)
+        self._acks[tp] = left + self._acks[tp]
+
+    def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
+        self._timed.pop(wait.timer, None)
+        self._broker.effects.append(CancelTimer((TIMER, wait.timer)))
+        wait.on_acked(now, error)
+
+    def on_timer(self, now: Instant, key: int) -> None:
+        parked = self._parked.get(key)
+        if parked is not None:
+            self._unpark(key, cancel=False)
+            done = parked.attempt(now, None)
+            assert done, "a forced attempt must answer"
+            return
+        tp = self._timed.pop(key, None)
+        if tp is None:
+            return
+        for wait in self._acks.get(tp, []):
+            if wait.timer == key:
+                self._acks[tp].remove(wait)
+                wait.on_acked(now, ErrorCode.REQUEST_TIMED_OUT)
+                return
+
+    def _unpark(self, key: int, *, cancel: bool) -> None:
+        parked = self._parked.pop(key, None)
+        if parked is None:
+            return
+        for tp in parked.watched:
+            self._watchers[tp].pop(key, None)
+        if cancel:
+            self._broker.effects.append(CancelTimer((TIMER, key)))
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id

@@ -1,0 +1,165 @@
+"""What is kept of a run: one row of the results, and the file it is written to.
+
+    RESULTS/runs/ID.parquet        one run, written whole or not at all as soon as it ended
+    RESULTS/runs/all-DIGEST.parquet   many of them together, once a sweep is through
+
+A row has the options, the figures, what was broken, and where it comes from: seed, digest, version, Python. A
+run that raised has its traceback instead of figures. Writing goes through Arrow's file systems, so RESULTS may
+be a path or a URI that every executor can write to. No Spark in here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import PurePosixPath
+from typing import Any, TypeVar, get_type_hints
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from kmirror import __version__
+from kmirror.experiments.failover import ExperimentOptions, Figures
+from kmirror.experiments.one_run import execute
+from kmirror.experiments.sweep_file import Run
+
+T = TypeVar("T")
+Row = dict[str, Any]
+RUNS = "runs"
+SCHEMA_VERSION = 1
+_LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
+_STATES = pa.map_(pa.string(), pa.int64())
+_ARROW: dict[str, Any] = {"lag": _LAG, "state_ms": _STATES}
+
+
+def _fields(kind: type) -> list[Any]:
+    hints = get_type_hints(kind)
+    plain = {int: pa.int64(), str: pa.string()}
+    return [pa.field(f.name, _ARROW.get(f.name) or plain[hints[f.name]]) for f in fields(kind)]
+
+
+SCHEMA = pa.schema(
+    [
+        pa.field("run_id", pa.string()),
+        pa.field("sweep", pa.string()),
+        pa.field("status", pa.string()),
+        *_fields(ExperimentOptions),
+        *_fields(Figures),
+        pa.field("broken", pa.list_(pa.string())),
+        pa.field("error", pa.string()),
+        pa.field("digest", pa.string()),
+        pa.field("kmirror_version", pa.string()),
+        pa.field("python_version", pa.string()),
+        pa.field("package", pa.string()),
+        pa.field("wall_ms", pa.int64()),
+        pa.field("options_json", pa.string()),
+    ],
+    metadata={"kmirror.schema": str(SCHEMA_VERSION), "kmirror.version": __version__},
+)
+
+
+class Results:
+    """The folder of a sweep's results; `schema` has run_id, status and wall_ms, and what else a row holds."""
+
+    def __init__(self, location: str, schema: Any = SCHEMA) -> None:
+        self._schema = schema
+        if "://" in location:
+            self._fs, path = pafs.FileSystem.from_uri(location)
+        else:
+            self._fs, path = pafs.LocalFileSystem(), location
+        self._runs = str(PurePosixPath(path) / RUNS)
+
+    def prepare(self) -> None:
+        self._fs.create_dir(self._runs, recursive=True)
+
+    def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
+        """Write rows as one file; whoever lists the folder sees it whole or not at all."""
+        table = pa.Table.from_pylist(list(rows), schema=self._schema)
+        # A unique name: the worker of an abandoned executor may still run beside its replacement.
+        fresh = f"{self._runs}/.{name}.{uuid4().hex}"
+        with self._fs.open_output_stream(fresh) as stream:
+            pq.write_table(table, stream, compression="zstd")
+        self._fs.move(fresh, f"{self._runs}/{name}.parquet")
+
+    def files(self) -> list[str]:
+        found = self._fs.get_file_info(pafs.FileSelector(self._runs, allow_not_found=True))
+        names = (info.path for info in found if info.is_file and info.path.endswith(".parquet"))
+        return sorted(path for path in names if not PurePosixPath(path).name.startswith("."))
+
+    def kept(self, run_id: str) -> tuple[str, int] | None:
+        """Return status and milliseconds of a run that was finished since the sweep started, or None."""
+        path = f"{self._runs}/{run_id}.parquet"
+        if not self._fs.get_file_info(path).is_file:
+            return None
+        with self._fs.open_input_file(path) as stream:
+            (row,) = pq.read_table(stream, columns=["status", "wall_ms"]).to_pylist()
+        return row["status"], row["wall_ms"]
+
+    def finished(self) -> set[str]:
+        """Return the ids of all runs that have a row."""
+        found: set[str] = set()
+        for path in self.files():
+            stem = PurePosixPath(path).stem
+            found.update([stem] if not stem.startswith("all-") else self._ids(path))
+        return found
+
+    def _ids(self, path: str) -> list[str]:
+        with self._fs.open_input_file(path) as stream:
+            ids: list[str] = pq.read_table(stream, columns=["run_id"])["run_id"].to_pylist()
+        return ids
+
+    def read(self) -> Any:
+        """Return all rows as an Arrow table, each run once."""
+        tables = []
+        for path in self.files():
+            with self._fs.open_input_file(path) as stream:
+                tables.append(pq.read_table(stream))
+        if not tables:
+            return self._schema.empty_table()
+        table = pa.concat_tables(tables, promote_options="default")
+        seen: dict[str, int] = {}
+        for index, name in enumerate(table["run_id"].to_pylist()):
+            seen.setdefault(name, index)
+        return table if len(seen) == len(table) else table.take(list(seen.values()))
+
+    def gather(self) -> int:
+        """Put the files of single runs into one; returns how many runs it has. A kill in between loses nothing."""
+        files = self.files()
+        if len(files) < 2:
+            return len(self.finished())
+        table = self.read().sort_by("run_id")
+        name = hashlib.sha256("".join(table["run_id"].to_pylist()).encode()).hexdigest()[:16]
+        self.write(table.to_pylist(), f"all-{name}")
+        for path in files:
+            if PurePosixPath(path).stem != f"all-{name}":
+                self._fs.delete_file(path)
+        return len(table)
+
+
+def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], Row]) -> Iterator[tuple[str, str, int]]:
+    """Execute `items`, by their ids, one after the other, keep each at once; yields (run id, status, milliseconds).
+
+    What a task's attempt before this one has finished is not run again.
+    """
+    for run_id, item in items.items():
+        known = results.kept(run_id)
+        if known is not None:
+            yield run_id, *known
+            continue
+        row = execute(item)
+        results.write([row], run_id)
+        yield run_id, row["status"], row["wall_ms"]
+
+
+def run_all(location: str, sweep: str, items: Iterable[Run]) -> Iterator[tuple[str, str, int]]:
+    """Run simulations of a sweep, as `keep_each` does."""
+    return keep_each(Results(location), {item.run_id: item for item in items}, partial(execute, sweep))
+
+
+def run_sweep_part(location: str, sweep: str, part: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """Run what a task of a sweep was dealt: run ids with the options of each."""
+    return run_all(location, sweep, [Run(run_id, ExperimentOptions(**options)) for run_id, options in part.items()])

@@ -1,0 +1,51 @@
+"""What a broker keeps when its process dies: one store for each partition, by name.
+
+`MemoryDisk` survives a killed process as a page cache does. A power cut takes what was not flushed.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.log.memory_store import MemoryStore
+from kmirror.log.store import PartitionStore
+
+
+class Disk(Protocol):
+    """The log directory of one node."""
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the partitions that have a folder, in a stable order."""
+        ...
+
+    def open(self, tp: TopicPartition) -> PartitionStore:
+        """Return the partition's store; an empty one is made if there is none."""
+        ...
+
+    def delete(self, tp: TopicPartition) -> None: ...
+
+
+class MemoryDisk:
+    """A `Disk` in memory."""
+
+    def __init__(self) -> None:
+        self._stores: dict[TopicPartition, MemoryStore] = {}
+
+    def partitions(self) -> list[TopicPartition]:
+        return sorted(self._stores)
+
+    def open(self, tp: TopicPartition) -> MemoryStore:
+        return self._stores.setdefault(tp, MemoryStore())
+
+    def cut_power(self, rng: Rng) -> int:
+        """Lose what was not flushed, each segment from a byte that `rng` draws; return how many bytes went."""
+        return sum(self._stores[tp].cut_power(lambda unflushed: rng.below(unflushed + 1)) for tp in self.partitions())
+
+    def put(self, tp: TopicPartition, store: MemoryStore) -> None:
+        """Lay down a partition folder that was written elsewhere."""
+        self._stores[tp] = store
+
+    def delete(self, tp: TopicPartition) -> None:
+        self._stores.pop(tp, None)
