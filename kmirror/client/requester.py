@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import CancelTimer, CloseLink, Effect, Note, Send, SetTimer
+from kmirror.kernel.events import CloseLink, Send
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
@@ -34,12 +35,11 @@ class Pending:
 class Requester:
     """The client half of a node."""
 
-    def __init__(self, client_id: str) -> None:
+    def __init__(self, client_id: str, outbox: Outbox) -> None:
         self._client_id = client_id
         self._pending: dict[int, Pending] = {}
         self._next_correlation_id = 0
-        self.effects: list[Effect] = []
-        """Drained by the owner after each event."""
+        self.outbox = outbox
 
     def send(
         self,
@@ -58,23 +58,23 @@ class Requester:
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         frame = encode_request(body, version, correlation_id=correlation_id, client_id=client_id or self._client_id)
         self._pending[correlation_id] = Pending(peer, channel, key_of(type(body)), version, on_reply)
-        self.effects.append(Send(peer, channel, frame))
-        self.effects.append(SetTimer((TIMER, correlation_id), now + timeout_ms * MILLISECOND))
+        self.outbox.add(Send(peer, channel, frame))
+        self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 
     def on_response(self, now: Instant, peer: Endpoint, channel: str, frame: bytes) -> None:
         """Match an answer to its request; an answer that nobody waits for is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)
         if pending is None or pending.peer != peer or pending.channel != channel:
-            self.effects.append(Note(f"dropped an answer from {peer}: nobody waits for {correlation_id}"))
+            self.outbox.note(f"dropped an answer from {peer}: nobody waits for {correlation_id}")
             return
         del self._pending[correlation_id]
-        self.effects.append(CancelTimer((TIMER, correlation_id)))
+        self.outbox.cancel_timer((TIMER, correlation_id))
         try:
             body = decode_response(frame, pending.api_key, pending.version).body
         except ProtocolError as error:
-            self.effects.append(Note(f"unreadable answer from {peer}: {error}"))
-            self.effects.append(CloseLink(peer, channel))
+            self.outbox.note(f"unreadable answer from {peer}: {error}")
+            self.outbox.add(CloseLink(peer, channel))
             self.on_link_closed(now, peer, channel)
             pending.on_reply(now, None)
             return
@@ -87,7 +87,7 @@ class Requester:
             pending = self._pending.pop(correlation_id, None)
             if pending is None:
                 continue  # A callback closed the link on purpose.
-            self.effects.append(CancelTimer((TIMER, correlation_id)))
+            self.outbox.cancel_timer((TIMER, correlation_id))
             pending.on_reply(now, None)
 
     def on_timeout(self, now: Instant, correlation_id: int) -> None:
@@ -95,7 +95,7 @@ class Requester:
         pending = self._pending.pop(correlation_id, None)
         if pending is None:
             return
-        self.effects.append(CloseLink(pending.peer, pending.channel))
+        self.outbox.add(CloseLink(pending.peer, pending.channel))
         self.on_link_closed(now, pending.peer, pending.channel)
         pending.on_reply(now, None)
 
@@ -104,5 +104,5 @@ class Requester:
         gone = [key for key, p in self._pending.items() if p.peer == peer and p.channel == channel]
         for correlation_id in gone:
             del self._pending[correlation_id]
-            self.effects.append(CancelTimer((TIMER, correlation_id)))
-        self.effects.append(CloseLink(peer, channel))
+            self.outbox.cancel_timer((TIMER, correlation_id))
+        self.outbox.add(CloseLink(peer, channel))

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Connection, Disconnect, Effect, Note, Reply
+from kmirror.kernel.events import Connection, Disconnect, Reply
+from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
 from kmirror.protocol.headers import RequestHead, decode_request, encode_response, peek_request
@@ -55,7 +56,7 @@ class Inbound:
     def reply_raw(self, frame: bytes) -> None:
         """Answer with a whole response frame."""
         self._finish()
-        self.server.effects.append(Reply(self.connection, frame))
+        self.server.outbox.add(Reply(self.connection, frame))
         self.server.finished(self.connection)
 
     def no_reply(self) -> None:
@@ -67,7 +68,7 @@ class Inbound:
         """Give no answer and close the link: the client must ask again."""
         self._finish()
         self.server.on_gone(self.connection)
-        self.server.effects.append(Disconnect(self.connection))
+        self.server.outbox.add(Disconnect(self.connection))
 
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
@@ -111,6 +112,7 @@ class Server:
         self,
         versions: Callable[[], Versions],
         disabled_versions: Callable[[], Versions],
+        outbox: Outbox,
         *,
         accepting: bool = True,
     ) -> None:
@@ -122,7 +124,7 @@ class Server:
         self._accepting = accepting
         self._links: dict[Connection, _Link] = {}
         self._ready: deque[Connection] = deque()
-        self.effects: list[Effect] = []
+        self.outbox = outbox
 
     @property
     def routes(self) -> Routes:
@@ -183,8 +185,8 @@ class Server:
             body = decode_request(frame).body
         except ProtocolError as error:
             self._links.pop(connection, None)
-            self.effects.append(Note(f"closing {connection}: {error}"))
-            self.effects.append(Disconnect(connection))
+            self.outbox.note(f"closing {connection}: {error}")
+            self.outbox.add(Disconnect(connection))
             return
         handler(now, Inbound(self, connection, head, body, frame, now))
 
@@ -201,5 +203,5 @@ class Server:
             error_code=ErrorCode.UNSUPPORTED_VERSION,
             api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
         )
-        self.effects.append(Reply(connection, encode_response(body, 0, correlation_id=head.correlation_id)))
+        self.outbox.add(Reply(connection, encode_response(body, 0, correlation_id=head.correlation_id)))
         self.finished(connection)

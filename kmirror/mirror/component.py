@@ -15,7 +15,7 @@ from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Note, SetTimer, TimerKey
+from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.broker_apis.routes import ROUTES
@@ -409,7 +409,7 @@ class MirrorComponent(BrokerComponent):
     def retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         mp.reason = reason
         mp.retry_at = now + RETRY_MS * MILLISECOND
-        self.broker.effects.append(SetTimer((self.name, "retry", mp.tp), mp.retry_at))
+        self.broker.outbox.set_timer((self.name, "retry", mp.tp), mp.retry_at)
 
     def bump(self, now: Instant, mp: MirrorPartition, epoch: int) -> None:
         """Ask the controller for a leader epoch of at least `epoch`; the image tells when it is there."""
@@ -426,12 +426,12 @@ class MirrorComponent(BrokerComponent):
         self.broker.ask_controller(now, request, self.broker.version_of(request), on_reply)
 
     def note(self, mp: MirrorPartition, text: str) -> None:
-        self.broker.effects.append(Note(f"{mp.tp} {text}"))
+        self.broker.outbox.note(f"{mp.tp} {text}")
 
     def note_state(self, mp: MirrorPartition, state: MirrorState, how: str = "") -> None:
         """Tell which state a partition has come to."""
         fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
-        self.broker.effects.append(Note(f"{mp.tp} state {state.name} {how}".rstrip(), fact))
+        self.broker.outbox.note(f"{mp.tp} state {state.name} {how}".rstrip(), fact)
 
     def cut(self, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
         """Cut the log that this broker leads, and remember how the transactions ended that this reopens."""
@@ -451,7 +451,7 @@ class MirrorComponent(BrokerComponent):
         """Tell what a cut is about to remove."""
         if offset < end:
             fact = LogCut(mp.tp, offset, end, why)
-            self.broker.effects.append(Note(f"{mp.tp} cut at {offset} (was {end}): {why}", fact))
+            self.broker.outbox.note(f"{mp.tp} cut at {offset} (was {end}): {why}", fact)
 
     # -- sources ------------------------------------------------------------------------------
 
@@ -487,7 +487,7 @@ class MirrorComponent(BrokerComponent):
     def refresh_soon(self, now: Instant, mirror: str) -> None:
         """Look at the source's metadata, at most twice a second."""
         at = max(now, self._refresh_at.get(mirror, now))
-        self.broker.effects.append(SetTimer((self.name, "refresh", mirror), at))
+        self.broker.outbox.set_timer((self.name, "refresh", mirror), at)
 
     def refresh_then(self, now: Instant, mirror: str, then: Callable[[Instant, bool], None]) -> None:
         """Look at the source's metadata and hand over whether it answered."""
@@ -507,7 +507,7 @@ class MirrorComponent(BrokerComponent):
     def _on_refreshed(self, mirror: str, now: Instant, answered: bool) -> None:
         interval = self.broker.configs.integer("mirror.metadata.refresh.interval.ms") if answered else RETRY_MS
         at = now + interval * MILLISECOND
-        self.broker.effects.append(SetTimer((self.name, "refresh", mirror), at))
+        self.broker.outbox.set_timer((self.name, "refresh", mirror), at)
         waiting = self._after_refresh.pop(mirror, [])
         for then in waiting:
             then(now, answered)

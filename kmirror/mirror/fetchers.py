@@ -16,7 +16,6 @@ from kmirror.client.fetch_session import FetchSession
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.mirror.partition import MirrorPartition
@@ -223,7 +222,7 @@ class MirrorFetchers:
             mp.reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
         self._component.refresh_soon(now, fetcher.key[0])
         at = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.effects.append(SetTimer((self._component.name, "fetch", *fetcher.key), at))
+        self._broker.outbox.set_timer((self._component.name, "fetch", *fetcher.key), at)
 
     def _on_partition(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
@@ -282,13 +281,13 @@ class MirrorFetchers:
             self._resolve_range(now, fetcher, mp, OffsetSpec.LATEST)
             return
         mp.reason = f"the source answers {error.name}"
-        self._broker.effects.append(Note(f"{mp.tp} source says {error.name}"))
+        self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._component.refresh_soon(now, fetcher.key[0])
         self._pause(now, fetcher, mp)
 
     def _pause(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
         mp.paused_until = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.effects.append(SetTimer((self._component.name, "fetch", *fetcher.key), mp.paused_until))
+        self._broker.outbox.set_timer((self._component.name, "fetch", *fetcher.key), mp.paused_until)
 
     # -- out of range -------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Note
 from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
 from kmirror.mirror.partition import MirrorPartition
@@ -63,7 +62,7 @@ class Preparing:
             if reply is None and inquiry.has_no_describe():
                 own = mp.last_mirrored_epoch
                 what = f"to our own last mirrored epoch {own}" if own >= 0 else "from scratch, no delta failback"
-                self._broker.effects.append(Note(f"{mp.tp} the source has no DescribeMirrors: cut {what}"))
+                self._broker.outbox.note(f"{mp.tp} the source has no DescribeMirrors: cut {what}")
                 inquiry.learn_lineage(None)
                 self._decide(later, mp, self._without_source_epoch(mp))
             else:

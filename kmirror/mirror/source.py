@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from kmirror.client.requester import OnReply
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Note
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -222,7 +221,7 @@ class SourceCluster:
                 client_id=client_id,
             )
         except LocalProtocolError as error:  # Nothing was sent.
-            self._broker.effects.append(Note(f"cannot ask {endpoint}: {error}"))
+            self._broker.outbox.note(f"cannot ask {endpoint}: {error}")
             on_reply(now, None)
 
     def channel(self, purpose: str) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Note
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.states import Wish
@@ -96,8 +95,6 @@ class MetadataSync:
                 ErrorCode.TOPIC_ALREADY_EXISTS,
             ):
                 row = reply.topics[0]
-                self._broker.effects.append(
-                    Note(f"cannot create {topic}: {ErrorCode(row.error_code).name} {row.error_message}")
-                )
+                self._broker.outbox.note(f"cannot create {topic}: {ErrorCode(row.error_code).name} {row.error_message}")
 
         self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)

@@ -13,6 +13,7 @@ from kmirror.client.requester import Requester
 from kmirror.kernel.clock import SECOND, Duration, Instant
 from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, TimerFired
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.message import Message
 from kmirror.sim.world import World
 
@@ -21,7 +22,8 @@ class ClientNode:
     """The node of a client: nothing but a table of requests under way."""
 
     def __init__(self, client_id: str) -> None:
-        self.requester = Requester(client_id)
+        self.outbox = Outbox()
+        self.requester = Requester(client_id, self.outbox)
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
@@ -33,12 +35,7 @@ class ClientNode:
                 self.requester.on_timeout(now, correlation_id)
             case _:
                 pass
-        return self.drain()
-
-    def drain(self) -> list[Effect]:
-        effects = self.requester.effects[:]
-        self.requester.effects.clear()
-        return effects
+        return self.outbox.drain()
 
 
 class Client:
@@ -70,7 +67,7 @@ class Client:
             lambda _now, reply: on_reply(reply),
             timeout_ms=timeout_ms,
         )
-        self._world.perform(self.name, self._node.drain())
+        self._world.perform(self.name, self._node.outbox.drain())
 
     def call(self, endpoint: Endpoint, body: Message, version: int, *, timeout_ms: int = 30_000) -> Message | None:
         """Send, run the world until the answer is there, and return it; None if there will be none."""

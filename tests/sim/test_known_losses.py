@@ -413,8 +413,7 @@ def forget(p: Pair) -> None:
 
     topic_id = p.a.image.topics[TOPIC].topic_id
     p.a.controller.commit(p.simulation.world.now, [RemoveTopicRecord(topic_id=topic_id)])
-    p.simulation.world.perform(p.a.process(100), p.a.controller.effects[:])
-    p.a.controller.effects.clear()
+    p.simulation.world.perform(p.a.process(100), p.a.controller.outbox.drain())
 
 
 @pytest.mark.decision("D31")

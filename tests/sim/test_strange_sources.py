@@ -161,9 +161,7 @@ def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
     stale.state, stale.busy = MirrorState.STOPPING, True  # What another leader did meanwhile is not known here.
     broker = p.b.broker(led.broker_id)
     mirror.on_leadership(p.simulation.world.now, TP, leads=True)
-    effects = broker.effects[:]
-    broker.effects.clear()
-    p.simulation.world.perform(p.b.process(led.broker_id), effects)
+    p.simulation.world.perform(p.b.process(led.broker_id), broker.outbox.drain())
     run_until(p, lambda: state_of(p.b) == "MIRRORING", "the state to be read again")
     assert mirror.partitions[TP] is not stale
     assert persisted(p.b).state is MirrorState.MIRRORING

@@ -35,6 +35,7 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
@@ -69,10 +70,9 @@ class Broker:
         self.configs = broker_configs(options.configs, {})
         """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
-        self.effects: list[Effect] = []
-        self.requester = Requester(f"broker-{options.node_id}")
-        self.server = Server(self.api_versions, self.disabled_versions, accepting=False)
-        self.requester.effects = self.server.effects = self.effects
+        self.outbox = Outbox()
+        self.requester = Requester(f"broker-{options.node_id}", self.outbox)
+        self.server = Server(self.api_versions, self.disabled_versions, self.outbox, accepting=False)
         self.replicas = replicas.ReplicaManager(self)
         self.isr = isr.IsrManager(self)
         self.fetchers = follower.ReplicaFetchers(self)
@@ -113,9 +113,7 @@ class Broker:
                 self.replicas.start(now)
         while self.replicas.settle(now) or self.server.run_ready(now):
             pass
-        effects = self.effects[:]
-        self.effects.clear()
-        return effects
+        return self.outbox.drain()
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:

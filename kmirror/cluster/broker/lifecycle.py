@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
@@ -68,7 +67,7 @@ class Lifecycle:
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
             self.epoch = reply.broker_epoch
-            self._broker.effects.append(Note(f"registered with broker epoch {self.epoch}"))
+            self._broker.outbox.note(f"registered with broker epoch {self.epoch}")
             self.on_timer(now)
             return
         self._again(now, RETRY_MS)
@@ -88,4 +87,4 @@ class Lifecycle:
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:
-        self._broker.effects.append(SetTimer((TIMER,), now + after_ms * MILLISECOND))
+        self._broker.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import SetTimer
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.keyed_records import decode_metadata_record
@@ -68,7 +67,7 @@ class MetadataFollower:
             data = reply.responses[0].partitions[0]
         if data is None or data.error_code or data.diverging_epoch.epoch != -1:
             # A controller never loses committed records here, so there is nothing to cut: try again.
-            self._broker.effects.append(SetTimer((TIMER,), now + RETRY_MS * MILLISECOND))
+            self._broker.outbox.set_timer((TIMER,), now + RETRY_MS * MILLISECOND)
             return
         image = self._broker.image
         for batch in iter_batches(data.records or b""):

@@ -25,15 +25,14 @@ from kmirror.kernel.events import (
     Effect,
     Event,
     LinkClosed,
-    Note,
     RequestReceived,
     ResponseReceived,
-    SetTimer,
     Started,
     TimerFired,
     TimerKey,
 )
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
@@ -76,9 +75,8 @@ class Controller:
         self.configs = broker_configs(options.configs, {})
         """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
-        self.effects: list[Effect] = []
-        self.server = Server(self.api_versions, self.disabled_versions)
-        self.server.effects = self.effects
+        self.outbox = Outbox()
+        self.server = Server(self.api_versions, self.disabled_versions, self.outbox)
         self.heard_from: dict[int, Instant] = {}
         """When each unfenced broker last reported."""
         self._disk = disk
@@ -104,9 +102,7 @@ class Controller:
                 raise AssertionError("a controller sends no requests")
         while self.server.run_ready(now):
             pass
-        effects = self.effects[:]
-        self.effects.clear()
-        return effects
+        return self.outbox.drain()
 
     def _start(self, now: Instant) -> None:
         self.log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
@@ -169,7 +165,7 @@ class Controller:
         """Take a broker out: no leaderships, no ISR membership, until it reports again."""
         self.heard_from.pop(broker_id, None)
         broker = self.image.brokers[broker_id]
-        self.effects.append(Note(f"fencing broker {broker_id}"))
+        self.outbox.note(f"fencing broker {broker_id}")
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)
         ]
@@ -180,7 +176,7 @@ class Controller:
         """Let a broker in; partitions without a leader may get one."""
         self.heard_from[broker_id] = now
         broker = self.image.brokers[broker_id]
-        self.effects.append(Note(f"unfencing broker {broker_id}"))
+        self.outbox.note(f"unfencing broker {broker_id}")
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=-1)
         ]
@@ -188,7 +184,7 @@ class Controller:
         self.commit(now, records)
 
     def _watch_sessions(self, now: Instant) -> None:
-        self.effects.append(SetTimer((SESSION_TIMER,), now + SECOND // 2))
+        self.outbox.set_timer((SESSION_TIMER,), now + SECOND // 2)
 
     def _expire_sessions(self, now: Instant) -> None:
         timeout = self.configs.integer("broker.session.timeout.ms") * MILLISECOND

@@ -16,7 +16,6 @@ from kmirror.client.fetch_session import FetchSession
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import Note, SetTimer
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.fetch_request import (
@@ -220,14 +219,14 @@ class ReplicaFetchers:
             return  # The log moved since the question; the next fetch asks from where it is now.
         if data.diverging_epoch.epoch != -1:
             cut = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-            self._broker.effects.append(Note(f"{tp} follower cut at {cut.offset} (was {log.log_end_offset})"))
+            self._broker.outbox.note(f"{tp} follower cut at {cut.offset} (was {log.log_end_offset})")
             log.truncate_to(cut.offset)
             return
         if data.records:
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
             except CorruptBatch as error:
-                self._broker.effects.append(Note(f"{tp} unreadable batch from broker {fetcher.broker_id}: {error}"))
+                self._broker.outbox.note(f"{tp} unreadable batch from broker {fetcher.broker_id}: {error}")
                 self._pause(now, fetcher, following)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
@@ -246,11 +245,11 @@ class ReplicaFetchers:
 
     def _pause(self, now: Instant, fetcher: Fetcher, following: Following) -> None:
         following.paused_until = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.effects.append(SetTimer((TIMER, fetcher.broker_id), following.paused_until))
+        self._broker.outbox.set_timer((TIMER, fetcher.broker_id), following.paused_until)
 
     def _later(self, now: Instant, fetcher: Fetcher) -> None:
         backoff = self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.effects.append(SetTimer((TIMER, fetcher.broker_id), now + backoff))
+        self._broker.outbox.set_timer((TIMER, fetcher.broker_id), now + backoff)
 
     # -- out of range -------------------------------------------------------------------------
 
@@ -298,12 +297,12 @@ class ReplicaFetchers:
     ) -> None:
         log = self._broker.replicas.partitions[tp].log
         if which == OffsetSpec.LATEST and offset < log.log_end_offset:
-            self._broker.effects.append(Note(f"{tp} follower cut at {offset} (was {log.log_end_offset}), out of range"))
+            self._broker.outbox.note(f"{tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
             log.truncate_to(offset)
         elif which == OffsetSpec.LATEST:
             self._resolve_range(now, fetcher, tp, following, OffsetSpec.EARLIEST)
         elif offset > log.log_end_offset:
-            self._broker.effects.append(Note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})"))
+            self._broker.outbox.note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})")
             log.truncate_fully_and_start_at(offset)
         else:  # In range, so what the leader does not know is our last epoch. It goes if it has no batch.
             before = log.latest_epoch

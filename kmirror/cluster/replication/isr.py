@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, Partition
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState
 from kmirror.protocol.gen.alter_partition_request import PartitionData as AskedPartition
@@ -47,7 +46,7 @@ class IsrManager:
 
     def start(self, now: Instant) -> None:
         interval = self._broker.configs.integer("replica.lag.time.max.ms") * MILLISECOND // 2
-        self._broker.effects.append(SetTimer((TIMER,), now + max(interval, 1)))
+        self._broker.outbox.set_timer((TIMER,), now + max(interval, 1))
 
     def on_timer(self, now: Instant) -> None:
         """Propose to drop the followers that lag."""
@@ -114,13 +113,13 @@ class IsrManager:
         if partition.image.partition_epoch != asked_in.partition_epoch:
             return  # The metadata log was faster; it has already settled the proposal.
         if not isinstance(reply, AlterPartitionResponse) or reply.error_code or not reply.topics:
-            self._broker.effects.append(SetTimer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND))
+            self._broker.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
             return
         answer = reply.topics[0].partitions[0]
         if answer.error_code in OVERTAKEN:
             return
         if answer.error_code not in (ErrorCode.NONE, *NOT_CARRIED_OUT):
-            self._broker.effects.append(SetTimer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND))
+            self._broker.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
             return
         partition.pending_isr = None
         if answer.error_code == ErrorCode.NONE:

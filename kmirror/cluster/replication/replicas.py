@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import CancelTimer, SetTimer
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
@@ -74,7 +73,7 @@ class ReplicaManager:
 
     def start(self, now: Instant) -> None:
         interval = self._broker.configs.integer("replica.high.watermark.checkpoint.interval.ms")
-        self._broker.effects.append(SetTimer((CHECKPOINT_TIMER,), now + interval * MILLISECOND))
+        self._broker.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
 
     def checkpoint(self, now: Instant) -> None:
         """Write down high watermarks and log starts: a log start that is forgotten brings deleted records back."""
@@ -202,7 +201,7 @@ class ReplicaManager:
         self._timed[timer] = partition.tp
         wait = AckWait(required, on_acked, timer)
         self._acks.setdefault(partition.tp, []).append(wait)
-        self._broker.effects.append(SetTimer((TIMER, timer), now + timeout_ms * MILLISECOND))
+        self._broker.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
         self.touch(partition.tp)
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
@@ -239,7 +238,7 @@ class ReplicaManager:
         self._parked[key] = parked
         for tp in parked.watched:
             self._watchers.setdefault(tp, {})[key] = None
-        self._broker.effects.append(SetTimer((TIMER, key), now + wait_ms * MILLISECOND))
+        self._broker.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
 
     def touch(self, tp: TopicPartition) -> None:
         self._dirty[tp] = None
@@ -287,7 +286,7 @@ class ReplicaManager:
 
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
         self._timed.pop(wait.timer, None)
-        self._broker.effects.append(CancelTimer((TIMER, wait.timer)))
+        self._broker.outbox.cancel_timer((TIMER, wait.timer))
         wait.on_acked(now, error)
 
     def on_timer(self, now: Instant, key: int) -> None:
@@ -313,7 +312,7 @@ class ReplicaManager:
         for tp in parked.watched:
             self._watchers[tp].pop(key, None)
         if cancel:
-            self._broker.effects.append(CancelTimer((TIMER, key)))
+            self._broker.outbox.cancel_timer((TIMER, key))
 
     def _new_id(self) -> int:
         self._next_id += 1

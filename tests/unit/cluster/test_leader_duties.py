@@ -145,8 +145,7 @@ def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> 
     old_id = cluster.image.topics["t"].topic_id
     world = cluster.simulation.world
     cluster.controller.commit(world.now, [RemoveTopicRecord(topic_id=old_id)])
-    world.perform(cluster.process(100), cluster.controller.effects[:])
-    cluster.controller.effects.clear()
+    world.perform(cluster.process(100), cluster.controller.outbox.drain())
     cluster.simulation.run_for(3)
     assert all(TP not in cluster.broker(b).replicas.partitions for b in cluster.broker_ids)
     assert all(TP not in cluster.disks[b].partitions() for b in cluster.broker_ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kmirror.client.requester import Requester
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.headers import encode_response
@@ -22,7 +23,7 @@ def send(requester: Requester, told: list[Message | None]) -> None:
 
 
 def test_an_answer_from_another_peer_does_not_take_the_request_away() -> None:
-    requester, told = Requester("me"), list[Message | None]()
+    requester, told = Requester("me", Outbox()), list[Message | None]()
     send(requester, told)
     requester.on_response(0, ELSEWHERE, "c", ANSWER)
     assert told == []
@@ -31,7 +32,7 @@ def test_an_answer_from_another_peer_does_not_take_the_request_away() -> None:
 
 
 def test_a_callback_may_close_the_link_that_is_being_given_up() -> None:
-    requester, told = Requester("me"), list[Message | None]()
+    requester, told = Requester("me", Outbox()), list[Message | None]()
 
     def on_reply(_: Instant, reply: Message | None) -> None:
         told.append(reply)

@@ -11,7 +11,6 @@ from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.replication.fetch_read import failed
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import CancelTimer, SetTimer
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
@@ -46,14 +45,14 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
             return False
         inbound.reply(FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])]))
         if timer:
-            controller.effects.append(CancelTimer((TIMER, timer)))
+            controller.outbox.cancel_timer((TIMER, timer))
         return True
 
     # A broker that has not caught up with an empty answer yet must learn the high watermark at once.
     if attempt(now, wanted.fetch_offset == 0):
         return
     timer = controller.log.park(attempt)
-    controller.effects.append(SetTimer((TIMER, timer), now + request.max_wait_ms * MILLISECOND))
+    controller.outbox.set_timer((TIMER, timer), now + request.max_wait_ms * MILLISECOND)
 
 
 def _read(controller: Controller, wanted: FetchPartition) -> PartitionData:

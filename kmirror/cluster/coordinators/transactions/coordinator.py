@@ -28,7 +28,7 @@ from kmirror.cluster.coordinators.transactions.state import (
 )
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
-from kmirror.kernel.events import SetTimer, TimerKey
+from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.protocol.gen.write_txn_markers_request import (
@@ -193,7 +193,7 @@ class TransactionCoordinator(BrokerComponent):
 
     def _retry(self, now: Instant, transactional_id: str) -> None:
         at = now + MARKER_RETRY_MS * MILLISECOND
-        self.broker.effects.append(SetTimer((self.name, "markers", transactional_id), at))
+        self.broker.outbox.set_timer((self.name, "markers", transactional_id), at)
 
     def _complete(self, now: Instant, transaction: Transaction) -> None:
         """Persist COMPLETE_*; until that is done the id stays among those under way."""
@@ -230,7 +230,7 @@ class TransactionCoordinator(BrokerComponent):
 
     def _sweep_later(self, now: Instant) -> None:
         interval = self.broker.configs.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms")
-        self.broker.effects.append(SetTimer((self.name, "sweep"), now + interval * MILLISECOND))
+        self.broker.outbox.set_timer((self.name, "sweep"), now + interval * MILLISECOND)
 
     def _sweep(self, now: Instant) -> None:
         """Abort transactions that outlived their timeout, fence their producers, and leave none half done."""
