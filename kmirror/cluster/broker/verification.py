@@ -95,7 +95,7 @@ class Verification:
             then(later, self._verdicts(reply))
 
         broker = self.broker
-        shard = broker.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
+        shard = broker.components.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
         image = None if shard is None else broker.image.partition(shard)
         if image is None or not broker.ask_broker(now, image.leader, "verification", self._request(), on_reply):
             on_reply(now, None)

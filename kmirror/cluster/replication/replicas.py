@@ -128,7 +128,7 @@ class ReplicaManager:
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
         changed = partition.apply(now, image)
         if partition.is_leader:
-            if changed and not self._broker.foreign_epochs(partition):
+            if changed and not self._broker.components.foreign_epochs(partition):
                 partition.log.assign_epoch_start(image.leader_epoch)
             partition.advance_high_watermark()  # A member that held it back may have left the ISR.
         return changed
@@ -260,7 +260,7 @@ class ReplicaManager:
                 self._unpark(key, cancel=True)
         for tp in dirty:
             if self.led(tp) is not None:
-                self._broker.on_progress(now, tp)
+                self._broker.components.on_progress(now, tp)
         return True
 
     def _settle_acks(self, now: Instant, tp: TopicPartition) -> None:
