@@ -15,6 +15,7 @@ from kmirror.cluster.broker.apis.routes import ROUTES
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.component import BrokerComponent, Components
+from kmirror.cluster.coordinators.transactions.apis.routes import ROUTES as TRANSACTION_ROUTES
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, isr, replicas
@@ -57,17 +58,20 @@ class Broker:
         self.version_of = context.version_of
         self.components = Components()
         self.server = Server(context.api_versions, context.disabled_versions, context.outbox, accepting=False)
-        self.replicas = replicas.ReplicaManager(self)
-        self.isr = isr.IsrManager(self)
-        self.fetchers = follower.ReplicaFetchers(self)
-        self.lifecycle = lifecycle.Lifecycle(self)
-        self.metadata = metadata_follower.MetadataFollower(self)
+        self.lifecycle = lifecycle.Lifecycle(context)
+        self.replicas = replicas.ReplicaManager(context, self.components)
+        self.isr = isr.IsrManager(context, self.lifecycle, self.replicas)
+        self.fetchers = follower.ReplicaFetchers(context, self.lifecycle, self.replicas)
+        self.metadata = metadata_follower.MetadataFollower(context, self.lifecycle, self.server, self.publish)
         slots = self.configs.integer("max.incremental.fetch.session.cache.slots")
         self.sessions = FetchSessions(rng.split("sessions"), slots)
-        self.internal_topics = InternalTopics(self)
-        self.transactions = TransactionCoordinator(self)
+        self.internal_topics = InternalTopics(context)
+        self.transactions = TransactionCoordinator(context, self.lifecycle, self.replicas)
         self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
-        self.add(self.transactions)
+        self.server.serve(
+            {request: partial(handler, self.transactions) for request, handler in TRANSACTION_ROUTES.items()}
+        )
+        self.components.add(self.transactions)
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; before the first event."""

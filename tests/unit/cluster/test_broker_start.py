@@ -53,4 +53,4 @@ def test_requests_wait_until_a_broker_has_caught_up(cluster: Cluster) -> None:
     effects = broker.handle(world.now, RequestReceived(("stranger", "raw", 1), frame))
     assert not any(isinstance(effect, Reply) for effect in effects)
     cluster.client.call(cluster.endpoint(2), ApiVersionsRequest(), 0)
-    assert broker.metadata.caught_up and broker.image.topics
+    assert broker.lifecycle.caught_up and broker.image.topics

@@ -47,7 +47,7 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     if not broker.configs.flag("transaction.partition.verification.enable"):
         _append_all(broker, now, inbound, ALL_GOOD)
         return
-    verification = Verification(broker, request.transactional_id, inbound.version)
+    verification = Verification(broker.context, broker.components, request.transactional_id, inbound.version)
     for topic in request.topic_data:
         name = _name(broker, inbound, topic)
         for data in topic.partition_data:
