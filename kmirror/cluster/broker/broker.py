@@ -23,10 +23,12 @@ from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
-    ClientGone,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
+    LinkOpened,
+    OutboundLink,
     RequestReceived,
     ResponseReceived,
     Started,
@@ -83,16 +85,18 @@ class Broker:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
         match event:
-            case RequestReceived(connection, frame):
-                self.server.on_frame(now, connection, frame)
-            case ResponseReceived(peer, channel, frame):
-                self.requester.on_response(now, peer, channel, frame)
+            case RequestReceived(link, frame):
+                self.server.on_frame(now, link, frame)
+            case ResponseReceived(peer_link, frame):
+                self.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
                 self._on_timer(now, key)
-            case LinkClosed(peer, channel):
-                self.requester.on_link_closed(now, peer, channel)
-            case ClientGone(connection):
-                self.server.on_gone(connection)
+            case LinkClosed(OutboundLink() as lost):
+                self.requester.on_link_closed(now, lost)
+            case LinkClosed(InboundLink() as gone):
+                self.server.on_closed(gone)
+            case LinkOpened():
+                self.server.on_opened(event)
             case Started():
                 self.lifecycle.start(now)
                 self.metadata.fetch(now)
