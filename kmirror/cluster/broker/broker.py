@@ -20,10 +20,12 @@ from kmirror.cluster.replication import follower, isr, replicas
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
-    ClientGone,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
+    LinkOpened,
+    OutboundLink,
     RequestReceived,
     ResponseReceived,
     Started,
@@ -65,16 +67,18 @@ class Broker:
         """Return what follows from `event`."""
         context, parts = self.context, self.parts
         match event:
-            case RequestReceived(connection, frame):
-                parts.server.on_frame(now, connection, frame)
-            case ResponseReceived(peer, channel, frame):
-                context.requester.on_response(now, peer, channel, frame)
+            case RequestReceived(link, frame):
+                parts.server.on_frame(now, link, frame)
+            case ResponseReceived(peer_link, frame):
+                context.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
                 self._on_timer(now, key)
-            case LinkClosed(peer, channel):
-                context.requester.on_link_closed(now, peer, channel)
-            case ClientGone(connection):
-                parts.server.on_gone(connection)
+            case LinkClosed(OutboundLink() as lost):
+                context.requester.on_link_closed(now, lost)
+            case LinkClosed(InboundLink() as gone):
+                parts.server.on_closed(gone)
+            case LinkOpened():
+                parts.server.on_opened(event)
             case Started():
                 parts.lifecycle.start(now)
                 parts.metadata.fetch(now)
