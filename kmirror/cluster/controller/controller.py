@@ -73,9 +73,9 @@ class Controller:
         self._decisions: dict[type[Message], Decide] = dict(DECISIONS)
         for component in components:
             self._decisions.update(component.decisions())
-        self._server = Server(self.context.api_versions, self.context.disabled_versions, self.outbox)
-        self._server.serve(routes(self.context, self.sessions, self.commit, self.decide))
-        self._server.serve(dict.fromkeys(self._decisions, self._on_decision))
+        self.server = Server(self.context.api_versions, self.context.disabled_versions, self.outbox)
+        self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
+        self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
@@ -83,14 +83,14 @@ class Controller:
             case Started():
                 self._start(now)
             case RequestReceived(connection, frame):
-                self._server.on_frame(now, connection, frame)
+                self.server.on_frame(now, connection, frame)
             case ClientGone(connection):
-                self._server.on_gone(connection)
+                self.server.on_gone(connection)
             case TimerFired(key):
                 self._on_timer(now, key)
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
-        while self._server.run_ready(now):
+        while self.server.run_ready(now):
             pass
         return self.outbox.drain()
 
