@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
@@ -23,7 +24,6 @@ from kmirror.mirror.driver import PartitionDriver
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.owing import has_news
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceCluster
 from kmirror.mirror.source_refresh import SourceRefresh
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.sync import MetadataSync
@@ -147,7 +147,7 @@ class MirrorComponent(BrokerComponent):
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
 
-    def _on_refreshed(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+    def _on_refreshed(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         self._sync.run(now, mirror, source)
         for mp in self.context.partitions_of(mirror):
             self._driver.look_at(now, mp)

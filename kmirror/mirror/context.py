@@ -6,6 +6,7 @@ part says or asks. No part is in here: each takes this, and names the neighbours
 
 from __future__ import annotations
 
+from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.cluster.broker.broker import Broker
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -14,7 +15,6 @@ from kmirror.mirror.coordinator import MirrorCoordinator
 from kmirror.mirror.lineage import OWN, Stretches, written_by
 from kmirror.mirror.naming import Assignment
 from kmirror.mirror.partition import MirrorPartition, StateEntered
-from kmirror.mirror.source import SourceCluster
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.states import MirrorState
 
@@ -38,7 +38,7 @@ class MirrorContext:
         """Topic to its place in a mirror, for every topic that has one."""
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
         """The mirrored partitions that this broker leads."""
-        self.sources: dict[str, SourceCluster] = {}
+        self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
         self.refresh_from: dict[str, Instant] = {}
         """Mirror to when its source may be asked for metadata again, at the earliest."""

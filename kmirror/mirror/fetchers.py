@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kmirror.client.fetch_session import FetchSession
+from kmirror.client.remote_cluster import RemoteCluster, code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
@@ -23,7 +24,6 @@ from kmirror.mirror.epoch_bumps import bump
 from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceCluster, code_of
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
@@ -190,7 +190,7 @@ class MirrorFetchers:
         self,
         now: Instant,
         fetcher: MirrorFetcher,
-        source: SourceCluster,
+        source: RemoteCluster,
         wanted: dict[TopicPartition, FetchPartition],
         reply: Message | None,
     ) -> None:
@@ -214,7 +214,7 @@ class MirrorFetchers:
                     fetcher.session.reset()
         self._fetch(now, fetcher)
 
-    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
+    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: RemoteCluster) -> None:
         """No answer: the broker may be gone, its partitions led elsewhere by now."""
         version = source.version(fetcher.endpoint, FetchRequest)
         if source.knows_versions(fetcher.endpoint) and (version is None or version < FETCH_WITH_DIVERGENCE):

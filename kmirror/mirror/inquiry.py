@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader, code_of
 from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lineage import stretches_from, written_by
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceCluster, SourceLeader, code_of
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
@@ -26,8 +26,8 @@ class Inquiry:
 
     context: MirrorContext
     mp: MirrorPartition
-    source: SourceCluster
-    leader: SourceLeader
+    source: RemoteCluster
+    leader: RemoteLeader
     endpoint: Endpoint
 
     def resumes(self, state: MirrorState) -> bool:
@@ -72,7 +72,7 @@ class Inquiry:
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
         mp.source_lineage, mp.source_lineage_epoch = stretches_from(row.stretches), row.leader_epoch
-        self.source.leaders[mp.tp] = SourceLeader(self.leader.broker_id, row.leader_epoch)
+        self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
 

@@ -7,6 +7,7 @@ so every mirror of it is fenced and comes here.
 
 from __future__ import annotations
 
+from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
@@ -14,7 +15,6 @@ from kmirror.mirror.cutting import after_cut
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceLeader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter, StopFetching
 from kmirror.mirror.states import MirrorState
@@ -48,7 +48,7 @@ class Kinship:
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0
         return Lineage(mp.source_lineage, epoch if untouched else epoch + 1)
 
-    def is_settled(self, now: Instant, mp: MirrorPartition, leader: SourceLeader) -> bool:
+    def is_settled(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
         """May `mp` be fetched in the source's present leader epoch? If not, do what is missing for it."""
         if mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)

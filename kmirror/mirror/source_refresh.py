@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from kmirror.client.remote_cluster import RemoteCluster, parse_servers
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
 from kmirror.mirror.context import NAME, REFRESH_TIMER, RETRY_MS, MirrorContext
-from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_writer import StopFetching
 
-OnRefreshed = Callable[[Instant, str, SourceCluster], None]
+OnRefreshed = Callable[[Instant, str, RemoteCluster], None]
 """(now, mirror, its source), after the source answered."""
 
 
@@ -37,8 +37,12 @@ class SourceRefresh:
             if known is not None and known.servers == servers:
                 known.timeout_ms = timeout_ms
                 continue
-            context.sources[mirror] = SourceCluster(
-                context.broker, mirror, servers, timeout_ms, partial(self._on_answer, mirror)
+            context.sources[mirror] = RemoteCluster(
+                f"mirror-{mirror}",
+                context.broker.requester,
+                servers,
+                timeout_ms=timeout_ms,
+                on_refreshed=partial(self._on_answer, mirror),
             )
             if known is not None:  # Nothing is known of the new servers; fetching goes on once they have answered.
                 for mp in context.partitions_of(mirror):

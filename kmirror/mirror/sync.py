@@ -8,11 +8,11 @@ Left out so far: partition growth, configs, groups, ACLs.
 
 from __future__ import annotations
 
+from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.source import SourceCluster
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -33,7 +33,7 @@ class MetadataSync:
         self._creating: dict[str, None] = {}
         self._remembering: dict[str, None] = {}
 
-    def run(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+    def run(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         """Bring the destination's metadata of `mirror` in line with what the source just said."""
         if not self._context.coordinates(mirror):
             return
@@ -57,14 +57,14 @@ class MetadataSync:
                     ),
                 )
 
-    def _is_ours(self, topic: str, source: SourceCluster) -> bool:
+    def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
         """Does the source have this topic, the same one as here if there is one here?"""
         known, here = source.topics.get(topic), self._broker.image.topics.get(topic)
         if known is None or topic in source.missing:
             return False
         return here is None or known.topic_id in (Uuid.ZERO, here.topic_id)
 
-    def _remember_source(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+    def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         if self._context.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
             return
         self._remembering[mirror] = None

@@ -22,10 +22,11 @@ from kmirror.cluster.images import Delta
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
-    ClientGone,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
+    LinkOpened,
     RequestReceived,
     ResponseReceived,
     Started,
@@ -82,10 +83,12 @@ class Controller:
         match event:
             case Started():
                 self._start(now)
-            case RequestReceived(connection, frame):
-                self.server.on_frame(now, connection, frame)
-            case ClientGone(connection):
-                self.server.on_gone(connection)
+            case LinkOpened():
+                self.server.on_opened(event)
+            case RequestReceived(link, frame):
+                self.server.on_frame(now, link, frame)
+            case LinkClosed(InboundLink() as gone):
+                self.server.on_closed(gone)
             case TimerFired(key):
                 self._on_timer(now, key)
             case ResponseReceived() | LinkClosed():
