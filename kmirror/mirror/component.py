@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import partial
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey
@@ -37,8 +38,8 @@ class MirrorComponent(BrokerComponent):
 
     name = NAME
 
-    def __init__(self, broker: Broker) -> None:
-        self.context = MirrorContext(broker)
+    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
+        self.context = MirrorContext(broker, replicas)
         self._driver = PartitionDriver(self.context)
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)

@@ -34,11 +34,11 @@ from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened import StopPlan
-from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.takeover import Takeover
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -89,14 +89,11 @@ def planted(name: str) -> Iterator[None]:
 def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionState], PartitionState]) -> None:
     """Let new leaders read another state than what is persisted."""
 
-    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
-        def on_found(later: Any, found: Any) -> None:
-            led = self._broker.replicas.led(TopicPartition(topic, key.partition))
-            on_read(later, found if found is None or led is None else change(led, found))
+    def gather(self: Any, now: Any, mp: Any, found: Any) -> None:
+        led = self._context.replicas.led(mp.tp)
+        original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
-        original(self, now, key, topic, on_found)
-
-    original = patch(StateClient, "read", read)
+    original = patch(Takeover, "_gather", gather)
 
 
 # -- cuts -----------------------------------------------------------------------------------------
