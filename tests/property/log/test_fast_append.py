@@ -15,7 +15,8 @@ from kmirror.log.partition_log import PartitionLog
 from kmirror.log.results import AppendInfo
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
-from tests.unit.log.partitions import NOW_MS, batch, idempotent, marker, open_log
+from tests.builders import NOW_MS, batch, idempotent, marker
+from tests.unit.log.partitions import open_log
 
 STEPS = st.lists(
     st.fixed_dictionaries(

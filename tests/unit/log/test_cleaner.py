@@ -13,7 +13,8 @@ from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import RecordData
-from tests.unit.log.partitions import NOW_MS, content, follow, marker, open_log, reset
+from tests.builders import NOW_MS, marker, reset
+from tests.unit.log.partitions import content, follow, open_log
 
 DAY = 86_400_000
 LATER = NOW_MS + 5 * DAY
