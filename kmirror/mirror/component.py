@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kmirror.client.remote_cluster import RemoteCluster, parse_servers
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.server import Routes
@@ -36,7 +37,6 @@ from kmirror.mirror.owing import has_news, put_in_force, still_owing
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened import StopPlan, tail_of
-from kmirror.mirror.source import SourceCluster, parse_servers
 from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState, Wish, following
@@ -76,7 +76,7 @@ class MirrorComponent(BrokerComponent):
         """Topic to its place in a mirror, for every topic that has one."""
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
         """The mirrored partitions that this broker leads."""
-        self.sources: dict[str, SourceCluster] = {}
+        self.sources: dict[str, RemoteCluster] = {}
         self._after_refresh: dict[str, list[Callable[[Instant, bool], None]]] = {}
         self._refresh_at: dict[str, Instant] = {}
         self.fetchers = MirrorFetchers(self)
@@ -471,12 +471,12 @@ class MirrorComponent(BrokerComponent):
             if known is not None and known.servers == servers:
                 known.timeout_ms = configs.integer("request.timeout.ms")
                 continue
-            self.sources[mirror] = SourceCluster(
-                self.broker,
-                mirror,
+            self.sources[mirror] = RemoteCluster(
+                f"mirror-{mirror}",
+                self.broker.requester,
                 servers,
-                configs.integer("request.timeout.ms"),
-                partial(self._on_refreshed, mirror),
+                timeout_ms=configs.integer("request.timeout.ms"),
+                on_refreshed=partial(self._on_refreshed, mirror),
             )
             if known is not None:  # Nothing is known of the new servers; fetching goes on once they have answered.
                 for mp in self.partitions.values():

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kmirror.client.fetch_session import FetchSession
+from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import code_of
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import (
@@ -33,9 +33,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 if TYPE_CHECKING:
+    from kmirror.client.remote_cluster import RemoteCluster
     from kmirror.cluster.replication.partition import Partition
     from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
 
 FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
@@ -187,7 +187,7 @@ class MirrorFetchers:
         self,
         now: Instant,
         fetcher: MirrorFetcher,
-        source: SourceCluster,
+        source: RemoteCluster,
         wanted: dict[TopicPartition, FetchPartition],
         reply: Message | None,
     ) -> None:
@@ -211,7 +211,7 @@ class MirrorFetchers:
                     fetcher.session.reset()
         self._fetch(now, fetcher)
 
-    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
+    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: RemoteCluster) -> None:
         """No answer: the broker may be gone, its partitions led elsewhere by now."""
         version = source.version(fetcher.endpoint, FetchRequest)
         if source.knows_versions(fetcher.endpoint) and (version is None or version < FETCH_WITH_DIVERGENCE):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kmirror.client.remote_cluster import RemoteLeader, code_of
 from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.mirror.lineage import stretches_from, written_by
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceLeader, code_of
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -19,8 +19,8 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 
 if TYPE_CHECKING:
+    from kmirror.client.remote_cluster import RemoteCluster
     from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Inquiry:
     """Questions about one partition to the broker that led it at the source when the first one was asked."""
 
     mp: MirrorPartition
-    source: SourceCluster
-    leader: SourceLeader
+    source: RemoteCluster
+    leader: RemoteLeader
     endpoint: Endpoint
 
     def ask(self, now: Instant, request: Message, on_reply: OnReply) -> None:
@@ -67,7 +67,7 @@ class Inquiry:
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
         mp.source_lineage, mp.source_lineage_epoch = stretches_from(row.stretches), row.leader_epoch
-        self.source.leaders[mp.tp] = SourceLeader(self.leader.broker_id, row.leader_epoch)
+        self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.cutting import after_cut
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry
 from kmirror.mirror.lineage import OWN, Lineage, Stretches, shared_epoch, written_by
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceLeader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse
@@ -52,7 +52,7 @@ class Kinship:
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0
         return Lineage(mp.source_lineage, epoch if untouched else epoch + 1)
 
-    def is_settled(self, now: Instant, mp: MirrorPartition, leader: SourceLeader) -> bool:
+    def is_settled(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
         """May `mp` be fetched in the source's present leader epoch? If not, do what is missing for it."""
         if mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)

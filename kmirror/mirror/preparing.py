@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.client.remote_cluster import code_of
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import code_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail

@@ -26,8 +26,8 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 
 if TYPE_CHECKING:
+    from kmirror.client.remote_cluster import RemoteCluster
     from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
 
 
 class MetadataSync:
@@ -37,7 +37,7 @@ class MetadataSync:
         self._creating: dict[str, None] = {}
         self._remembering: dict[str, None] = {}
 
-    def run(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+    def run(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         """Bring the destination's metadata of `mirror` in line with what the source just said."""
         if not self._component.coordinates(mirror):
             return
@@ -61,14 +61,14 @@ class MetadataSync:
                     ),
                 )
 
-    def _is_ours(self, topic: str, source: SourceCluster) -> bool:
+    def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
         """Does the source have this topic, the same one as here if there is one here?"""
         known, here = source.topics.get(topic), self._broker.image.topics.get(topic)
         if known is None or topic in source.missing:
             return False
         return here is None or known.topic_id in (Uuid.ZERO, here.topic_id)
 
-    def _remember_source(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+    def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         if self._component.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
             return
         self._remembering[mirror] = None

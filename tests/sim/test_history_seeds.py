@@ -72,6 +72,11 @@ def test_seeds_that_once_failed(seed: int) -> None:
     assert_history_clean(seed=seed, profile="full")
 
 
+@pytest.mark.parametrize("seed", [20003])
+def test_seeds_with_power_cuts_that_once_failed(seed: int) -> None:
+    assert_history_clean(seed=seed, profile="power")
+
+
 @pytest.mark.decision("D45")
 def test_a_mirror_of_a_cluster_that_fails_back() -> None:
     """The source is cut, and gets another cluster's records under an epoch number that it had used itself."""

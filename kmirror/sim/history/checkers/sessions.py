@@ -98,9 +98,9 @@ def _since(order: Order, rows: list[StateSeen]) -> list[StateSeen]:
 
     Between the first try and the answer the stay before it may still have come to its end.
     """
-    stopped = [row.at for row in rows if row.state == "STOPPED" and order.sent_at <= row.at <= order.answered_at]
-    since = max(stopped, default=order.sent_at)
-    return [row for row in rows if row.at >= since]
+    rows = [row for row in rows if row.at >= order.sent_at]
+    stops = [n for n, row in enumerate(rows) if row.state == "STOPPED" and row.at <= order.answered_at]
+    return rows[stops[-1] :] if stops else rows  # By place: a new leader goes through several states in one instant.
 
 
 def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:

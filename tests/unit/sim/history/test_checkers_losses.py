@@ -142,6 +142,15 @@ def test_a_stop_that_comes_between_an_order_and_its_answer_ends_the_stay_before(
     assert hand.final("a", [X0]).final("b", [X0]).found() == []
 
 
+def test_so_does_a_stop_of_a_new_leader_that_goes_through_its_states_in_one_instant() -> None:
+    hand = two_written().stay("b", "a", began=10, removed=19)
+    for state in ("PREPARING", "STOPPING", "STOPPED"):
+        hand.state("a", state, at=20.05)
+    hand.look("a", [X0, X1], at=20.2).order("add", "b", "a", at=20)
+    hand.state("a", "PREPARING", at=20.3).state("a", "MIRRORING", at=30)
+    assert hand.final("a", [X0]).final("b", [X0]).found() == []
+
+
 # -- mirrored-lost --------------------------------------------------------------------------------
 
 

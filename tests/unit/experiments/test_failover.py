@@ -6,10 +6,10 @@ import pytest
 
 from kmirror.errors import UsageError
 from kmirror.experiments.failover import Experiment, ExperimentOptions, Outcome, run
+from kmirror.kernel import outbox
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.events import Note
 from kmirror.kernel.rng import Rng
-from kmirror.mirror import component
 from kmirror.sim.network import Network, NetworkOptions
 
 QUICK = {"failure_ms": 1500, "detect_ms": 300, "after_ms": 300}
@@ -39,7 +39,7 @@ def test_no_rule_is_broken_and_the_figures_add_up() -> None:
 
 def test_no_figure_hangs_on_the_wording_of_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = outcome(seed=1).figures
-    monkeypatch.setattr(component, "Note", lambda text, fact=None: Note("said otherwise", fact))
+    monkeypatch.setattr(outbox, "Note", lambda text, fact=None: Note("said otherwise", fact))
     assert outcome(seed=1).figures == figures
 
 
