@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kmirror.log.segment_list import SegmentList
-from tests.unit.log.partitions import NOW_MS, batch, open_log
+from tests.builders import NOW_MS, batch
+from tests.unit.log.partitions import open_log
 
 
 def segments_of(count: int = 4, *, gap: int = 0) -> SegmentList:
