@@ -1,7 +1,8 @@
 """Which offset has this timestamp? What ListOffsets asks of a partition log.
 
 The answer to a real timestamp is the first record at or above the log start whose timestamp is not smaller;
-timestamps need not ascend with offsets, so later records may well be older. The negative ones are names.
+timestamps need not ascend with offsets, so later records may well be older. Negative ones
+are names: `OffsetSpec`.
 """
 
 from __future__ import annotations
@@ -16,16 +17,10 @@ from kmirror.log.walk import batches_in
 from kmirror.records.layout import NO_TIMESTAMP
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import Record
+from kmirror.spec.wire_values import OffsetSpec
 
 if TYPE_CHECKING:
     from kmirror.log.partition_log import PartitionLog
-
-LATEST = -1
-EARLIEST = -2
-MAX_TIMESTAMP = -3
-EARLIEST_LOCAL = -4
-LATEST_TIERED = -5
-EARLIEST_PENDING_UPLOAD = -6
 
 
 class OffsetAndTimestamp(NamedTuple):
@@ -37,21 +32,21 @@ class OffsetAndTimestamp(NamedTuple):
 
 
 def offset_for_timestamp(log: PartitionLog, timestamp: int) -> OffsetAndTimestamp | None:
-    """The answer to one of the names above or to a real timestamp; None if no record qualifies.
+    """Return what has this timestamp, an `OffsetSpec` or milliseconds; None if no record qualifies.
 
     LATEST is the log end: to bound it by what the asker may read is the broker's business.
     """
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+    if timestamp in (OffsetSpec.EARLIEST, OffsetSpec.EARLIEST_LOCAL):
         first = next(iter(log.epochs.entries), None)
         known = first is not None and first.start_offset <= log.log_start_offset
         return OffsetAndTimestamp(
             NO_TIMESTAMP, log.log_start_offset, first.epoch if first is not None and known else -1
         )
-    if timestamp == LATEST:
+    if timestamp == OffsetSpec.LATEST:
         return OffsetAndTimestamp(NO_TIMESTAMP, log.log_end_offset, log.latest_epoch)
-    if timestamp == MAX_TIMESTAMP:
+    if timestamp == OffsetSpec.MAX_TIMESTAMP:
         return _max_timestamp(log)
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+    if timestamp in (OffsetSpec.LATEST_TIERED, OffsetSpec.EARLIEST_PENDING_UPLOAD):
         return OffsetAndTimestamp(NO_TIMESTAMP, -1, -1)  # There is no remote storage here.
     for segment in log.segments:
         if segment.largest_timestamp >= timestamp:
@@ -60,7 +55,7 @@ def offset_for_timestamp(log: PartitionLog, timestamp: int) -> OffsetAndTimestam
 
 
 def _max_timestamp(log: PartitionLog) -> OffsetAndTimestamp | None:
-    """The first record with the greatest timestamp of the log, which may lie below the log start."""
+    """Return the first record with the greatest timestamp of the log, which may lie below the log start."""
     segment = max(log.segments, key=lambda candidate: candidate.max_timestamp)
     position = segment.offsets.position_for(segment.max_timestamp_offset)
     for batch in batches_in(log, segment, position):

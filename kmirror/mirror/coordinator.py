@@ -78,7 +78,7 @@ class MirrorCoordinator:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self.runtime = CoordinatorRuntime(broker, MIRROR_STATE_TOPIC, MirrorShard)
+        self.runtime = CoordinatorRuntime(broker.context, broker.replicas, MIRROR_STATE_TOPIC, MirrorShard)
 
     def _count(self) -> int:
         topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)

@@ -15,7 +15,15 @@ from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.kernel.clock import SECOND, Duration, Instant
-from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, TimerFired, TimerKey
+from kmirror.kernel.events import (
+    Effect,
+    Event,
+    LinkClosed,
+    OutboundLink,
+    ResponseReceived,
+    TimerFired,
+    TimerKey,
+)
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.message import Message
@@ -39,10 +47,10 @@ class ClientNode:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
-            case ResponseReceived(peer, channel, frame):
-                self.requester.on_response(now, peer, channel, frame)
-            case LinkClosed(peer, channel):
-                self.requester.on_link_closed(now, peer, channel)
+            case ResponseReceived(link, frame):
+                self.requester.on_response(now, link, frame)
+            case LinkClosed(OutboundLink() as link):
+                self.requester.on_link_closed(now, link)
             case TimerFired((requester.TIMER, int(correlation_id))):
                 self.requester.on_timeout(now, correlation_id)
             case TimerFired(key):
@@ -82,7 +90,7 @@ class Client:
         name = self._world.network.addresses.get(endpoint)
         node = None if name is None else self._world.processes[name].node
         if isinstance(node, Broker | Controller):
-            return node.api_versions()
+            return node.context.api_versions()
         return {key: (row.first, row.last) for key, row in BY_KEY.items()}
 
     def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:

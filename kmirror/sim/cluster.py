@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
-from kmirror.cluster.broker.broker import Broker, BrokerOptions
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.controller.controller import Controller, ControllerComponent, ControllerOptions
 from kmirror.cluster.images import MetadataImage

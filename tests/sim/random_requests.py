@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import SECOND, Instant
-from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, Send
+from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -196,7 +196,7 @@ class RawClient:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
-            case ResponseReceived(_, _, frame):
+            case ResponseReceived(_, frame):
                 self._box.append(frame)
             case LinkClosed():
                 self._box.append(None)
@@ -215,7 +215,7 @@ class RawClient:
     def send(self, endpoint: Endpoint, frame: bytes, wants_answer: bool = True) -> bytes | None:
         """Send a frame and run until it is answered (returns the frame) or the link is closed (None)."""
         self._box.clear()
-        self._world.perform(self.NAME, [Send(endpoint, f"raw {self.channel}", frame)])
+        self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), frame)])
         if not wants_answer:
             self._cluster.simulation.run_for(0.01)
             return None

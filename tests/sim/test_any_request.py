@@ -21,6 +21,7 @@ from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.apis import ROWS, Served
 from kmirror.spec.error_codes import ErrorCode
+from tests.links import opened
 from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
 from tests.sim.stage import T0_MS
 
@@ -92,7 +93,8 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int) -> None:
         for _ in range(rng.between(1, 3)):
             frame[rng.below(len(frame))] = rng.below(256)
         cut = frame[: rng.below(len(frame) + 1)] if rng.chance(1, 3) else frame
-        effects = node.handle(world.now, RequestReceived(("stranger", "raw", number), bytes(cut)))
+        client = opened("stranger", "raw", number)
+        effects = node.handle(world.now, client) + node.handle(world.now, RequestReceived(client.link, bytes(cut)))
         world.perform(cluster.process(node_id), effects)
     cluster.simulation.run_for(15)
 

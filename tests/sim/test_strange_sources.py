@@ -113,7 +113,7 @@ def tell_versions(cluster: Cluster, other: Mapping[type[Message], tuple[int, int
     """Have each broker tell these versions, and of all other APIs those that it serves."""
     for broker_id in cluster.broker_ids:
         broker = cluster.broker(broker_id)
-        served = {**broker.api_versions(), **{key_of(request): versions for request, versions in other.items()}}
+        served = {**broker.context.api_versions(), **{key_of(request): versions for request, versions in other.items()}}
         told = ApiVersionsResponse(
             api_keys=[ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in served.items()]
         )

@@ -6,89 +6,78 @@ broker; then the effects leave, in the order in which they arose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from kmirror.client import requester
-from kmirror.client.requester import OnReply, Requester
 from kmirror.cluster.broker import lifecycle, metadata_follower
 from kmirror.cluster.broker.apis.routes import ROUTES
+from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.internal_topics import InternalTopics
-from kmirror.cluster.component import BrokerComponent
+from kmirror.cluster.component import BrokerComponent, Components
+from kmirror.cluster.coordinators.transactions.apis.routes import ROUTES as TRANSACTION_ROUTES
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-from kmirror.cluster.images import Delta, MetadataImage
+from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, isr, replicas
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
-    ClientGone,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
+    LinkOpened,
+    OutboundLink,
     RequestReceived,
     ResponseReceived,
     Started,
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.ids import Endpoint, TopicPartition
-from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
-from kmirror.protocol.message import Message
-from kmirror.protocol.registry import key_of
-from kmirror.spec.apis import version_served, versions_disabled, versions_served
-from kmirror.spec.configs import broker_configs
-from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import MIRROR_VERSION
+from kmirror.spec.configs import Configs
 from kmirror.spec.wire_values import ResourceType
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerOptions:
-    node_id: int
-    cluster_id: str
-    endpoint: Endpoint
-    controller: Endpoint
-    configs: Mapping[str, str] = field(default_factory=dict)
-    """Static configs, as in a properties file."""
 
 
 class Broker:
     """One broker process; a restart makes a new object over the same disk."""
 
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
-        self.options = options
-        self.node_id = options.node_id
-        self.cluster_id = options.cluster_id
-        self.endpoint = options.endpoint
+        self.context = context = BrokerContext(options, disk, rng)
+        self.node_id = context.node_id
+        self.cluster_id = context.cluster_id
+        self.endpoint = context.endpoint
         self.disk = disk
         self.rng = rng
-        self.configs = broker_configs(options.configs, {})
-        """What holds now; another object after every alteration, so nobody keeps it."""
-        self.image = MetadataImage()
-        self.outbox = Outbox()
-        self.requester = Requester(f"broker-{options.node_id}", self.outbox)
-        self.server = Server(self.api_versions, self.disabled_versions, self.outbox, accepting=False)
-        self.replicas = replicas.ReplicaManager(self)
-        self.isr = isr.IsrManager(self)
-        self.fetchers = follower.ReplicaFetchers(self)
-        self.lifecycle = lifecycle.Lifecycle(self)
-        self.metadata = metadata_follower.MetadataFollower(self)
+        self.image = context.image
+        self.outbox = context.outbox
+        self.requester = context.requester
+        self.ask_controller = context.ask_controller
+        self.ask_broker = context.ask_broker
+        self.version_of = context.version_of
+        self.components = Components()
+        self.server = Server(context.api_versions, context.disabled_versions, context.outbox, accepting=False)
+        self.lifecycle = lifecycle.Lifecycle(context)
+        self.replicas = replicas.ReplicaManager(context, self.components)
+        self.isr = isr.IsrManager(context, self.lifecycle, self.replicas)
+        self.fetchers = follower.ReplicaFetchers(context, self.lifecycle, self.replicas)
+        self.metadata = metadata_follower.MetadataFollower(context, self.lifecycle, self.server, self.publish)
         slots = self.configs.integer("max.incremental.fetch.session.cache.slots")
         self.sessions = FetchSessions(rng.split("sessions"), slots)
-        self.internal_topics = InternalTopics(self)
-        self.transactions = TransactionCoordinator(self)
+        self.internal_topics = InternalTopics(context)
+        self.transactions = TransactionCoordinator(context, self.lifecycle, self.replicas)
         self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
-        self.components: list[BrokerComponent] = []
-        self.add(self.transactions)
+        self.server.serve(
+            {request: partial(handler, self.transactions) for request, handler in TRANSACTION_ROUTES.items()}
+        )
+        self.components.add(self.transactions)
 
     def add(self, component: BrokerComponent) -> None:
         """Plug a component in; before the first event."""
-        self.components.append(component)
+        self.components.add(component)
         self.server.serve(component.routes())
 
     # -- the entrance -------------------------------------------------------------------------
@@ -96,16 +85,18 @@ class Broker:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
         match event:
-            case RequestReceived(connection, frame):
-                self.server.on_frame(now, connection, frame)
-            case ResponseReceived(peer, channel, frame):
-                self.requester.on_response(now, peer, channel, frame)
+            case RequestReceived(link, frame):
+                self.server.on_frame(now, link, frame)
+            case ResponseReceived(peer_link, frame):
+                self.requester.on_response(now, peer_link, frame)
             case TimerFired(key):
                 self._on_timer(now, key)
-            case LinkClosed(peer, channel):
-                self.requester.on_link_closed(now, peer, channel)
-            case ClientGone(connection):
-                self.server.on_gone(connection)
+            case LinkClosed(OutboundLink() as lost):
+                self.requester.on_link_closed(now, lost)
+            case LinkClosed(InboundLink() as gone):
+                self.server.on_closed(gone)
+            case LinkOpened():
+                self.server.on_opened(event)
             case Started():
                 self.lifecycle.start(now)
                 self.metadata.fetch(now)
@@ -134,11 +125,7 @@ class Broker:
             case (isr.TIMER, TopicPartition() as tp):
                 self.isr.retry(now, tp)
             case _:
-                for component in self.components:
-                    if component.name == key[0]:
-                        component.on_timer(now, key)
-                        return
-                raise AssertionError(f"a timer nobody set: {key}")
+                self.components.on_timer(now, key)
 
     # -- metadata -----------------------------------------------------------------------------
 
@@ -146,18 +133,14 @@ class Broker:
         """The image moved on: take over configs and leaderships first, then tell everybody else."""
         altered = delta.alters_node(self.node_id)
         if altered:
-            self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
-        for component in self.components:
-            component.before_metadata(now, delta)
+            self.context.take_over_configs()
+        self.components.before_metadata(now, delta)
         changed = self.replicas.apply(now, self._with_defaults(delta) if altered else delta)
         for tp in dict.fromkeys((*delta.partitions, *changed)):
             self.fetchers.assign(now, tp)
         if delta.brokers:
             self.fetchers.on_brokers(now)
-        for component in self.components:
-            for tp, leads in changed.items():
-                component.on_leadership(now, tp, leads=leads)
-            component.on_metadata(now, delta)
+        self.components.on_metadata(now, delta, changed)
 
     def _with_defaults(self, delta: Delta) -> Delta:
         """Return `delta` for logs after our own configs were altered: they are the defaults of every topic."""
@@ -166,82 +149,6 @@ class Broker:
 
     # -- what parts ask of the broker ---------------------------------------------------------
 
-    def ask_controller(
-        self, now: Instant, request: Message, version: int, on_reply: OnReply, *, channel: str = "controller"
-    ) -> None:
-        self.requester.send(
-            now,
-            self.options.controller,
-            channel,
-            request,
-            version,
-            on_reply,
-            timeout_ms=self.configs.integer("request.timeout.ms"),
-        )
-
-    def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:
-        """Send to another broker of this cluster; False if it is not alive."""
-        endpoint = self.image.endpoint(broker_id)
-        if endpoint is None:
-            return False
-        self.requester.send(
-            now,
-            endpoint,
-            channel,
-            request,
-            self.version_of(request),
-            on_reply,
-            timeout_ms=self.configs.integer("request.timeout.ms"),
-        )
-        return True
-
     @property
-    def mirror_enabled(self) -> bool:
-        return self.image.features.get(MIRROR_VERSION, 0) >= 1
-
-    def api_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what this broker serves now: api key to (first, last) version."""
-        return versions_served("broker", mirror=self.mirror_enabled)
-
-    def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
-        return versions_disabled("broker", mirror=self.mirror_enabled)
-
-    def version_of(self, request: Message) -> int:
-        """Return the version in which this cluster's nodes send `request` to each other."""
-        return version_served(key_of(type(request)), mirror=self.mirror_enabled)
-
-    def foreign_epochs(self, partition: Partition) -> bool:
-        return any(component.foreign_epochs(partition) for component in self.components)
-
-    def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
-        for component in self.components:
-            error = component.produce_error(tp)
-            if error is not None:
-                return error
-        return None
-
-    def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
-        for component in self.components:
-            error = component.marker_error(tp)
-            if error is not None:
-                return error
-        return None
-
-    def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        for component in self.components:
-            component.on_progress(now, tp)
-
-    def withholds(self, partition: Partition) -> bool:
-        return any(component.withholds(partition) for component in self.components)
-
-    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        for component in self.components:
-            component.on_cut_confirmed(now, tp)
-
-    def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
-        for component in self.components:
-            found = component.coordinator_for(key_type, key)
-            if found is not None:
-                return found
-        return None
+    def configs(self) -> Configs:
+        return self.context.configs

@@ -36,7 +36,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
         keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
     left = len(keys)
     if not left:
-        forward(component.broker, now, inbound)
+        forward(component.broker.context, now, inbound)
         return
     refused: list[str] = []
 
@@ -49,7 +49,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
         if left:
             return
         if not refused:
-            forward(component.broker, later, inbound)
+            forward(component.broker.context, later, inbound)
             return
         message = "Every partition must be UNKNOWN or STOPPED: " + ", ".join(sorted(refused))
         inbound.reply(

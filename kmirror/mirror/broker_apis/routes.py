@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def _forward(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
-    forward(component.broker, now, inbound)
+    forward(component.broker.context, now, inbound)
 
 
 ROUTES: Mapping[type[Message], Callable[[MirrorComponent, Instant, Inbound], None]] = {

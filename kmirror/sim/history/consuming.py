@@ -28,7 +28,7 @@ from kmirror.sim.history.scripts import Ask, Script
 from kmirror.sim.history.values import Reader
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import OffsetSpec
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 BYTES_MAX = 1 << 20
 
@@ -136,7 +136,7 @@ class Consumer:
             max_wait_ms=0,
             min_bytes=1,
             max_bytes=BYTES_MAX,
-            isolation_level=int(self.committed_only),
+            isolation_level=IsolationLevel.READ_COMMITTED if self.committed_only else IsolationLevel.READ_UNCOMMITTED,
             session_id=0,
             session_epoch=-1,
             topics=list(topics.values()),

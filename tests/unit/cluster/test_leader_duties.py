@@ -10,7 +10,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication import isr
 from kmirror.cluster.replication.partition import Partition
-from kmirror.kernel.events import LinkClosed, Send, SetTimer, TimerFired
+from kmirror.kernel.events import LinkClosed, OutboundLink, Send, SetTimer, TimerFired
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
@@ -80,11 +80,11 @@ def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
     broker.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
-    effects = broker.handle(now, LinkClosed(broker.options.controller, "controller"))
+    effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controller, "controller")))
     assert joining in partition.maximal_isr()
     assert any(isinstance(effect, SetTimer) and effect.key == (isr.TIMER, TP) for effect in effects)
     again = broker.handle(now, TimerFired((isr.TIMER, TP)))
-    assert any(isinstance(effect, Send) and effect.peer == broker.options.controller for effect in again)
+    assert any(isinstance(effect, Send) and effect.link.peer == broker.context.controller for effect in again)
 
 
 def test_a_replica_is_proposed_only_in_the_incarnation_that_fetched(cluster: Cluster) -> None:

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 
 def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
-    inbound.reply(describe(broker.api_versions(), broker.image, inbound.version))
+    inbound.reply(describe(broker.context.api_versions(), broker.image, inbound.version))

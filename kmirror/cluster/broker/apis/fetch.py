@@ -108,14 +108,14 @@ class _Fetch:
             partition = None if tp is None else self.broker.replicas.led(tp)
             if partition is None or tp is None or self.reader.replica_id not in partition.followers:
                 continue
-            foreign = self.broker.foreign_epochs(partition)
+            foreign = self.broker.components.foreign_epochs(partition)
             seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, foreign=foreign)
             if seen.error_code or seen.diverging_epoch.epoch != -1:
                 continue
             partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset, broker_epoch=epoch)
             if partition.must_cut.pop(self.reader.replica_id, None) is not None:
-                self.broker.on_cut_confirmed(now, tp)
-            if not self.broker.withholds(partition):
+                self.broker.components.on_cut_confirmed(now, tp)
+            if not self.broker.components.withholds(partition):
                 self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
             partition.advance_high_watermark()
             self.broker.replicas.touch(tp)
@@ -167,9 +167,9 @@ class _Fetch:
             return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.reader.is_follower and self.reader.replica_id not in partition.followers:
             return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
-        if self.broker.withholds(partition):
+        if self.broker.components.withholds(partition):
             return failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-        foreign = self.broker.foreign_epochs(partition)
+        foreign = self.broker.components.foreign_epochs(partition)
         return read_partition(partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
 
     def _answer(self) -> None:

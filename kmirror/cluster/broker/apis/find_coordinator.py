@@ -51,7 +51,7 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
 
 def _find(broker: Broker, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
     answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message=None)
-    shard = broker.coordinator_for(key_type, key) if served else None
+    shard = broker.components.coordinator_for(key_type, key) if served else None
     if shard is None:
         answer.error_code = ErrorCode.INVALID_REQUEST
         answer.error_message = f"coordinator type {key_type} is not served"

@@ -91,7 +91,7 @@ def _answer(
         return answer
     unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
     behind = unsettled and request.replica_id < 0 and partition.is_behind_election
-    if behind or broker.withholds(partition):
+    if behind or broker.components.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:

@@ -53,7 +53,7 @@ def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> Epoc
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
     if answer.error_code or partition is None:
         return answer
-    if broker.withholds(partition):
+    if broker.components.withholds(partition):
         answer.error_code = ErrorCode.OFFSET_NOT_AVAILABLE
     else:
         answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)

@@ -47,12 +47,16 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     if not broker.configs.flag("transaction.partition.verification.enable"):
         _append_all(broker, now, inbound, ALL_GOOD)
         return
-    verification = Verification(broker, request.transactional_id, inbound.version)
+    verification = Verification(broker.context, broker.components, request.transactional_id, inbound.version)
     for topic in request.topic_data:
         name = _name(broker, inbound, topic)
         for data in topic.partition_data:
             partition = broker.replicas.led(TopicPartition(name, data.index))
-            if partition is not None and not is_internal(name) and broker.produce_error(partition.tp) is None:
+            if (
+                partition is not None
+                and not is_internal(name)
+                and broker.components.produce_error(partition.tp) is None
+            ):
                 verification.look_at(partition, data.records or b"")
     verification.ask(now, lambda later, verdicts: _append_all(broker, later, inbound, verdicts))
 
@@ -130,7 +134,7 @@ def _append(
         if known is not None and inbound.version >= CURRENT_LEADER_FROM:
             answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
         return None
-    refused = broker.produce_error(tp)
+    refused = broker.components.produce_error(tp)
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
         return None

@@ -36,6 +36,11 @@ from kmirror.protocol.message import Message
 if TYPE_CHECKING:
     from kmirror.cluster.broker.broker import Broker
 
+
+def _forward(broker: Broker, now: Instant, inbound: Inbound) -> None:
+    forward(broker.context, now, inbound)
+
+
 ROUTES: Mapping[type[Message], Callable[[Broker, Instant, Inbound], None]] = {
     ProduceRequest: produce.handle,
     FetchRequest: fetch.handle,
@@ -43,8 +48,8 @@ ROUTES: Mapping[type[Message], Callable[[Broker, Instant, Inbound], None]] = {
     MetadataRequest: metadata.handle,
     FindCoordinatorRequest: find_coordinator.handle,
     ApiVersionsRequest: api_versions.handle,
-    CreateTopicsRequest: forward,
+    CreateTopicsRequest: _forward,
     OffsetForLeaderEpochRequest: offset_for_leader_epoch.handle,
     WriteTxnMarkersRequest: write_txn_markers.handle,
-    IncrementalAlterConfigsRequest: forward,
+    IncrementalAlterConfigsRequest: _forward,
 }

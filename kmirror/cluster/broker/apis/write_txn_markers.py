@@ -66,7 +66,7 @@ def _write(broker: Broker, now: Instant, tp: TopicPartition, marker: WritableTxn
         on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
     partition.verifying.pop(marker.producer_id, None)  # What was asked before it counts no more.
-    refused = broker.marker_error(tp)
+    refused = broker.components.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)
         return

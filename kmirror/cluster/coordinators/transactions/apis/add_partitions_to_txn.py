@@ -126,7 +126,7 @@ def _add(
     if error or known is None:
         on_done(dict.fromkeys(wanted, error))
         return
-    unknown = [tp for tp in wanted if coordinator.broker.image.partition(tp) is None]
+    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
     if unknown:
         errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
         errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))

@@ -28,7 +28,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     if name is None:
         _fresh(coordinator, now, inbound, None, None)
         return
-    limit = coordinator.broker.configs.integer("transaction.max.timeout.ms")
+    limit = coordinator.context.configs.integer("transaction.max.timeout.ms")
     if name == "":
         _refuse(inbound, ErrorCode.INVALID_REQUEST)
     elif not 0 < request.transaction_timeout_ms <= limit:
