@@ -258,7 +258,7 @@ class Cluster:
         image = self.image.partition(tp)
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
             return None
-        partition = self.broker(image.leader).replicas.led(tp)
+        partition = self.broker(image.leader).parts.replicas.led(tp)
         return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
@@ -266,7 +266,7 @@ class Cluster:
         found = {}
         image = self.image.partition(tp)
         for broker_id in () if image is None else image.replicas:
-            if self.runs(broker_id) and (p := self.broker(broker_id).replicas.partitions.get(tp)) is not None:
+            if self.runs(broker_id) and (p := self.broker(broker_id).parts.replicas.partitions.get(tp)) is not None:
                 found[broker_id] = p
         return found
 

@@ -228,7 +228,7 @@ def check_epochs(*clusters: Cluster) -> None:
     """After every event: no leader holds a batch of an epoch above its own (D14), nor marks out of order."""
     for cluster in clusters:
         for broker_id in cluster.living():
-            for tp, partition in cluster.broker(broker_id).replicas.partitions.items():
+            for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                 log = partition.log
                 assert log.log_start_offset <= log.high_watermark <= log.log_end_offset, f"{cluster.name} {tp}: {log}"
                 if partition.is_leader:
@@ -363,7 +363,7 @@ def log_of(cluster: Cluster, tp: TopicPartition = TP) -> PartitionLog:
 
 
 def component(cluster: Cluster, broker_id: int) -> MirrorComponent:
-    return next(c for c in cluster.broker(broker_id).components if isinstance(c, MirrorComponent))
+    return next(c for c in cluster.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
 
 def mirror_partition(cluster: Cluster, tp: TopicPartition = TP) -> MirrorPartition | None:
