@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.kernel.events import RequestReceived
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import Connection, Disconnect, Effect, Event, Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
@@ -25,6 +26,7 @@ from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read
 from tests.sim.stage import T0_MS
 
 MESSAGES_PER_VERSION = 20
+FRAMES = 1500
 
 
 def wants_answer(body: Message) -> bool:
@@ -78,13 +80,25 @@ def test_any_request_inside_an_envelope_is_answered(row: Served) -> None:
 
 
 @pytest.mark.parametrize("node_id", [1, CONTROLLER_ID])
-def test_any_frame_is_answered_or_its_link_closed(node_id: int) -> None:
+def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = start(3)
     world = cluster.simulation.world
     rng = Rng(node_id)
     both = generators(cluster, rng.split("messages"))
     node = cluster.controller if node_id == CONTROLLER_ID else cluster.broker(node_id)
-    for number in range(1500):
+    ends: dict[Connection, list[Effect]] = {("stranger", "raw", number): [] for number in range(FRAMES)}
+    handle = node.handle
+
+    def watched(now: Instant, event: Event) -> list[Effect]:
+        effects = handle(now, event)
+        for effect in effects:
+            if isinstance(effect, Reply | Disconnect) and effect.connection in ends:
+                ends[effect.connection].append(effect)
+        return effects
+
+    monkeypatch.setattr(node, "handle", watched)
+    sent = {}
+    for number, connection in enumerate(ends):
         row = rng.choice(ROWS)
         version = rng.between(row.first, row.last)
         body = rng.choice(both).message(by_key(row.key).request, version)
@@ -92,9 +106,14 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int) -> None:
         for _ in range(rng.between(1, 3)):
             frame[rng.below(len(frame))] = rng.below(256)
         cut = frame[: rng.below(len(frame) + 1)] if rng.chance(1, 3) else frame
-        effects = node.handle(world.now, RequestReceived(("stranger", "raw", number), bytes(cut)))
-        world.perform(cluster.process(node_id), effects)
+        sent[connection] = bytes(cut)
+        world.perform(cluster.process(node_id), node.handle(world.now, RequestReceived(connection, bytes(cut))))
     cluster.simulation.run_for(15)
+    assert [(sent[connection], found) for connection, found in ends.items() if len(found) != 1] == []
+    replies = {connection: found[0] for connection, found in ends.items() if isinstance(found[0], Reply)}
+    assert 0 < len(replies) < FRAMES, "some are answered, and some lose their link"
+    for connection, reply in replies.items():
+        assert reply.frame[:4] == sent[connection][4:8], "the answer has the request's correlation id"
 
 
 @pytest.mark.parametrize("version", range(1, 12))
