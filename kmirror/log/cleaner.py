@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
@@ -357,20 +357,27 @@ def _replace(
     segments.replace(old, cleaned)
 
 
+def _kept_fields(batch: Batch) -> dict[str, Any]:
+    """Return the header fields that a batch keeps whatever becomes of its records, as arguments of `build_batch`."""
+    return {
+        "base_offset": batch.base_offset,
+        "partition_leader_epoch": batch.partition_leader_epoch,
+        "producer_id": batch.producer_id,
+        "producer_epoch": batch.producer_epoch,
+        "base_sequence": batch.base_sequence,
+        "is_transactional": batch.is_transactional,
+        "is_control": batch.is_control,
+        "timestamp_type": batch.timestamp_type,
+        "last_offset_delta": batch.last_offset_delta,
+    }
+
+
 def _empty(batch: Batch) -> bytes:
     """The batch's header with no records under it."""
     return build_batch(
         [],
-        base_offset=batch.base_offset,
-        partition_leader_epoch=batch.partition_leader_epoch,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
-        is_transactional=batch.is_transactional,
-        is_control=batch.is_control,
-        timestamp_type=batch.timestamp_type,
+        **_kept_fields(batch),
         timestamp_ms=batch.max_timestamp,
-        last_offset_delta=batch.last_offset_delta,
         base_timestamp=layout.NO_TIMESTAMP,
         max_timestamp=batch.max_timestamp,
     )
@@ -381,16 +388,8 @@ def _rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
     stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],
-        base_offset=batch.base_offset,
-        partition_leader_epoch=batch.partition_leader_epoch,
+        **_kept_fields(batch),
         compression=batch.compression,
-        producer_id=batch.producer_id,
-        producer_epoch=batch.producer_epoch,
-        base_sequence=batch.base_sequence,
-        is_transactional=batch.is_transactional,
-        is_control=batch.is_control,
-        timestamp_type=batch.timestamp_type,
         timestamp_ms=batch.max_timestamp if stamped else layout.NO_TIMESTAMP,
-        last_offset_delta=batch.last_offset_delta,
         delete_horizon_ms=horizon,
     )
