@@ -369,7 +369,7 @@ def component(cluster: Cluster, broker_id: int) -> MirrorComponent:
 def mirror_partition(cluster: Cluster, tp: TopicPartition = TP) -> MirrorPartition | None:
     """Return what the leader knows of the mirrored partition, or None if nobody does."""
     found = cluster.leader(tp)
-    return None if found is None else component(cluster, found.broker_id).partitions.get(tp)
+    return None if found is None else component(cluster, found.broker_id).context.partitions.get(tp)
 
 
 def state_of(cluster: Cluster, tp: TopicPartition = TP) -> str:
@@ -386,7 +386,7 @@ def persisted(cluster: Cluster, tp: TopicPartition = TP) -> PartitionState:
     """Return what the coordinators of `cluster` have persisted of a partition."""
     topic_id = cluster.image.topics[tp.topic].topic_id
     for broker_id in cluster.living():
-        for shard in component(cluster, broker_id).coordinator.runtime.states().values():
+        for shard in component(cluster, broker_id).context.coordinator.runtime.states().values():
             for key, found in shard.partitions.items():
                 if key.topic_id == topic_id and key.partition == tp.partition:
                     return found

@@ -138,7 +138,7 @@ def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
     mp = mirror_partition(p.b)
     assert mp is not None
     for broker_id in p.b.broker_ids:
-        source = component(p.b, broker_id).sources["m"]
+        source = component(p.b, broker_id).context.sources["m"]
         for tp, known in list(source.leaders.items()):
             source.leaders[tp] = type(known)(known.broker_id, SOURCE_EPOCH_MAX + 1)
     run_until(p, lambda: state_of(p.b) == "FAILED", "the partition to fail")
@@ -157,13 +157,13 @@ def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
     p = mirroring()
     led = leader(p.b)
     mirror = component(p.b, led.broker_id)
-    stale = mirror.partitions[TP]
+    stale = mirror.context.partitions[TP]
     stale.state, stale.busy = MirrorState.STOPPING, True  # What another leader did meanwhile is not known here.
     broker = p.b.broker(led.broker_id)
     mirror.on_leadership(p.simulation.world.now, TP, leads=True)
     p.simulation.world.perform(p.b.process(led.broker_id), broker.context.outbox.drain())
     run_until(p, lambda: state_of(p.b) == "MIRRORING", "the state to be read again")
-    assert mirror.partitions[TP] is not stale
+    assert mirror.context.partitions[TP] is not stale
     assert persisted(p.b).state is MirrorState.MIRRORING
     Producer(p.a).send({TP: [RecordData(value=b"more")]})
     assert_equal(p.there)

@@ -218,7 +218,7 @@ class Observer:
             return None
         for component in self._scene.clusters[cluster].broker(leader.broker_id).parts.components:
             if isinstance(component, MirrorComponent):
-                return component.partitions.get(tp)
+                return component.context.partitions.get(tp)
         return None
 
 
