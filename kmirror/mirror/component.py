@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
@@ -37,8 +37,8 @@ class MirrorComponent(BrokerComponent):
 
     name = NAME
 
-    def __init__(self, broker: Broker) -> None:
-        self.context = MirrorContext(broker)
+    def __init__(self, parts: BrokerParts) -> None:
+        self.context = MirrorContext(parts.context, parts.replicas)
         self._driver = PartitionDriver(self.context)
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)

@@ -7,7 +7,8 @@ part says or asks. No part is in here: each takes this, and names the neighbours
 from __future__ import annotations
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
@@ -29,10 +30,10 @@ RETRY_MS = 500
 class MirrorContext:
     """What one broker knows of mirroring."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
         self.broker = broker
-        self.replicas = broker.replicas
-        self.coordinator = MirrorCoordinator(broker)
+        self.replicas = replicas
+        self.coordinator = MirrorCoordinator(broker, replicas)
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
         """Topic to its place in a mirror, for every topic that has one."""

@@ -91,7 +91,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
 
     def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
         def on_found(later: Any, found: Any) -> None:
-            led = self._broker.replicas.led(TopicPartition(topic, key.partition))
+            led = self._coordinator.runtime._replicas.led(TopicPartition(topic, key.partition))
             on_read(later, found if found is None or led is None else change(led, found))
 
         original(self, now, key, topic, on_found)

@@ -32,7 +32,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
     left = len(keys)
     if not left:
-        forward(context.broker.context, now, inbound)
+        forward(context.broker, now, inbound)
         return
     refused: list[str] = []
 
@@ -45,7 +45,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         if left:
             return
         if not refused:
-            forward(context.broker.context, later, inbound)
+            forward(context.broker, later, inbound)
             return
         message = "Every partition must be UNKNOWN or STOPPED: " + ", ".join(sorted(refused))
         inbound.reply(

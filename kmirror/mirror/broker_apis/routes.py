@@ -26,7 +26,7 @@ from kmirror.protocol.message import Message
 
 
 def _forward(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
-    forward(context.broker.context, now, inbound)
+    forward(context.broker, now, inbound)
 
 
 ROUTES: Mapping[type[Message], Callable[[MirrorContext, Instant, Inbound], None]] = {
