@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Effect, Event, Reply, RequestReceived
+from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
