@@ -16,7 +16,6 @@ ALLOWED: dict[str, tuple[int, ...]] = {
     "cluster": (10,),  # Around Broker and Controller, which their parts take whole.
     "mirror": (14,),  # Around MirrorComponent, likewise.
     "sim": (4,),  # A cluster produces, and knows its simulation.
-    "report": (3,),  # Results draw themselves in a notebook.
 }
 """The files in each circle of a package, the largest first. A number here may only fall."""
 
