@@ -13,14 +13,14 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.kinship import Kinship
-from kmirror.mirror.owing import has_news
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.state_loader import Takeover
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState, following
 from kmirror.mirror.stopping import Stopping
-from kmirror.mirror.takeover import Takeover
+from kmirror.mirror.uncut_replicas import has_news
 
 ASKED_AGAIN_MAX = 3
 """So many refreshes in a row look for a missing topic at once; after that the regular ones do."""

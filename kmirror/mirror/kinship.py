@@ -11,7 +11,7 @@ from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import after_cut
+from kmirror.mirror.cut_rules import after_cut
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
 from kmirror.mirror.partition import MirrorPartition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import cut_offset
+from kmirror.mirror.cut_rules import cut_offset
 from kmirror.mirror.partition import LogCut, MirrorPartition
-from kmirror.mirror.reopened import tail_of
+from kmirror.mirror.reopened_transactions import tail_of
 
 
 def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:

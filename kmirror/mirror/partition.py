@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
+from kmirror.mirror.cut_rules import NOBODY, SESSION, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
-from kmirror.mirror.reopened import OwnMarkers, StopPlan
+from kmirror.mirror.reopened_transactions import OwnMarkers, StopPlan
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 

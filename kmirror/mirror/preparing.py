@@ -14,7 +14,7 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
+from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
 from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart

@@ -18,9 +18,9 @@ from typing import NamedTuple, Protocol
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.cut_rules import NOBODY, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic

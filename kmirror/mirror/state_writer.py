@@ -8,14 +8,14 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import Uncut
+from kmirror.mirror.cut_rules import Uncut
 from kmirror.mirror.lineage import Lineage
 from kmirror.mirror.log_cuts import cut_what_we_owe
-from kmirror.mirror.owing import put_in_force, still_owing
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.uncut_replicas import put_in_force, still_owing
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]

@@ -21,12 +21,12 @@ from kmirror.cluster.replication.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import SESSION, epoch_after_stop
+from kmirror.mirror.cut_rules import SESSION, epoch_after_stop
 from kmirror.mirror.epoch_bumps import bump
 from kmirror.mirror.lineage import Lineage, written_on
 from kmirror.mirror.log_cuts import cut
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import StopPlan, decided_offset, plan_of
+from kmirror.mirror.reopened_transactions import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kmirror.cluster.replication.truncation import is_cut
-from kmirror.mirror.cutting import SESSION, Uncut, after_cut, cut_offset, merged
+from kmirror.mirror.cut_rules import SESSION, Uncut, after_cut, cut_offset, merged
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState, Wish, following
 from kmirror.sim.explorer.logs import EMPTY, Answer, Logs, entry, epoch_of, is_reset, last_epoch_of

@@ -17,13 +17,13 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import NOBODY, SESSION, merged, without
+from kmirror.mirror.cut_rules import NOBODY, SESSION, merged, without
 from kmirror.mirror.lineage import OWN
 from kmirror.mirror.log_cuts import cut_what_we_owe
-from kmirror.mirror.owing import put_in_force
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.uncut_replicas import put_in_force
 from kmirror.spec.error_codes import ErrorCode
 
 

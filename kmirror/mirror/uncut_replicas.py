@@ -8,7 +8,7 @@ ISR until it is persisted that they have).
 from __future__ import annotations
 
 from kmirror.cluster.replication.partition import Partition
-from kmirror.mirror.cutting import SESSION, Uncut, merged
+from kmirror.mirror.cut_rules import SESSION, Uncut, merged
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
 
