@@ -34,7 +34,7 @@ from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened_transactions import StopPlan
-from kmirror.mirror.state_loader import Takeover
+from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
@@ -93,7 +93,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
         led = self._context.replicas.led(mp.tp)
         original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
-    original = patch(Takeover, "_gather", gather)
+    original = patch(StateLoader, "_gather", gather)
 
 
 # -- cuts -----------------------------------------------------------------------------------------
@@ -200,13 +200,13 @@ def silence_believed(patch: Patch) -> None:
 def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers are cut, and they count as cut."""
 
-    def owing(mp: Any, partition: Any, state: Any) -> Any:
+    def still_uncut(mp: Any, partition: Any, state: Any) -> Any:
         partition.must_cut.clear()
         return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
 
     patch(Preparing, "_missing", lambda self, mp, partition: "")
     patch(Partition, "has_confirmed", lambda self, replica: True)
-    original = patch(state_writer, "still_owing", owing)
+    original = patch(state_writer, "still_uncut", still_uncut)
 
 
 @fault
