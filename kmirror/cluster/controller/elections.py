@@ -1,4 +1,4 @@
-"""Who leads after brokers came or went: records, decided from the image alone.
+"""Leader elections when a broker is fenced or unfenced: records, decided from the image alone.
 
 Kafka's rules (PartitionChangeBuilder): the first living ISR member in replica order leads; if there
 is none, an unclean election may take any living replica, where the topic allows it; if not, the
@@ -15,7 +15,7 @@ from kmirror.spec.configs import Configs, Scope
 
 
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
-    """Return the changes that take `broker_id` out of every ISR and leadership; it still counts as alive in `image`."""
+    """Return the changes that take `broker_id` out of every ISR and leadership; in `image` it may still be alive."""
     records: list[Message] = []
     for topic in image.topics.values():
         for index, partition in topic.partitions.items():
@@ -55,7 +55,7 @@ def _elect(
     isr = [b for b in partition.isr if b != gone]
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
     if partition.leader not in (gone, NO_LEADER):
-        record.isr = isr  # Only a follower went; the leader and its epoch stay.
+        record.isr = isr  # Only a follower is removed; the leader and its epoch stay.
         return record
     clean = [b for b in alive if b in isr]
     if clean:

@@ -1,4 +1,4 @@
-"""Which brokers are alive? Whoever reports in time; who does not is fenced (KIP-631)."""
+"""The sessions of brokers: a broker without a heartbeat for `broker.session.timeout.ms` is fenced (KIP-631)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class BrokerSessions:
         """When each unfenced broker last reported."""
 
     def start(self, now: Instant) -> None:
-        """The controller has replayed its log: every unfenced broker has a whole session to report in."""
+        """Begin a whole session for every unfenced broker, after the controller has replayed its log."""
         for broker in self._context.image.brokers.values():
             if not broker.fenced:
                 self.heard(now, broker.broker_id)
         self._watch(now)
 
     def on_timer(self, now: Instant) -> None:
-        """Fence those that were silent for too long."""
+        """Fence the brokers whose session has ended."""
         timeout = self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
         for broker_id, heard in list(self._heard_from.items()):
             if now - heard > timeout:
@@ -36,15 +36,15 @@ class BrokerSessions:
         self._watch(now)
 
     def heard(self, now: Instant, broker_id: int) -> None:
-        """An unfenced broker reported."""
+        """Begin the session of an unfenced broker anew: it has sent a heartbeat."""
         self._heard_from[broker_id] = now
 
     def forget(self, broker_id: int) -> None:
-        """A broker registers anew: it is fenced until it reports."""
+        """End the session of a broker that registers anew: it is fenced until it has caught up."""
         self._heard_from.pop(broker_id, None)
 
     def fence(self, now: Instant, broker_id: int) -> None:
-        """Take a broker out: no leaderships, no ISR membership, until it reports again."""
+        """Fence a broker: it loses its leaderships and leaves every ISR, until it reports again."""
         self.forget(broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"fencing broker {broker_id}")
@@ -55,7 +55,7 @@ class BrokerSessions:
         self._commit(now, records)
 
     def unfence(self, now: Instant, broker_id: int) -> None:
-        """Let a broker in; partitions without a leader may get one."""
+        """Unfence a broker; partitions without a leader may get one."""
         self.heard(now, broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"unfencing broker {broker_id}")
