@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import CloseLink, OutboundLink, Send
+from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
-from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
@@ -55,13 +55,14 @@ class Requester:
         """Send `body` and call `on_reply` once, later; the answer may come after a restart of the peer."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        frame = encode_request(body, version, correlation_id=correlation_id, client_id=client_id or self._client_id)
+        client_id = client_id or self._client_id
+        chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
         link = OutboundLink(peer, channel)
         self._pending[correlation_id] = Pending(link, key_of(type(body)), version, on_reply)
-        self.outbox.add(Send(link, frame))
+        self.outbox.add(Send(link, tuple(chunks)))
         self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 
-    def on_response(self, now: Instant, link: OutboundLink, frame: bytes) -> None:
+    def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
         """Match an answer to its request; an answer that nobody waits for is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)

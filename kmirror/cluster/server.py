@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import CloseLink, InboundLink, LinkOpened, Reply
+from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
-from kmirror.protocol.headers import RequestHead, decode_request, encode_response, peek_request
+from kmirror.protocol.headers import RequestHead, decode_request, encode_response_chunks, peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
@@ -41,7 +41,7 @@ class Inbound:
     """The link that it came on, who opened that, and from where."""
     head: RequestHead
     body: Message
-    frame: bytes
+    frame: Chunk
     arrived: Instant
     open: bool = True
 
@@ -51,13 +51,12 @@ class Inbound:
 
     def reply(self, body: Message) -> None:
         """Answer with `body`, written in the version of the request."""
-        frame = encode_response(body, self.head.api_version, correlation_id=self.head.correlation_id)
-        self.reply_raw(frame)
+        self.reply_raw(*encode_response_chunks(body, self.head.api_version, correlation_id=self.head.correlation_id))
 
-    def reply_raw(self, frame: bytes) -> None:
-        """Answer with a whole response frame."""
+    def reply_raw(self, *chunks: Chunk) -> None:
+        """Answer with a whole response frame, given in parts."""
         self._finish()
-        self.server.outbox.add(Reply(self.client.link, frame))
+        self.server.outbox.add(Reply(self.client.link, chunks))
         self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
@@ -99,7 +98,7 @@ def disabled(request: Message, version: int) -> Message:
 @dataclass(slots=True)
 class _Link:
     client: LinkOpened
-    waiting: deque[bytes] = field(default_factory=deque)
+    waiting: deque[Chunk] = field(default_factory=deque)
     busy: bool = False
 
 
@@ -141,7 +140,7 @@ class Server:
         """Somebody opened a link to this node."""
         self._links[opened.link] = _Link(opened)
 
-    def on_frame(self, now: Instant, name: InboundLink, frame: bytes) -> None:
+    def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         """Take up a request, or let it wait; on a link that was closed it is passed over."""
         link = self._links.get(name)
         if link is not None:
@@ -216,5 +215,5 @@ class Server:
             error_code=ErrorCode.UNSUPPORTED_VERSION,
             api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
         )
-        self.outbox.add(Reply(name, encode_response(body, 0, correlation_id=head.correlation_id)))
+        self.outbox.add(Reply(name, tuple(encode_response_chunks(body, 0, correlation_id=head.correlation_id))))
         self.finished(name)

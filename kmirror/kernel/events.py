@@ -2,7 +2,7 @@
 
 A node is anything with `handle(now, event) -> list[Effect]`. It is told the time, keeps no clock, and
 names its peers by endpoint. Frames are whole Kafka frames without their length prefix; the kernel
-does not look into them.
+does not look into them. What is sent comes in chunks, so that records go from a log to a socket without a copy.
 
 Links. Frames on a link arrive in order or not at all, and a link that breaks is reported once to both ends.
 - Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it. Channels keep a long
@@ -21,6 +21,8 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, Principal
 
 TimerKey = tuple[Hashable, ...]
+Chunk = bytes | memoryview
+"""Bytes that nobody changes from now on, neither the node nor whoever runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class RequestReceived:
     """A frame came in on a link that somebody opened to us."""
 
     link: InboundLink
-    frame: bytes
+    frame: Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class ResponseReceived:
     """A frame came back on a link that we opened."""
 
     link: OutboundLink
-    frame: bytes
+    frame: Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +92,18 @@ Event = Started | LinkOpened | RequestReceived | ResponseReceived | LinkClosed |
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Write `frame` on a link of ours, opening it first if need be."""
+    """Write a frame, one chunk after the other, on a link of ours; open it first if need be."""
 
     link: OutboundLink
-    frame: bytes
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Write `frame` on a link that somebody opened to us; dropped if the link is gone."""
+    """Write a frame, one chunk after the other, on a link that somebody opened to us; dropped if the link is gone."""
 
     link: InboundLink
-    frame: bytes
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)

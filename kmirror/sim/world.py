@@ -191,10 +191,10 @@ class World:
 
     def _carry_out(self, process: Process, effect: Effect) -> None:
         match effect:
-            case Send(link, frame):
-                self._send(process, link, frame)
-            case Reply(client, frame):
-                self._reply(client, frame)
+            case Send(link, chunks):
+                self._send(process, link, b"".join(chunks))
+            case Reply(client, chunks):
+                self._reply(client, b"".join(chunks))
             case SetTimer(key, at):
                 self._set_timer(process, key, at)
             case CancelTimer(key):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
@@ -181,7 +182,7 @@ class ReplicaManager:
     # -- appends ------------------------------------------------------------------------------
 
     def append(
-        self, now: Instant, partition: Partition, data: bytes, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
         """Append as leader; LogAppendError says why not. The caller then waits for acks if it needs them."""
         info = partition.log.append_as_leader(
