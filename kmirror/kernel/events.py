@@ -49,6 +49,11 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Stop:
+    """The process is asked to end: put everything in order, then say `Stopped`. Other events go on until then."""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkOpened:
     """Somebody opened a link to us: on which of our listeners, who they are, and from which address."""
 
@@ -87,7 +92,7 @@ class TimerFired:
     key: TimerKey
 
 
-Event = Started | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired
+Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +119,11 @@ class CloseLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopped:
+    """Everything is in order, nothing more may reach the node: let the process end, which closes its links."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer:
     """Fire `key` at `at`; a timer already set under the same key is replaced."""
 
@@ -137,7 +147,7 @@ class Note:
     fact: object = None
 
 
-Effect = Send | Reply | CloseLink | SetTimer | CancelTimer | Note
+Effect = Send | Reply | CloseLink | Stopped | SetTimer | CancelTimer | Note
 
 
 class Node(Protocol):

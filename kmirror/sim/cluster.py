@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 CONTROLLER_ID = 100
 METADATA_LEVEL = 30
+STOP_WITHIN_S = 310
 CREATE_TOPICS_VERSION = 7
 
 
@@ -117,7 +118,9 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        for node_id in (*self.broker_ids, CONTROLLER_ID):
+            if self.runs(node_id):
+                self.kill(node_id)
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -164,11 +167,21 @@ class Cluster:
             world.start(self.process(broker_id))
         world.run_until(self.is_settled, within_us=60 * SECOND, what=f"cluster {self.name} to come up")
 
-    def stop(self) -> None:
-        """End every process that runs, the controller last; the disks stay, and `start` begins anew from them."""
-        for node_id in (*self.broker_ids, CONTROLLER_ID):
-            if self.runs(node_id):
-                self.kill(node_id)
+    def stop(self, node_id: int | None = None) -> None:
+        """Let a node end in order, and wait until it has; without an id every node that runs, the controller last.
+
+        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them.
+        """
+        nodes = (*self.broker_ids, CONTROLLER_ID) if node_id is None else (node_id,)
+        for each in nodes:
+            if self.runs(each) or each == node_id:
+                self.simulation.world.stop(self.process(each))
+                # A broker waits five minutes for a controller that does not answer.
+                self.simulation.run_until(
+                    lambda each=each: not self.runs(each),  # type: ignore[misc]
+                    within_s=STOP_WITHIN_S,
+                    what=f"the end of {self.process(each)}",
+                )
 
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
         """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`."""

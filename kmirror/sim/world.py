@@ -30,6 +30,8 @@ from kmirror.kernel.events import (
     Send,
     SetTimer,
     Started,
+    Stop,
+    Stopped,
     TimerFired,
     TimerKey,
 )
@@ -113,11 +115,20 @@ class World:
 
     def kill(self, name: str) -> None:
         """End a process at once; what is on its disk stays, everything else is gone."""
+        self._end(self.processes[name], "killed")
+
+    def stop(self, name: str) -> None:
+        """Ask a process to end; it runs until it has put everything in order."""
         process = self.processes[name]
+        assert process.node is not None, f"{name} does not run"
+        self._deliver(name, process.incarnation, Stop())
+
+    def _end(self, process: Process, how: str) -> None:
+        name = process.name
         assert process.node is not None, f"{name} does not run"
         process.node = None
         process.timers.clear()
-        self.trace.add(self.now, name, "killed")
+        self.trace.add(self.now, name, how)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:
             self._close(link, tell_client=link.server == name, tell_server=link.client == name)
 
@@ -205,6 +216,8 @@ class World:
             case CloseLink(InboundLink() as theirs):
                 if (served := self._served.get(theirs)) is not None:
                     self._close(served, tell_client=True, tell_server=False)
+            case Stopped():
+                self._end(process, "stopped")
             case Note(text, fact):
                 self.trace.add(self.now, process.name, text)
                 if fact is not None:

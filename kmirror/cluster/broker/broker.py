@@ -12,7 +12,7 @@ from functools import partial
 
 from kmirror.client import requester
 from kmirror.client.requester import OnReply, Requester
-from kmirror.cluster.broker import lifecycle, metadata_follower
+from kmirror.cluster.broker import clean_shutdown, lifecycle, metadata_follower
 from kmirror.cluster.broker.apis.routes import ROUTES
 from kmirror.cluster.broker.internal_topics import InternalTopics
 from kmirror.cluster.component import BrokerComponent
@@ -33,6 +33,8 @@ from kmirror.kernel.events import (
     RequestReceived,
     ResponseReceived,
     Started,
+    Stop,
+    Stopped,
     TimerFired,
     TimerKey,
 )
@@ -68,6 +70,8 @@ class Broker:
         self.cluster_id = options.cluster_id
         self.endpoint = options.endpoint
         self.disk = disk
+        self.previous_epoch = clean_shutdown.take(disk)
+        """The broker epoch in which the last process over this disk ended cleanly, or None."""
         self.rng = rng
         self.configs = broker_configs(options.configs, {})
         """What holds now; another object after every alteration, so nobody keeps it."""
@@ -86,6 +90,7 @@ class Broker:
         self.transactions = TransactionCoordinator(self)
         self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
         self.components: list[BrokerComponent] = []
+        self._ended = False
         self.add(self.transactions)
 
     def add(self, component: BrokerComponent) -> None:
@@ -115,9 +120,18 @@ class Broker:
                 self.metadata.fetch(now)
                 self.isr.start(now)
                 self.replicas.start(now)
-        while self.replicas.settle(now) or self.server.run_ready(now):
+            case Stop():
+                self.lifecycle.stop(now)
+        while not self._ended and (self.replicas.settle(now) or self.server.run_ready(now)):
             pass
         return self.outbox.drain()
+
+    def stop(self) -> None:
+        """End now: close the logs, so that the next start need not recover them; the last thing that a broker does."""
+        self.replicas.close()
+        clean_shutdown.write(self.disk, self.lifecycle.epoch)
+        self.outbox.add(Stopped())
+        self._ended = True
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
@@ -131,6 +145,9 @@ class Broker:
                 self.fetchers.on_timer(now, leader)
             case (lifecycle.TIMER,):
                 self.lifecycle.on_timer(now)
+            case (lifecycle.STOP_TIMER,):
+                self.outbox.note("the controller did not let this broker go in time")
+                self.stop()
             case (metadata_follower.TIMER,):
                 self.metadata.fetch(now)
             case (isr.TIMER,):

@@ -4,6 +4,9 @@ A broker registers when it starts and gets an epoch; it reports by heartbeats, a
 lifts the fence once the broker has replayed the metadata log up to its own registration and says that it
 is ready. As long as an earlier incarnation counts as alive, the registration is refused. A broker
 whose heartbeats stop is fenced and loses its leaderships; when they come back it is let in again.
+
+One that is asked to stop says so in its heartbeats, goes on serving, and ends when the controller lets it go: by then
+others lead what it led, and every living broker knows that (controlled shutdown).
 """
 
 from __future__ import annotations
@@ -24,7 +27,12 @@ if TYPE_CHECKING:
     from kmirror.cluster.broker.broker import Broker
 
 TIMER = "heartbeat"
+STOP_TIMER = "stop"
 RETRY_MS = 100
+STOP_RETRY_MS = 50
+"""When to ask again after the first heartbeat that wants to shut down."""
+STOP_WITHIN_MS = 5 * 60 * 1000
+"""How long the controller's consent is waited for (BrokerServer.shutdown)."""
 
 
 class Lifecycle:
@@ -35,6 +43,22 @@ class Lifecycle:
         self._incarnation = Uuid(broker.rng.split("incarnation").octets(16))
         self.epoch = -1
         self.fenced = True
+        self._ran = False
+        """Was this process ever let in?"""
+        self._stopping = False
+        self._wishes = 0
+        """Heartbeats sent that want to shut down."""
+        self._in_flight = False
+
+    def stop(self, now: Instant) -> None:
+        """End as soon as the controller lets this broker go; at once if it never was let in."""
+        if not self._ran:
+            self._broker.stop()
+        elif not self._stopping:
+            self._stopping = True
+            self._broker.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
+            if not self._in_flight:
+                self.on_timer(now)
 
     def start(self, now: Instant) -> None:
         broker = self._broker
@@ -47,6 +71,7 @@ class Lifecycle:
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
+            previous_broker_epoch=-1 if broker.previous_epoch is None else broker.previous_epoch,
         )
         broker.ask_controller(now, request, broker.version_of(request), self._on_registered, channel="lifecycle")
 
@@ -59,7 +84,10 @@ class Lifecycle:
             broker_epoch=self.epoch,
             current_metadata_offset=self._broker.image.offset,
             want_fence=not self._broker.metadata.caught_up,
+            want_shut_down=self._stopping,
         )
+        self._in_flight = True
+        self._wishes += self._stopping
         self._broker.ask_controller(
             now, request, self._broker.version_of(request), self._on_heartbeat, channel="lifecycle"
         )
@@ -73,6 +101,7 @@ class Lifecycle:
         self._again(now, RETRY_MS)
 
     def _on_heartbeat(self, now: Instant, reply: Message | None) -> None:
+        self._in_flight = False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
             return
@@ -82,8 +111,14 @@ class Lifecycle:
             return
         if reply.error_code == ErrorCode.NONE:
             self.fenced = reply.is_fenced
+            self._ran = self._ran or not self.fenced
+            if reply.should_shut_down:
+                self._broker.stop()
+                return
         # While fenced a broker reports often, to be let in soon after it caught up.
         interval = RETRY_MS if self.fenced else self._broker.configs.integer("broker.heartbeat.interval.ms")
+        if self._stopping and self._wishes < 2:
+            interval = STOP_RETRY_MS if self._wishes else 0
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:

@@ -16,6 +16,7 @@ from kmirror.cluster.controller.apis.fetch import TIMER as FETCH_TIMER
 from kmirror.cluster.controller.apis.routes import DECISIONS, ROUTES
 from kmirror.cluster.controller.decisions import Decide
 from kmirror.cluster.controller.elections import fence_records, unfence_records
+from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
 from kmirror.cluster.controller.metadata_log import MetadataLog
 from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.cluster.server import Inbound, Server
@@ -29,6 +30,8 @@ from kmirror.kernel.events import (
     RequestReceived,
     ResponseReceived,
     Started,
+    Stop,
+    Stopped,
     TimerFired,
     TimerKey,
 )
@@ -80,6 +83,7 @@ class Controller:
         self.server = Server(self.api_versions, self.disabled_versions, self.outbox)
         self.heard_from: dict[int, Instant] = {}
         """When each unfenced broker last reported."""
+        self.heartbeats = Heartbeats()
         self._disk = disk
         self.log: MetadataLog | None = None
         self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
@@ -101,6 +105,9 @@ class Controller:
                 self.server.on_closed(gone)
             case TimerFired(key):
                 self._on_timer(now, key)
+            case Stop():
+                self._stop()
+                return self.outbox.drain()
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
         while self.server.run_ready(now):
@@ -116,7 +123,13 @@ class Controller:
         for broker in self.image.brokers.values():
             if not broker.fenced:
                 self.heard_from[broker.broker_id] = now
+                self.heartbeats.reported(broker.broker_id, BrokerState.UNFENCED, -1, self.image.offset)
         self._watch_sessions(now)
+
+    def _stop(self) -> None:
+        if self.log is not None:
+            self.log.log.close()
+        self.outbox.add(Stopped())
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
@@ -167,11 +180,24 @@ class Controller:
     def fence(self, now: Instant, broker_id: int) -> None:
         """Take a broker out: no leaderships, no ISR membership, until it reports again."""
         self.heard_from.pop(broker_id, None)
+        self.heartbeats.forget(broker_id)
         broker = self.image.brokers[broker_id]
         self.outbox.note(f"fencing broker {broker_id}")
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)
         ]
+        records += fence_records(self.image, self.configs, broker_id)
+        self.commit(now, records)
+
+    def begin_controlled_shutdown(self, now: Instant, broker_id: int) -> None:
+        """Take a broker that wants to stop out of every ISR and leadership, as far as others can take over."""
+        broker = self.image.brokers[broker_id]
+        self.outbox.note(f"broker {broker_id} begins its controlled shutdown")
+        records: list[Message] = []
+        if not broker.in_controlled_shutdown:
+            records.append(
+                BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=1)
+            )
         records += fence_records(self.image, self.configs, broker_id)
         self.commit(now, records)
 

@@ -1,13 +1,14 @@
 """BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
-A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. Left out:
-controlled shutdown.
+A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. One that wants to
+shut down first loses its leaderships.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kmirror.cluster.controller.heartbeats import BrokerState
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -28,12 +29,28 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
     if broker.epoch != request.broker_epoch:
         inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
         return
-    caught_up = request.current_metadata_offset >= broker.epoch
-    if broker.fenced and caught_up and not request.want_fence:
-        controller.unfence(now, request.broker_id)
-    elif not broker.fenced and request.want_fence:
-        controller.fence(now, request.broker_id)
-    elif not broker.fenced:
-        controller.heard_from[request.broker_id] = now
+    before = controller.heartbeats.state_of(broker)
+    state = controller.heartbeats.next_state(controller.image, broker, request)
+    match state:
+        case BrokerState.UNFENCED if before is BrokerState.FENCED:
+            controller.unfence(now, request.broker_id)
+        case BrokerState.FENCED if before is not BrokerState.FENCED:
+            controller.fence(now, request.broker_id)
+        case BrokerState.SHUTDOWN_NOW:
+            controller.fence(now, request.broker_id)
+        case BrokerState.CONTROLLED_SHUTDOWN if before is not BrokerState.CONTROLLED_SHUTDOWN:
+            controller.begin_controlled_shutdown(now, request.broker_id)
+        case _:
+            pass
     fenced = controller.image.brokers[request.broker_id].fenced
-    inbound.reply(BrokerHeartbeatResponse(is_caught_up=caught_up, is_fenced=fenced))
+    if not fenced:
+        controller.heard_from[request.broker_id] = now
+    end = controller.image.offset
+    controller.heartbeats.reported(request.broker_id, state, request.current_metadata_offset, end)
+    inbound.reply(
+        BrokerHeartbeatResponse(
+            is_caught_up=request.current_metadata_offset >= broker.epoch,
+            is_fenced=fenced,
+            should_shut_down=state is BrokerState.SHUTDOWN_NOW,
+        )
+    )

@@ -60,5 +60,6 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
         )
     )
     controller.heard_from.pop(request.broker_id, None)
+    controller.heartbeats.forget(request.broker_id)
     controller.commit(now, records)
     inbound.reply(BrokerRegistrationResponse(broker_epoch=epoch))
