@@ -4,6 +4,9 @@ A link has at most one request in work, as in Kafka: the next one is looked at o
 to the one before has been written. So a client may pipeline and still match answers by order. A node
 that is not ready yet lets requests wait.
 
+On a link where too much waits nothing more is read, until all that waited has been taken up: what a client sends ahead
+then stays in its own buffers, and costs memory there.
+
 What a node does not know costs the client its link, as in Kafka. What it knows but must not serve, because the
 feature that it belongs to is off, is answered with UNSUPPORTED_VERSION (D1).
 """
@@ -17,7 +20,7 @@ from dataclasses import dataclass, field
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply
+from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -27,6 +30,15 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 
 API_VERSIONS = key_of(ApiVersionsRequest)
+WAITING_MAX = 5
+"""Requests that wait on a link before it is read no more.
+
+`max.in.flight.requests.per.connection` of Kafka's producer is 5, so no client that keeps to it is ever held up. Kafka
+itself reads one request, then none until it is answered.
+"""
+WAITING_BYTES_MAX = 1 << 20
+"""Bytes that wait on a link before it is read no more: about one batch of the greatest size that a topic takes by
+default. One request may be larger, as large as `socket.request.max.bytes` lets it be."""
 DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
@@ -99,7 +111,9 @@ def disabled(request: Message, version: int) -> Message:
 class _Link:
     client: LinkOpened
     waiting: deque[Chunk] = field(default_factory=deque)
+    waiting_bytes: int = 0
     busy: bool = False
+    is_read: bool = True
 
 
 class Server:
@@ -145,7 +159,11 @@ class Server:
         link = self._links.get(name)
         if link is not None:
             link.waiting.append(frame)
+            link.waiting_bytes += len(frame)
             self._work(now, name, link)
+            if link.is_read and (len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX):
+                link.is_read = False
+                self.outbox.add(StopReading(name))
 
     def accept(self) -> None:
         """The node is ready: take up what waited for it."""
@@ -184,7 +202,11 @@ class Server:
         if link.busy or not link.waiting or not self._accepting:
             return
         frame = link.waiting.popleft()
+        link.waiting_bytes -= len(frame)
         link.busy = True
+        if not link.is_read and not link.waiting:
+            link.is_read = True
+            self.outbox.add(ResumeReading(name))
         try:
             head = peek_request(frame)
             versions = self._versions()

@@ -119,6 +119,23 @@ class CloseLink:
 
 
 @dataclass(frozen=True, slots=True)
+class StopReading:
+    """Hand over no frame of this link until `ResumeReading`; those that come meanwhile wait, in order.
+
+    Whoever runs the node may hold frames back on its own account as well, as while an answer is not written out yet.
+    """
+
+    link: InboundLink
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeReading:
+    """Hand over frames of this link again."""
+
+    link: InboundLink
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """Everything is in order, nothing more may reach the node: let the process end, which closes its links."""
 
@@ -147,7 +164,7 @@ class Note:
     fact: object = None
 
 
-Effect = Send | Reply | CloseLink | Stopped | SetTimer | CancelTimer | Note
+Effect = Send | Reply | CloseLink | StopReading | ResumeReading | Stopped | SetTimer | CancelTimer | Note
 
 
 class Node(Protocol):

@@ -27,11 +27,13 @@ from kmirror.kernel.events import (
     Reply,
     RequestReceived,
     ResponseReceived,
+    ResumeReading,
     Send,
     SetTimer,
     Started,
     Stop,
     Stopped,
+    StopReading,
     TimerFired,
     TimerKey,
 )
@@ -216,6 +218,12 @@ class World:
             case CloseLink(InboundLink() as theirs):
                 if (served := self._served.get(theirs)) is not None:
                     self._close(served, tell_client=True, tell_server=False)
+            case StopReading(muted):
+                if (served := self._served.get(muted)) is not None:
+                    served.is_read = False
+            case ResumeReading(wanted):
+                if (served := self._served.get(wanted)) is not None:
+                    self._resume(served)
             case Stopped():
                 self._end(process, "stopped")
             case Note(text, fact):
@@ -255,10 +263,24 @@ class World:
         incarnation = self.processes[link.server].incarnation
 
         def arrive() -> None:
-            if link.open:
+            if link.open and (link.held or not link.is_read):
+                link.held.append(frame)
+            elif link.open:
                 self._on_frame(link, incarnation, frame)
 
         self.at(link.there_at, arrive)
+
+    def _resume(self, link: Link) -> None:
+        """Give the frames that were held to the server, one after the other, as long as it wants them."""
+        link.is_read = True
+        incarnation = self.processes[link.server].incarnation
+
+        def take() -> None:
+            if link.open and link.is_read and link.held:
+                self._on_frame(link, incarnation, link.held.popleft())
+                self.at(self.now, take)
+
+        self.at(self.now, take)
 
     def _on_frame(self, link: Link, incarnation: int, frame: bytes) -> None:
         """Give a frame to the server, which is told first who opened the link if it does not know that yet."""

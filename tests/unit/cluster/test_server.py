@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kmirror.cluster.server import Handler, Inbound, Server
+from kmirror.cluster.server import WAITING_BYTES_MAX, WAITING_MAX, Handler, Inbound, Server
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Chunk, CloseLink, Effect, LinkOpened, Reply
+from kmirror.kernel.events import Chunk, CloseLink, Effect, LinkOpened, Reply, ResumeReading, StopReading
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
@@ -94,3 +94,38 @@ def test_requests_of_a_link_are_answered_one_after_the_other() -> None:
         kept.kept[-1].reply(ApiVersionsResponse())
         s.run_ready(0)
     assert len(replies(s.outbox.drain())) == 3
+
+
+def reading(effects: Sequence[Effect]) -> list[type[Effect]]:
+    return [type(effect) for effect in effects if isinstance(effect, StopReading | ResumeReading)]
+
+
+def test_a_link_on_which_too_many_requests_wait_is_read_again_when_the_last_is_taken_up() -> None:
+    kept = Waiting()
+    s = server(kept)
+    client = connect(s, "c")
+    for number in range(WAITING_MAX):  # One of them is in work.
+        s.on_frame(0, client.link, frame(number=number))
+    assert reading(s.outbox.drain()) == []
+    s.on_frame(0, client.link, frame(number=WAITING_MAX))
+    assert reading(s.outbox.drain()) == [StopReading]
+    for number in range(WAITING_MAX):
+        assert reading(s.outbox.drain()) == [], f"{WAITING_MAX - number} wait"
+        kept.kept[-1].reply(ApiVersionsResponse())
+        s.run_ready(0)
+    assert reading(s.outbox.drain()) == [ResumeReading]
+    assert [inbound.head.correlation_id for inbound in kept.kept] == list(range(WAITING_MAX + 1))
+
+
+def test_a_link_on_which_too_many_bytes_wait_is_not_read() -> None:
+    kept = Waiting()
+    s = server(kept)
+    client = connect(s, "c")
+    large = frame() + bytes(WAITING_BYTES_MAX)
+    s.on_frame(0, client.link, large)
+    assert reading(s.outbox.drain()) == [], "a request in work does not wait"
+    s.on_frame(0, client.link, large)
+    assert reading(s.outbox.drain()) == [StopReading]
+    kept.kept[0].no_reply()
+    s.run_ready(0)
+    assert reading(s.outbox.drain()) == [ResumeReading]

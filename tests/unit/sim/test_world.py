@@ -18,9 +18,11 @@ from kmirror.kernel.events import (
     Reply,
     RequestReceived,
     ResponseReceived,
+    ResumeReading,
     Send,
     SetTimer,
     Started,
+    StopReading,
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
@@ -60,6 +62,11 @@ def world(seed: int = 1, *, echo: bool = True) -> tuple[World, Recorder, Recorde
 
 def send(w: World, *frames: bytes, channel: str = "c") -> None:
     w.perform("client", [Send(OutboundLink(SERVER, channel), (frame,)) for frame in frames])
+
+
+def frames(node: Recorder) -> list[bytes]:
+    """Return the requests that reached a node."""
+    return [bytes(event.frame) for _, event in node.seen if isinstance(event, RequestReceived)]
 
 
 def test_a_started_node_is_told_so_first() -> None:
@@ -208,6 +215,53 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
             "User:ANONYMOUS",
             "127.0.0.1",
         )
+
+
+def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+    w, _, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [StopReading(first.link)])
+    send(w, b"1", b"2")
+    send(w, b"other", channel="d")
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"other"]
+    w.perform("server", [ResumeReading(first.link)])
+    send(w, b"3")
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"other", b"1", b"2", b"3"]
+
+
+def test_a_server_that_stops_reading_between_two_held_frames_gets_one() -> None:
+    w, _, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [StopReading(first.link)])
+    send(w, b"1", b"2")
+    w.run_for(SECOND)
+    w.perform("server", [ResumeReading(first.link)])
+    w.step()
+    w.perform("server", [StopReading(first.link)])
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"1"]
+    w.perform("server", [ResumeReading(first.link)])
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"1", b"2"]
+
+
+def test_what_was_held_is_lost_with_its_link() -> None:
+    w, _, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [StopReading(first.link)])
+    send(w, b"1")
+    w.run_for(SECOND)
+    w.perform("server", [CloseLink(first.link), ResumeReading(first.link)])
+    w.run_for(SECOND)
+    assert frames(server) == [b"0"]
 
 
 def test_a_server_may_close_a_link() -> None:
