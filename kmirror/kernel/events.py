@@ -92,7 +92,27 @@ class TimerFired:
     key: TimerKey
 
 
-Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired
+class DiskJob(Protocol):
+    """What may take as long as a disk takes: it runs beside `handle`, in another thread where there are threads.
+
+    So it touches nothing that the node touches while it runs, but for what the job's own text says to be safe.
+    """
+
+    def run(self) -> object:
+        """Return what the node asked for. OSError if the disk refuses, KmirrorError if what is there is damaged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiskDone:
+    """A `DiskWork` came to its end; with an `error` there is no result, and nobody knows how much of it was done."""
+
+    key: Hashable
+    result: object
+    error: Exception | None = None
+
+
+Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired | DiskDone
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +156,18 @@ class ResumeReading:
 
 
 @dataclass(frozen=True, slots=True)
+class DiskWork:
+    """Run `job` and answer with one `DiskDone`; no key is used again while it is under way.
+
+    Jobs of one log dir run one after the other, in the order in which they were asked for.
+    """
+
+    key: Hashable
+    log_dir: str
+    job: DiskJob
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """Everything is in order, nothing more may reach the node: let the process end, which closes its links."""
 
@@ -164,7 +196,7 @@ class Note:
     fact: object = None
 
 
-Effect = Send | Reply | CloseLink | StopReading | ResumeReading | Stopped | SetTimer | CancelTimer | Note
+Effect = Send | Reply | CloseLink | StopReading | ResumeReading | DiskWork | Stopped | SetTimer | CancelTimer | Note
 
 
 class Node(Protocol):

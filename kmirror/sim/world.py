@@ -16,6 +16,8 @@ from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
+    DiskDone,
+    DiskWork,
     Effect,
     Event,
     InboundLink,
@@ -40,6 +42,7 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.trace import Trace
+from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
 
 START: Instant = 1_798_761_600 * 1_000_000
@@ -66,12 +69,13 @@ class Process:
 class World:
     """Virtual time and everything in it."""
 
-    def __init__(self, seed: int, network: NetworkOptions | None = None) -> None:
+    def __init__(self, seed: int, network: NetworkOptions | None = None, disk: DiskOptions | None = None) -> None:
         self.seed = seed
         self.now: Instant = START
         self.rng = Rng(seed)
         self.trace = Trace()
         self.network = Network(self.rng.split("network"), network or NetworkOptions())
+        self.disk_workers = DiskWorkers(self.rng.split("disk"), disk or DiskOptions())
         self.processes: dict[str, Process] = {}
         self.after_event: list[Callable[[Instant], None]] = []
         """Called after every event: checkers of invariants."""
@@ -195,6 +199,8 @@ class World:
                 self.trace.add(self.now, name, f"link to {peer} on {channel} closed")
             case LinkClosed(InboundLink()):
                 self.trace.add(self.now, name, "ClientGone")
+            case DiskDone(work, _, error):
+                self.trace.add(self.now, name, f"disk work {work} {'done' if error is None else f'failed: {error}'}")
             case LinkOpened():
                 pass  # The request that follows tells enough.
             case _:
@@ -224,6 +230,8 @@ class World:
             case ResumeReading(wanted):
                 if (served := self._served.get(wanted)) is not None:
                     self._resume(served)
+            case DiskWork():
+                self._work_on_disk(process, effect)
             case Stopped():
                 self._end(process, "stopped")
             case Note(text, fact):
@@ -243,6 +251,15 @@ class World:
                 self._deliver(process.name, incarnation, TimerFired(key))
 
         self.at(max(at, self.now), fire)
+
+    def _work_on_disk(self, process: Process, work: DiskWork) -> None:
+        incarnation = process.incarnation
+
+        def finish() -> None:
+            if process.node is not None and process.incarnation == incarnation:
+                self._deliver(process.name, incarnation, self.disk_workers.carry_out(process.name, work))
+
+        self.at(self.disk_workers.done_at(self.now, process.name, incarnation, work), finish)
 
     # -- links --------------------------------------------------------------------------------
 

@@ -23,7 +23,9 @@ from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import (
+    DiskDone,
     Effect,
     Event,
     InboundLink,
@@ -77,6 +79,7 @@ class Broker:
         """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
         self.outbox = Outbox()
+        self.disk_jobs = DiskJobs(self.outbox)
         self.requester = Requester(f"broker-{options.node_id}", self.outbox)
         self.server = Server(self.api_versions, self.disabled_versions, self.outbox, accepting=False)
         self.replicas = replicas.ReplicaManager(self)
@@ -120,6 +123,8 @@ class Broker:
                 self.metadata.fetch(now)
                 self.isr.start(now)
                 self.replicas.start(now)
+            case DiskDone():
+                self.disk_jobs.on_done(now, event)
             case Stop():
                 self.lifecycle.stop(now)
         while not self._ended and (self.replicas.settle(now) or self.server.run_ready(now)):
