@@ -21,13 +21,16 @@ from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
+from kmirror.kernel.failures import Failures
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.headers import RequestHead, decode_request, encode_response_chunks, peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
 
 API_VERSIONS = key_of(ApiVersionsRequest)
 WAITING_MAX = 5
@@ -81,6 +84,16 @@ class Inbound:
         self._finish()
         self.server.close(self.client.link)
 
+    def fail(self) -> None:
+        """Say that this node has a bug, if the request is not answered yet; without a right to an answer, hang up."""
+        if not self.open:
+            return
+        if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
+            self.drop()
+            return
+        error = ErrorCode.UNKNOWN_SERVER_ERROR
+        self.reply(refusal(self.body, self.version, error, error.text))
+
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
         self.open = False
@@ -128,6 +141,7 @@ class Server:
         disabled_versions: Callable[[], Versions],
         outbox: Outbox,
         *,
+        failures: Failures | None = None,
         accepting: bool = True,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
@@ -138,6 +152,7 @@ class Server:
         self._accepting = accepting
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
+        self._failures = failures or Failures(outbox)
         self.outbox = outbox
 
     @property
@@ -222,7 +237,12 @@ class Server:
             self.outbox.note(f"closing {name.name}: {error}")
             self.close(name)
             return
-        handler(now, Inbound(self, link.client, head, body, frame, now))
+        inbound = Inbound(self, link.client, head, body, frame, now)
+        try:
+            handler(now, inbound)
+        except Exception as error:
+            self._failures.caught(f"{body.NAME} of version {head.api_version}", error)
+            inbound.fail()
 
     def _unserved(self, head: RequestHead) -> Handler:
         """Return what to do with a request that is not served now; ProtocolError if it never is."""

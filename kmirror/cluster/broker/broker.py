@@ -40,6 +40,7 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
+from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
@@ -61,6 +62,7 @@ class BrokerOptions:
     controller: Endpoint
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
+    on_failure: OnFailure = OnFailure.RAISE
 
 
 class Broker:
@@ -80,8 +82,11 @@ class Broker:
         self.image = MetadataImage()
         self.outbox = Outbox()
         self.disk_jobs = DiskJobs(self.outbox)
-        self.requester = Requester(f"broker-{options.node_id}", self.outbox)
-        self.server = Server(self.api_versions, self.disabled_versions, self.outbox, accepting=False)
+        self.failures = Failures(self.outbox, options.on_failure)
+        self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
+        self.server = Server(
+            self.api_versions, self.disabled_versions, self.outbox, failures=self.failures, accepting=False
+        )
         self.replicas = replicas.ReplicaManager(self)
         self.isr = isr.IsrManager(self)
         self.fetchers = follower.ReplicaFetchers(self)
@@ -105,6 +110,14 @@ class Broker:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
+        self.failures.shield(now, event, self._dispatch, self._follow_up)
+        return self.outbox.drain()
+
+    def _follow_up(self, now: Instant) -> bool:
+        """Look at whoever waits for what moved, and take up requests; False if there was nothing to do."""
+        return not self._ended and (self.replicas.settle(now) or self.server.run_ready(now))
+
+    def _dispatch(self, now: Instant, event: Event) -> None:
         match event:
             case RequestReceived(link, frame):
                 self.server.on_frame(now, link, frame)
@@ -127,9 +140,6 @@ class Broker:
                 self.disk_jobs.on_done(now, event)
             case Stop():
                 self.lifecycle.stop(now)
-        while not self._ended and (self.replicas.settle(now) or self.server.run_ready(now)):
-            pass
-        return self.outbox.drain()
 
     def stop(self) -> None:
         """End now: close the logs, so that the next start need not recover them; the last thing that a broker does."""

@@ -35,6 +35,7 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
+from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
@@ -58,6 +59,7 @@ class ControllerOptions:
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
     """Records that a formatted but empty metadata log begins with."""
+    on_failure: OnFailure = OnFailure.RAISE
 
 
 class ControllerComponent(Protocol):
@@ -80,7 +82,9 @@ class Controller:
         """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
         self.outbox = Outbox()
-        self.server = Server(self.api_versions, self.disabled_versions, self.outbox)
+        self.failures = Failures(self.outbox, options.on_failure)
+        self.server = Server(self.api_versions, self.disabled_versions, self.outbox, failures=self.failures)
+        self._ended = False
         self.heard_from: dict[int, Instant] = {}
         """When each unfenced broker last reported."""
         self.heartbeats = Heartbeats()
@@ -94,6 +98,13 @@ class Controller:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
+        self.failures.shield(now, event, self._dispatch, self._follow_up)
+        return self.outbox.drain()
+
+    def _follow_up(self, now: Instant) -> bool:
+        return not self._ended and self.server.run_ready(now)
+
+    def _dispatch(self, now: Instant, event: Event) -> None:
         match event:
             case Started():
                 self._start(now)
@@ -107,12 +118,8 @@ class Controller:
                 self._on_timer(now, key)
             case Stop():
                 self._stop()
-                return self.outbox.drain()
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
-        while self.server.run_ready(now):
-            pass
-        return self.outbox.drain()
 
     def _start(self, now: Instant) -> None:
         self.log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
@@ -130,6 +137,7 @@ class Controller:
         if self.log is not None:
             self.log.log.close()
         self.outbox.add(Stopped())
+        self._ended = True
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
