@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
-from kmirror.kernel.rng import Rng
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.partition import LogCut
 from kmirror.mirror.states import MirrorState
@@ -23,6 +23,7 @@ from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import Compared, Difference, mirror_agrees
 from kmirror.sim.cluster import Cluster, Logs
+from kmirror.sim.faults import FaultPlan
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
@@ -71,9 +72,17 @@ class Failback:
     cuts: tuple[LogCut, ...] = ()
 
 
+class Stage(NamedTuple):
+    """A part of the job, with the virtual time from the start of the run to its beginning."""
+
+    began_ms: int
+    title: str
+
+
 @dataclass(slots=True)
 class DemoReport:
     seed: int
+    stages: list[Stage] = field(default_factory=list)
     digest: str = ""
     topics: int = 0
     mirrored: Compared = field(default_factory=Compared)
@@ -121,7 +130,7 @@ class DemoReport:
 
 
 class Observer:
-    """Told what happens; override what is wanted."""
+    """Called as the run goes on; override the methods of interest."""
 
     def stage(self, title: str) -> None:
         """A new part of the job begins."""
@@ -159,7 +168,7 @@ class Demo:
         self.partitions: list[TopicPartition] = []
 
     def run(self) -> DemoReport:
-        self.observer.stage("Starting clusters a and b: a controller and three brokers each")
+        self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
         self.topics = self.a.topics()
@@ -182,10 +191,14 @@ class Demo:
         if isinstance(fact, LogCut):
             self._cuts.append((process, fact))
 
+    def _begin(self, title: str) -> None:
+        self.report.stages.append(Stage(self.simulation.world.elapsed_us // MILLISECOND, title))
+        self.observer.stage(title)
+
     # -- stages -------------------------------------------------------------------------------
 
     def _mirror(self) -> None:
-        self.observer.stage(f"Mirroring {len(self.topics)} topics from a to b")
+        self._begin(f"Mirroring {len(self.topics)} topics from a to b")
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
         mirror.create()
         mirror.add_topics(self.topics)
@@ -197,10 +210,10 @@ class Demo:
 
     def _fail_over(self) -> None:
         mirror = Mirror(MIRROR_NAME, source=self.a, destination=self.b)
-        self.observer.stage("Writing to a while b mirrors: records, and a transaction that b will hold undecided")
+        self._begin("Writing to a while b mirrors: records, and a transaction that b will hold undecided")
         self._write_while_mirroring()
         mirror.catch_up(within_s=PATIENCE_SECONDS)
-        self.observer.stage("Failing over: a is cut off with records that b does not have")
+        self._begin("Failing over: a is cut off with records that b does not have")
         self.simulation.cut(self.a, self.b)
         self._write_beyond_the_mirror()
         ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
@@ -227,7 +240,7 @@ class Demo:
         self._write_after_failover()
 
     def _fail_back(self) -> None:
-        self.observer.stage("Failing back: a mirrors from b under the same mirror name")
+        self._begin("Failing back: a mirrors from b under the same mirror name")
         before = {tp: list(self._leader(self.a, tp).any_batches()) for tp in self.partitions}
         ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
@@ -394,33 +407,6 @@ class Demo:
         victim = self._killers[cluster.name].strike()
         if victim is not None:
             self.observer.say(f"broker {victim} of cluster {cluster.name} is going to be killed and restarted")
-
-
-class FaultPlan:
-    """Kills a broker of a cluster soon, and restarts it some seconds later; one at a time."""
-
-    def __init__(self, cluster: Cluster, rng: Rng) -> None:
-        self._cluster = cluster
-        self._rng = rng
-        self.busy = False
-
-    def strike(self) -> int | None:
-        """Plan a kill; returns the broker, or None if one is down already."""
-        if self.busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
-            return None
-        self.busy = True
-        victim = self._rng.choice(self._cluster.living())
-        world = self._cluster.simulation.world
-        down = world.now + self._rng.between(0, 1500) * MILLISECOND
-        up = down + self._rng.between(200, 15_000) * MILLISECOND
-
-        def restart() -> None:
-            self._cluster.restart(victim)
-            self.busy = False
-
-        world.at(down, lambda: self._cluster.kill(victim))
-        world.at(up, restart)
-        return victim
 
 
 def first_lost(before: Sequence[AnyBatch], after: PartitionLog, end: int) -> int:

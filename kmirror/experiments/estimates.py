@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, quantiles, stdev
 
 # Student's t for 95 % on both sides, by degrees of freedom; from 30 on 1.96 is near enough.
 T_95 = (
@@ -28,21 +29,17 @@ class Estimate:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Return what at least one value says about the mean they come from."""
+    """Return what at least one value says about the mean of the distribution that it is drawn from."""
     count = len(values)
-    mean = sum(values) / count
     half = None
     if count > 1:
-        deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (count - 1))
         t = T_95[count - 2] if count - 2 < len(T_95) else 1.96
-        half = t * deviation / math.sqrt(count)
-    return Estimate(count, mean, half, percentile(values, 0.95), max(values))
+        half = t * stdev(values) / sqrt(count)
+    return Estimate(count, fmean(values), half, percentile(values, 95), max(values))
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value below which `share` of all lie, between neighbours in proportion."""
-    ordered = sorted(values)
-    at = share * (len(ordered) - 1)
-    low = int(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Return the value below which `percent` of all lie, 1 to 99; between two neighbours in proportion."""
+    if len(values) == 1:
+        return values[0]  # Before Python 3.13 `quantiles` wants two.
+    return quantiles(values, n=100, method="inclusive")[percent - 1]

@@ -19,6 +19,11 @@ OK, BROKEN, FAILED = "ok", "broken", "failed"
 PACKAGE = next((part for part in Path(__file__).parts if part.endswith(".zip")), "")
 
 
+def provenance() -> dict[str, str]:
+    """Return the columns that say which program a row comes from."""
+    return {"kmirror_version": __version__, "python_version": platform.python_version(), "package": PACKAGE}
+
+
 def execute(sweep: str, item: Run) -> dict[str, Any]:
     """Run one simulation and return its row; what it raises becomes part of the row."""
     began = time.perf_counter()
@@ -26,9 +31,7 @@ def execute(sweep: str, item: Run) -> dict[str, Any]:
         "run_id": item.run_id,
         "sweep": sweep,
         **asdict(item.options),
-        "kmirror_version": __version__,
-        "python_version": platform.python_version(),
-        "package": PACKAGE,
+        **provenance(),
         "options_json": json.dumps(asdict(item.options), sort_keys=True),
     }
     try:

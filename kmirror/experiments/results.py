@@ -23,6 +23,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from kmirror import __version__
+from kmirror.errors import UsageError
 from kmirror.experiments.failover import ExperimentOptions, Figures
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.sweep_file import Run
@@ -34,6 +35,8 @@ SCHEMA_VERSION = 1
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
 _STATES = pa.map_(pa.string(), pa.int64())
 _ARROW: dict[str, Any] = {"lag": _LAG, "state_ms": _STATES}
+NUMBERS = tuple(field.name for field in fields(Figures) if field.name not in _ARROW)
+"""The figures that are one number."""
 
 
 def _fields(kind: type) -> list[Any]:
@@ -138,6 +141,17 @@ class Results:
             if PurePosixPath(path).stem != f"all-{name}":
                 self._fs.delete_file(path)
         return len(table)
+
+
+def read_rows(location: str) -> list[Row]:
+    """Return the rows of a sweep's results in the order of their ids; `UsageError` if there are none."""
+    table = Results(location).read()
+    if "options_json" not in table.column_names:
+        raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
+    if not len(table):
+        raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")
+    rows: list[Row] = table.sort_by("run_id").to_pylist()
+    return rows
 
 
 def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], Row]) -> Iterator[tuple[str, str, int]]:

@@ -34,8 +34,8 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
     failover = {row.tp: row for row in report.failover}
     failback = {row.tp: row for row in report.failback}
     key = key_of({change.state for change in recording.states})
-    lanes = "".join(_lane(tp, recording, failover, failback) for tp in failover)
-    stages = "".join(f"<li>{at / 1000:.1f} s: {escape(title)}</li>" for at, title in recording.stages)
+    lanes = "".join(_lane(tp, report, recording, failover, failback) for tp in failover)
+    stages = "".join(f"<li>{stage.began_ms / 1000:.1f} s: {escape(stage.title)}</li>" for stage in report.stages)
     more = f"\n... and {recording.untold} more lines" if recording.untold else ""
     body = (
         f"<h1>kmirror demo, seed {report.seed}</h1>"
@@ -45,7 +45,7 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
         "<h2>Partitions</h2><p>Upper half: the copy on b. Lower half: a, the source, cut off from the failover on, "
         "then mirrored back from b. ✂ a log was cut, ⟲ producers were reset (MIRROR_PID_RESET), red: records that only "
         f"a had, and lost. Point at a mark or a bar for offsets and times.</p><p class=key>{key}</p>"
-        f"{axis('partition', 'virtual time; circles: the steps above', recording.stages, max(recording.end_ms, 1))}"
+        f"{axis('partition', 'virtual time; circles: the steps above', report.stages, max(recording.end_ms, 1))}"
         f"{lanes}<h2>Table</h2>{_table(report)}"
         f'<h2>Trace</h2><details id="trace"><summary>{len(recording.trace)} events of mirroring</summary>'
         f"<pre>{escape(chr(10).join(recording.trace))}{more}</pre></details>"
@@ -55,13 +55,14 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
 
 def _lane(
     tp: TopicPartition,
+    report: DemoReport,
     recording: Recording,
     failover: Mapping[TopicPartition, Failover],
     failback: Mapping[TopicPartition, Failback],
 ) -> str:
     over, back = failover[tp], failback.get(tp)
     end = max(recording.end_ms, 1)
-    shapes = [line("grid", at, end) for at in ticks(end)] + [line("stage", at, end) for at, _ in recording.stages]
+    shapes = [line("grid", at, end) for at in ticks(end)] + [line("stage", at, end) for at, _ in report.stages]
     changes = {name: [c for c in recording.states if (c.tp, c.cluster) == (tp, name)] for name in ("b", "a")}
     says = {
         "MIRRORING": f"mirrored to {over.cut_offset}, epoch {over.last_mirrored_epoch}",

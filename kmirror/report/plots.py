@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from kmirror.experiments.estimates import percentile
-from kmirror.report.results import AXES, FIGURES, SweepResults, Told
+from kmirror.report.results import AXES, FIGURES, FigureLabel, SweepResults
 
 WIDE = (11.5, 6.8)
 DPI = 110
@@ -62,12 +62,12 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
                 panel.plot([r[axis] for r in rows], [r[name] for r in rows], ".", ms=3, color=color, label=label)
                 continue
             groups = SweepResults(rows, results.location).groups([axis])
-            told = [group.estimate(name) for group in groups]
+            found = [group.estimate(name) for group in groups]
             # Bars of neighbouring lines would hide each other.
             aside = (number - (min(len(lines), LINES_MAX) - 1) / 2) * span * 0.008
             panel.errorbar(
-                [places[group.point[0]] + aside for group in groups], [t.mean for t in told],
-                [t.half or 0 for t in told], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
+                [places[group.point[0]] + aside for group in groups], [e.mean for e in found],
+                [e.half or 0 for e in found], color=color, label=label, marker="o", ms=3.5, lw=1.4, capsize=2.5,
             )  # fmt: skip
         _dress(panel, FIGURES[name], AXES[axis])
         if len(points) <= TICKS_MAX:
@@ -81,11 +81,11 @@ def _against(results: SweepResults, axis: str, hue: str | None) -> bytes:
     return _png(figure)
 
 
-def _dress(panel: Any, told: Told, axis: str) -> None:
+def _dress(panel: Any, label: FigureLabel, axis: str) -> None:
     """Give a panel its title and names to its axes."""
-    panel.set_title(told.short, fontsize=TITLE)
+    panel.set_title(label.short, fontsize=TITLE)
     panel.set_xlabel(axis, fontsize=LABEL)
-    panel.set_ylabel(told.unit, fontsize=LABEL)
+    panel.set_ylabel(label.unit, fontsize=LABEL)
     panel.tick_params(labelsize=SMALL)
     panel.set_ylim(0, max(panel.get_ylim()[1] * 1.05, 1))
     panel.grid(alpha=0.25)
@@ -125,10 +125,11 @@ def _lag(results: SweepResults) -> bytes:
                     at.setdefault(sample["ms"], []).append(sample["records"])
         moments = sorted(at)
         color = COLORS[number]
-        panel.plot(moments, [percentile(at[m], 0.5) for m in moments], color=color, label=f"{failure_ms} ms")
-        low, high = ([percentile(at[m], share) for m in moments] for share in (0.05, 0.95))
+        panel.plot(moments, [percentile(at[m], 50) for m in moments], color=color, label=f"{failure_ms} ms")
+        low, high = ([percentile(at[m], percent) for m in moments] for percent in (5, 95))
         panel.fill_between(moments, low, high, color=color, alpha=0.15, lw=0)
-    _dress(panel, Told("Lag until the failure: median run, and from the 5th to the 95th percentile", "records"), LOAD)
+    title = "Lag until the failure: median run, and from the 5th to the 95th percentile"
+    _dress(panel, FigureLabel(title, "records"), LOAD)
     panel.legend(title=AXES["failure_ms"], fontsize=LABEL, title_fontsize=LABEL, loc="upper left")
     return _png(figure)
 

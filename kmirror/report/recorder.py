@@ -1,4 +1,4 @@
-"""What is worth drawing of a run, noted while it goes on: states, cuts, elections, and the trace of mirroring."""
+"""What is worth drawing of a demo, noted while it runs: states and cuts, as facts, and the trace of mirroring."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Cut:
 class Recording:
     states: list[StateChange] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
-    stages: list[tuple[int, str]] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
     untold: int = 0
+    """Lines beyond the first TRACE_MAX."""
     end_ms: int = 0
 
 
@@ -45,17 +45,9 @@ class Recorder:
 
     def __init__(self, demo: Demo) -> None:
         self.recording = Recording()
-        self._demo = demo
         self._world = demo.simulation.world
         self._world.trace.listeners.append(self._on_line)
         self._world.on_fact.append(self._on_fact)
-        stage = demo.observer.stage
-
-        def on_stage(title: str) -> None:
-            self.recording.stages.append((self._ms(self._world.now), title))
-            stage(title)
-
-        demo.observer.stage = on_stage  # type: ignore[method-assign]  # beside whoever shows it
 
     @staticmethod
     def _ms(now: Instant) -> int:

@@ -1,4 +1,4 @@
-"""What does a folder of sweep results hold? Rows, the axes they were varied along, and groups of them."""
+"""What did a sweep find? Its runs, the axes they were varied along, and what groups of them come to."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
-
-from kmirror.errors import UsageError
 from kmirror.experiments.estimates import Estimate, estimate
-from kmirror.experiments.failover import OPTION_NAMES, Figures
+from kmirror.experiments.failover import OPTION_NAMES
+from kmirror.experiments.one_run import FAILED, OK
+from kmirror.experiments.results import NUMBERS
 
-FAILED = "failed"
 
-
-class Told(NamedTuple):
+class FigureLabel(NamedTuple):
     """A figure's short name, its unit, and what it counts."""
 
     short: str
@@ -27,16 +23,18 @@ class Told(NamedTuple):
     long: str = ""
 
 
-FIGURES: Mapping[str, Told] = {
-    "rpo_records": Told("RPO", "records", "records that a had acknowledged and b did not have at the failure"),
-    "rpo_ms": Told("RPO, age of the oldest lost record", "ms", "age at the failure of the oldest of these"),
-    "rto_ms": Told("RTO", "ms", "from the failure to the first write on b, slowest partition"),
-    "failback_cut_records": Told("Cut from a at failback", "records", "records that the failback cut from a"),
-    "failback_ms": Told("Failback", "ms", "from the order to fail back until a has all that b has"),
-    "lag_max": Told("Greatest lag before the failure", "records", "most that a had decided and b did not have"),
-    "mirrored_bytes": Told("Mirrored", "bytes", "record batches on b that came from a"),
-    "wire_bytes": Told("On the wire", "bytes", "sent between the clusters, both ways"),
-    "refused_produces": Told("Refused produces", "requests", "that b answered with an error during the failover"),
+FIGURES: Mapping[str, FigureLabel] = {
+    "rpo_records": FigureLabel("RPO", "records", "records that a had acknowledged and b did not have at the failure"),
+    "rpo_ms": FigureLabel("RPO, age of the oldest lost record", "ms", "age at the failure of the oldest of these"),
+    "rto_ms": FigureLabel("RTO", "ms", "from the failure to the first write on b, slowest partition"),
+    "failback_cut_records": FigureLabel("Cut from a at failback", "records", "records that the failback cut from a"),
+    "failback_ms": FigureLabel("Failback", "ms", "from the order to fail back until a has all that b has"),
+    "lag_max": FigureLabel("Greatest lag before the failure", "records", "most that a had decided and b did not have"),
+    "mirrored_bytes": FigureLabel("Mirrored", "bytes", "record batches on b that came from a"),
+    "wire_bytes": FigureLabel("On the wire", "bytes", "sent between the clusters, both ways"),
+    "refused_produces": FigureLabel(
+        "Refused produces", "requests", "that b answered with an error during the failover"
+    ),
 }
 AXES: Mapping[str, str] = {
     "seed": "seed",
@@ -59,7 +57,6 @@ AXES: Mapping[str, str] = {
     "after_ms": "load on b before the failback (ms)",
     "fault": "broker killed during the load",
 }
-NUMBERS = tuple(f.name for f in fields(Figures) if f.name not in ("lag", "state_ms"))
 GROUPS_MAX = 120
 
 
@@ -81,7 +78,7 @@ class SweepResults:
         self.location = location
         self.rows = list(rows)
         self.good = [row for row in self.rows if row["status"] != FAILED]
-        self.bad = [row for row in self.rows if row["status"] != "ok"]
+        self.bad = [row for row in self.rows if row["status"] != OK]
         self.axes = tuple(name for name in OPTION_NAMES if name != "seed" and len({row[name] for row in self.rows}) > 1)
 
     @property
@@ -102,9 +99,9 @@ class SweepResults:
             row: dict[str, Any] = dict(zip(self.axes, group.point, strict=True))
             row["runs"] = len(group.rows)
             for figure in FIGURES:
-                told = group.estimate(figure)
-                row |= {figure: told.mean, f"{figure}_ci95": told.half, f"{figure}_p95": told.p95}
-                row[f"{figure}_max"] = told.greatest
+                found = group.estimate(figure)
+                row |= {figure: found.mean, f"{figure}_ci95": found.half, f"{figure}_p95": found.p95}
+                row[f"{figure}_max"] = found.greatest
             table.append(row)
         return table
 
@@ -115,7 +112,7 @@ class SweepResults:
     def to_json(self) -> str:
         """Return the aggregates, and what failed or broke, as one JSON object."""
         bad = [{k: row[k] for k in ("run_id", "status", "seed", "broken", "error", "options_json")} for row in self.bad]
-        told = {
+        results = {
             "sweep": self.name,
             "runs": len(self.rows),
             "axes": list(self.axes),
@@ -123,7 +120,7 @@ class SweepResults:
             "aggregates": self.aggregates(),
             "failed_or_broken": bad,
         }
-        return json.dumps(told, indent=1)
+        return json.dumps(results, indent=1)
 
     def to_csv(self) -> str:
         """Return one line for each run: options, figures, digest."""
@@ -133,23 +130,3 @@ class SweepResults:
         writer.writeheader()
         writer.writerows(sorted(self.rows, key=lambda row: row["run_id"]))
         return out.getvalue()
-
-    def _repr_html_(self) -> str:
-        """What Jupyter shows."""
-        from kmirror.report.sweep_page import fragment
-
-        return fragment(self)[0]
-
-
-def load(location: str | Path) -> SweepResults:
-    """Return the results in the folder that `kmirror sweep` wrote; `UsageError` if there are none."""
-    folder = Path(location) / "runs"
-    rows: dict[str, dict[str, Any]] = {}
-    for path in sorted(folder.glob("[!.]*.parquet")):
-        for row in pq.read_table(path).to_pylist():
-            if "options_json" not in row:
-                raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
-            rows.setdefault(row["run_id"], row)
-    if not rows:
-        raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")
-    return SweepResults([rows[name] for name in sorted(rows)], str(location))

@@ -49,19 +49,19 @@ def _summary(results: SweepResults) -> str:
 
 
 def _overview(results: SweepResults) -> str:
-    """Each figure over all runs."""
+    """Return the table of each figure over all runs."""
     if not results.good:
         return ""
     (group,) = results.groups(())
     rows = []
-    for name, told in FIGURES.items():
+    for name, label in FIGURES.items():
         found = group.estimate(name)
-        median = percentile([row[name] for row in group.rows], 0.5)
+        median = percentile([row[name] for row in group.rows], 50)
         rows.append(
-            (told.short, told.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", told.long)
+            (label.short, label.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", label.long)
         )
     head = ("figure", "unit", "mean", "median", "95 % of runs", "most", "which is")
-    return f"<h2>In short</h2>{table(head, rows, text=(0, 1, 6))}"
+    return f"<h2>In short</h2>{table(head, rows, text=(0, 1), prose=(6,))}"
 
 
 def _bad(results: SweepResults) -> str:
@@ -78,7 +78,7 @@ def _bad(results: SweepResults) -> str:
         if row["error"]
     )
     head = ("run", "status", "seed", "what", "options")
-    return f"<h2>Failed or broken</h2>{table(head, rows, text=(0, 1, 3, 4))}{traces}"
+    return f"<h2>Failed or broken</h2>{table(head, rows, text=(0, 1), prose=(3, 4))}{traces}"
 
 
 def _aggregates(results: SweepResults) -> str:

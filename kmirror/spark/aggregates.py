@@ -7,17 +7,17 @@ One row for each combination of the axes: how many runs, and of each figure the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from kmirror.errors import UsageError
 from kmirror.experiments.estimates import T_95
-from kmirror.experiments.failover import OPTION_NAMES, Figures
+from kmirror.experiments.failover import OPTION_NAMES
+from kmirror.experiments.one_run import BROKEN, FAILED
+from kmirror.experiments.results import NUMBERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FIGURES = tuple(field.name for field in fields(Figures) if field.name not in ("lag", "state_ms"))
 SHOWN = ("rpo_records", "rpo_ms", "rto_ms", "failback_cut_records", "failback_ms")
 
 
@@ -33,10 +33,10 @@ def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figure
         if name not in OPTION_NAMES:
             raise UsageError(f"no option is named {name!r}: there are {', '.join(OPTION_NAMES)}")
     for name in figures:
-        if name not in FIGURES:
-            raise UsageError(f"no figure is named {name!r}: there are {', '.join(FIGURES)}")
+        if name not in NUMBERS:
+            raise UsageError(f"no figure is named {name!r}: there are {', '.join(NUMBERS)}")
     spark.read.parquet(f"{location}/runs").createOrReplaceTempView("kmirror_runs")
-    columns = [*by, "count(*) AS runs", "sum(CASE status WHEN 'broken' THEN 1 ELSE 0 END) AS broken"]
+    columns = [*by, "count(*) AS runs", f"sum(CASE status WHEN '{BROKEN}' THEN 1 ELSE 0 END) AS broken"]
     for figure in figures:
         columns += [
             f"avg({figure}) AS {figure}",
@@ -46,4 +46,4 @@ def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figure
             f"max({figure}) AS {figure}_max",
         ]
     group = f"GROUP BY {', '.join(by)} ORDER BY {', '.join(by)}" if by else ""
-    return spark.sql(f"SELECT {', '.join(columns)} FROM kmirror_runs WHERE status <> 'failed' {group}")
+    return spark.sql(f"SELECT {', '.join(columns)} FROM kmirror_runs WHERE status <> '{FAILED}' {group}")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import time
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
@@ -26,7 +25,7 @@ import pyarrow as pa
 
 from kmirror import __version__
 from kmirror.experiments.one_history import execute_history
-from kmirror.experiments.one_run import PACKAGE
+from kmirror.experiments.one_run import provenance
 from kmirror.experiments.results import Results, Row, keep_each
 from kmirror.sim.history.summary import findings
 from kmirror.spark.sweep import Progress, SweepReport, run_missing, watched
@@ -124,9 +123,7 @@ def kept_row(profile: str, runner: str, seed: int) -> Row:
         "status": row["verdict"],
         "findings": findings(row),
         "plan_json": "" if plan is None else json.dumps(plan, indent=1),
-        "kmirror_version": __version__,
-        "python_version": platform.python_version(),
-        "package": PACKAGE,
+        **provenance(),
         "wall_ms": round((time.perf_counter() - began) * 1000),
     }
 

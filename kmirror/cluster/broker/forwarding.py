@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Principal
@@ -14,9 +14,6 @@ from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 
 def principal_bytes(principal: Principal) -> bytes:
     """Return a principal as a broker writes it: int16 version, then the data."""
@@ -24,7 +21,7 @@ def principal_bytes(principal: Principal) -> bytes:
     return (0).to_bytes(2, "big") + data.encode(0)
 
 
-def forward(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     """Hand the request to the controller and its answer back to the client, byte for byte.
 
     A controller that cannot be reached costs the client its connection, so that it tries again.
@@ -41,4 +38,4 @@ def forward(broker: Broker, now: Instant, inbound: Inbound) -> None:
         else:
             inbound.drop()
 
-    broker.ask_controller(now, request, 0, on_reply, channel="forward")
+    context.ask_controller(now, request, on_reply, channel="forward")

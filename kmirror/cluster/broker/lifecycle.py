@@ -11,8 +11,7 @@ others lead what it led, and every living broker knows that (controlled shutdown
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -22,9 +21,6 @@ from kmirror.protocol.gen.broker_registration_response import BrokerRegistration
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 TIMER = "heartbeat"
 STOP_TIMER = "stop"
@@ -38,11 +34,15 @@ STOP_WITHIN_MS = 5 * 60 * 1000
 class Lifecycle:
     """Registers the broker and keeps it alive."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._incarnation = Uuid(broker.rng.split("incarnation").octets(16))
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self._incarnation = Uuid(context.rng.split("incarnation").octets(16))
         self.epoch = -1
         self.fenced = True
+        self.caught_up = False
+        """Has this broker replayed the metadata log up to its own registration?"""
+        self.may_stop = False
+        """Has nothing to be waited for any more before this broker ends, as it was asked to?"""
         self._ran = False
         """Was this process ever let in?"""
         self._stopping = False
@@ -53,49 +53,57 @@ class Lifecycle:
     def stop(self, now: Instant) -> None:
         """End as soon as the controller lets this broker go; at once if it never was let in."""
         if not self._ran:
-            self._broker.stop()
+            self.may_stop = True
         elif not self._stopping:
             self._stopping = True
-            self._broker.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
+            self._context.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
             if not self._in_flight:
                 self.on_timer(now)
 
+    def give_up_waiting(self) -> None:
+        """The controller did not let this broker go in time: it ends all the same."""
+        self._context.outbox.note("the controller did not let this broker go in time")
+        self.may_stop = True
+
     def start(self, now: Instant) -> None:
-        broker = self._broker
+        context = self._context
         request = BrokerRegistrationRequest(
-            broker_id=broker.node_id,
-            cluster_id=broker.cluster_id,
+            broker_id=context.node_id,
+            cluster_id=context.cluster_id,
             incarnation_id=self._incarnation,
-            listeners=[Listener(name="PLAINTEXT", host=broker.endpoint.host, port=broker.endpoint.port)],
+            listeners=[Listener(name="PLAINTEXT", host=context.endpoint.host, port=context.endpoint.port)],
             features=[
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
-            previous_broker_epoch=-1 if broker.previous_epoch is None else broker.previous_epoch,
+            previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
-        broker.ask_controller(now, request, broker.version_of(request), self._on_registered, channel="lifecycle")
+        context.ask_controller(now, request, self._on_registered, channel="lifecycle")
+
+    def on_replayed(self, offset: int) -> bool:
+        """Learn that the metadata log was replayed through `offset`, its end; True if our registration is in there."""
+        self.caught_up = 0 <= self.epoch <= offset
+        return self.caught_up
 
     def on_timer(self, now: Instant) -> None:
         if self.epoch < 0:
             self.start(now)
             return
         request = BrokerHeartbeatRequest(
-            broker_id=self._broker.node_id,
+            broker_id=self._context.node_id,
             broker_epoch=self.epoch,
-            current_metadata_offset=self._broker.image.offset,
-            want_fence=not self._broker.metadata.caught_up,
+            current_metadata_offset=self._context.image.offset,
+            want_fence=not self.caught_up,
             want_shut_down=self._stopping,
         )
         self._in_flight = True
         self._wishes += self._stopping
-        self._broker.ask_controller(
-            now, request, self._broker.version_of(request), self._on_heartbeat, channel="lifecycle"
-        )
+        self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
             self.epoch = reply.broker_epoch
-            self._broker.outbox.note(f"registered with broker epoch {self.epoch}")
+            self._context.outbox.note(f"registered with broker epoch {self.epoch}")
             self.on_timer(now)
             return
         self._again(now, RETRY_MS)
@@ -112,14 +120,12 @@ class Lifecycle:
         if reply.error_code == ErrorCode.NONE:
             self.fenced = reply.is_fenced
             self._ran = self._ran or not self.fenced
-            if reply.should_shut_down:
-                self._broker.stop()
-                return
+            self.may_stop = reply.should_shut_down
         # While fenced a broker reports often, to be let in soon after it caught up.
-        interval = RETRY_MS if self.fenced else self._broker.configs.integer("broker.heartbeat.interval.ms")
+        interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
         if self._stopping and self._wishes < 2:
             interval = STOP_RETRY_MS if self._wishes else 0
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:
-        self._broker.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)
+        self._context.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)

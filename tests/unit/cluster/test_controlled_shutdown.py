@@ -32,7 +32,7 @@ def leaders(cluster: Cluster) -> list[int]:
 
 
 def reply(cluster: Cluster, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
-    answer = cluster.client.call(cluster.endpoint(CONTROLLER_ID), request, 1)
+    answer = cluster.client.call(cluster.endpoint(CONTROLLER_ID), request)
     assert isinstance(answer, BrokerHeartbeatResponse) and answer.error_code == ErrorCode.NONE
     return answer
 
@@ -58,7 +58,7 @@ def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cl
     needed = cluster.image.offset
     assert not first.should_shut_down and not first.is_fenced
     assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.is_active(1)
-    cluster.simulation.run_until(lambda: all(broker.image.offset >= needed for broker in others))
+    cluster.simulation.run_until(lambda: all(broker.context.image.offset >= needed for broker in others))
     assert not reply(cluster, wish).should_shut_down, "they have not reported it yet"
     cluster.simulation.run_for(5)
     last = reply(cluster, wish)
@@ -77,7 +77,7 @@ def test_a_broker_in_controlled_shutdown_gets_no_leadership_and_joins_no_isr(clu
 def test_a_broker_that_ended_in_order_starts_without_a_recovery(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends = {tp: partition.log.log_end_offset for tp, partition in cluster.broker(1).replicas.partitions.items()}
+    ends = {tp: partition.log.log_end_offset for tp, partition in cluster.broker(1).parts.replicas.partitions.items()}
     epoch = cluster.image.brokers[1].epoch
     cluster.stop(1)
     assert cluster.disks[1].read_file(clean_shutdown.FILE) == b'{"version":0,"brokerEpoch":%d}' % epoch
@@ -95,13 +95,13 @@ def test_a_broker_that_ended_in_order_starts_without_a_recovery(
     assert cluster.disks[1].read_file(clean_shutdown.FILE) is None, "a crash from now on is not a clean end"
     cluster.simulation.run_until(cluster.is_settled)
     assert repaired and not any(repaired)
-    assert cluster.broker(1).previous_epoch == epoch
+    assert cluster.broker(1).context.previous_epoch == epoch
 
 
 def test_a_killed_broker_recovers_its_logs(cluster: Cluster) -> None:
     cluster.kill(1)
     cluster.restart(1)
-    assert cluster.broker(1).previous_epoch is None
+    assert cluster.broker(1).context.previous_epoch is None
 
 
 def test_a_broker_that_was_never_let_in_ends_at_once() -> None:

@@ -7,12 +7,13 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetsOutOfOrder, PartitionLog, UnexpectedAppendOffset
 from kmirror.log.state_files import file_name
-from kmirror.log.timestamps import EARLIEST
 from kmirror.records.batch import UnsupportedMagic
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import LegacyBatch, build_message_set
 from kmirror.records.record import RecordData
-from tests.unit.log.partitions import NOW_MS, batch, follow, open_log
+from kmirror.spec.wire_values import OffsetSpec
+from tests.builders import NOW_MS, batch
+from tests.unit.log.partitions import follow, open_log
 
 pytestmark = pytest.mark.decision("D21")
 WRAPPED = [Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4]
@@ -153,10 +154,10 @@ def test_epochs_that_old_messages_ended_stay_forgotten() -> None:
 def test_a_log_start_among_old_messages_has_no_epoch() -> None:
     log = open_log()
     follow(log, messages(3, offset=0, magic=1), batch(1, offset=3, epoch=4))
-    assert log.offset_for_timestamp(EARLIEST) == (-1, 0, -1)
+    assert log.offset_for_timestamp(OffsetSpec.EARLIEST) == (-1, 0, -1)
     log.update_high_watermark(4)
     log.advance_log_start(3)
-    assert log.offset_for_timestamp(EARLIEST) == (-1, 3, 4)
+    assert log.offset_for_timestamp(OffsetSpec.EARLIEST) == (-1, 3, 4)
 
 
 def test_timestamps_are_found_in_format_1() -> None:

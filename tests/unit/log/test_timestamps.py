@@ -5,18 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
-from kmirror.log.timestamps import (
-    EARLIEST,
-    EARLIEST_LOCAL,
-    EARLIEST_PENDING_UPLOAD,
-    LATEST,
-    LATEST_TIERED,
-    MAX_TIMESTAMP,
-)
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from tests.unit.log.partitions import batch, follow, open_log
+from kmirror.spec.wire_values import OffsetSpec
+from tests.builders import batch
+from tests.unit.log.partitions import follow, open_log
 
 # Offset by offset; three records to a batch. They do not ascend, and 70 is there twice.
 TIMES = [10, 30, 20, 40, 15, 50, 50, 70, 60, 65, 70, 5]
@@ -53,14 +47,18 @@ def test_records_below_the_log_start_do_not_count(log: PartitionLog, timestamp: 
 
 def test_names(log: PartitionLog) -> None:
     log.update_high_watermark(len(TIMES))
-    assert log.offset_for_timestamp(EARLIEST) == (-1, 0, 0)
-    assert log.offset_for_timestamp(LATEST) == (-1, 12, 1)
-    assert log.offset_for_timestamp(MAX_TIMESTAMP) == (70, 7, 1)
-    assert log.offset_for_timestamp(LATEST_TIERED) == (-1, -1, -1)
-    assert log.offset_for_timestamp(EARLIEST_PENDING_UPLOAD) == (-1, -1, -1)
+    assert log.offset_for_timestamp(OffsetSpec.EARLIEST) == (-1, 0, 0)
+    assert log.offset_for_timestamp(OffsetSpec.LATEST) == (-1, 12, 1)
+    assert log.offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) == (70, 7, 1)
+    assert log.offset_for_timestamp(OffsetSpec.LATEST_TIERED) == (-1, -1, -1)
+    assert log.offset_for_timestamp(OffsetSpec.EARLIEST_PENDING_UPLOAD) == (-1, -1, -1)
     log.advance_log_start(9)
-    assert log.offset_for_timestamp(EARLIEST) == log.offset_for_timestamp(EARLIEST_LOCAL) == (-1, 9, 1)
-    assert log.offset_for_timestamp(MAX_TIMESTAMP) == (70, 7, 1), "Kafka does not ask for the log start here"
+    assert (
+        log.offset_for_timestamp(OffsetSpec.EARLIEST)
+        == log.offset_for_timestamp(OffsetSpec.EARLIEST_LOCAL)
+        == (-1, 9, 1)
+    )
+    assert log.offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) == (70, 7, 1), "Kafka does not ask for the log start here"
 
 
 def test_of_equal_greatest_timestamps_the_first_counts() -> None:
@@ -68,16 +66,16 @@ def test_of_equal_greatest_timestamps_the_first_counts() -> None:
     for offset, time in enumerate([10, 70, 20, 70]):
         follow(log, batch(offset=offset, timestamp=time))
     assert len(log.segment_base_offsets) == 4
-    assert log.offset_for_timestamp(MAX_TIMESTAMP) == (70, 1, 0)
+    assert log.offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) == (70, 1, 0)
 
 
 def test_the_greatest_timestamp_after_a_cut(log: PartitionLog) -> None:
     log.truncate_to(7)
-    assert log.offset_for_timestamp(MAX_TIMESTAMP) == (50, 5, 0)
+    assert log.offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) == (50, 5, 0)
     assert log.offset_for_timestamp(51) is None
 
 
 def test_a_log_without_records_or_timestamps_has_no_greatest() -> None:
-    assert open_log().offset_for_timestamp(MAX_TIMESTAMP) is None
+    assert open_log().offset_for_timestamp(OffsetSpec.MAX_TIMESTAMP) is None
     assert open_log().offset_for_timestamp(0) is None
-    assert open_log().offset_for_timestamp(EARLIEST) == (-1, 0, -1)
+    assert open_log().offset_for_timestamp(OffsetSpec.EARLIEST) == (-1, 0, -1)

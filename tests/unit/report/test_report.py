@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from kmirror.cli.demo import command as demo
 from kmirror.cli.report import command as report
 from kmirror.errors import UsageError
-from kmirror.experiments.estimates import estimate
 from kmirror.experiments.failover import OPTION_NAMES, ExperimentOptions, Figures
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, parse_sweep
-from kmirror.report.results import AXES, FIGURES, SweepResults, load
+from kmirror.report.notebook import ShownResults, load
+from kmirror.report.results import AXES, FIGURES, SweepResults
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 
@@ -48,10 +48,6 @@ def test_axes_groups_and_intervals(folder: Path) -> None:
     assert len(results.rows) == 13 and len(results.good) == 12
     groups = results.groups(("latency_ms",))
     assert [(group.point, len(group.rows)) for group in groups] == [((5,), 6), ((80,), 6)]
-    told = estimate([1, 2, 3])
-    assert (told.mean, told.greatest) == (2, 3)
-    assert told.half == pytest.approx(4.303 / 3**0.5)
-    assert str(estimate([4])) == "4.0"
 
 
 def test_every_option_and_figure_has_a_name() -> None:
@@ -102,7 +98,7 @@ def test_no_results_are_named(tmp_path: Path) -> None:
 def test_one_run_alone_makes_a_report() -> None:
     row = execute("one", Run("0" * 16, ExperimentOptions(**QUICK)))  # type: ignore[arg-type]
     row["lag"], row["state_ms"] = list(row["lag"]), list(row["state_ms"])
-    assert "no rule was broken in 1 runs" in SweepResults([row], "x")._repr_html_()
+    assert "no rule was broken in 1 runs" in ShownResults([row], "x")._repr_html_()
 
 
 # -- in a browser -----------------------------------------------------------------------------
@@ -151,6 +147,7 @@ def test_the_demo_draws_a_lane_for_each_partition(tmp_path: Path) -> None:
     text = page.read_text("utf-8")
     assert text.count('class="lane"') == told["mirrored"]["partitions"] == 3
     assert told["digest"] in text
+    assert "<ol><li>0.0 s: Starting clusters a and b" in text and text.count("<li>") == 5, "each stage with its time"
     for row in told["failback"]:
         assert f"a lost offsets {row['lost_first_offset']}-{row['lost_end_offset'] - 1}" in text
     for row in told["failover"]:

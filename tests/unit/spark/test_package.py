@@ -24,6 +24,20 @@ def test_importing_the_package_imports_no_pyspark() -> None:
     assert run(f"import sys, {modules}; print('pyspark' in sys.modules)").strip() == "False"
 
 
+@pytest.mark.parametrize("words", [("--list",), ("--only", "RUN")])
+def test_a_sweep_without_spark_runs_no_code_of_this_package(words: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("[fixed]\nfailure_ms = 100\nafter_ms = 100\n", "utf-8")
+    words = tuple(read_sweep(file).runs[0].run_id if word == "RUN" else word for word in words)
+    program = f"""import sys
+from kmirror.cli.main import run
+try:
+    run(["sweep", {str(file)!r}, *{words!r}])
+finally:
+    print([name for name in sys.modules if name.startswith("kmirror.spark")])"""
+    assert run(program).splitlines()[-1] == "[]"
+
+
 def test_every_name_is_listed() -> None:
     assert set(dir(kmirror.spark)) == set(kmirror.spark.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):

@@ -1,0 +1,34 @@
+"""Faults that a script plans ahead: brokers that die and come back."""
+
+from __future__ import annotations
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.rng import Rng
+from kmirror.sim.cluster import Cluster
+
+
+class FaultPlan:
+    """Kills a broker of a cluster soon, and restarts it some seconds later; one at a time."""
+
+    def __init__(self, cluster: Cluster, rng: Rng) -> None:
+        self._cluster = cluster
+        self._rng = rng
+        self.busy = False
+
+    def strike(self) -> int | None:
+        """Plan a kill and return the id of the broker, or None if one is down already."""
+        if self.busy or len(self._cluster.living()) < len(self._cluster.broker_ids):
+            return None
+        self.busy = True
+        victim = self._rng.choice(self._cluster.living())
+        world = self._cluster.simulation.world
+        down = world.now + self._rng.between(0, 1500) * MILLISECOND
+        up = down + self._rng.between(200, 15_000) * MILLISECOND
+
+        def restart() -> None:
+            self._cluster.restart(victim)
+            self.busy = False
+
+        world.at(down, lambda: self._cluster.kill(victim))
+        world.at(up, restart)
+        return victim
