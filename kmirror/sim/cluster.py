@@ -150,7 +150,7 @@ class Cluster:
                 broker_id, self.cluster_id, self.endpoint(broker_id), self.endpoint(CONTROLLER_ID), self.configs
             )
             broker = Broker(options, self.disks[broker_id], self._node_rng(broker_id))
-            mirror: BrokerComponent = MirrorComponent(broker.context, broker.replicas)
+            mirror: BrokerComponent = MirrorComponent(broker.parts)
             broker.add(mirror)
             return broker
 

@@ -30,7 +30,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
-from kmirror.records.control import ControlType, end_txn_marker
+from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import mirror_agrees
@@ -95,18 +95,6 @@ def transactional(
         producer_epoch=producer_epoch,
         base_sequence=sequence,
         is_transactional=True,
-    )
-
-
-def marker(offset: int, epoch: int, producer_id: int, *, commit: bool, producer_epoch: int = 0) -> bytes:
-    return end_txn_marker(
-        base_offset=offset,
-        leader_epoch=epoch,
-        timestamp_ms=T0_MS + offset,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        commit=commit,
-        coordinator_epoch=0,
     )
 
 

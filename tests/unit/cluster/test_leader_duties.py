@@ -26,6 +26,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
+from tests.builders import batch
 
 TP = TopicPartition("t", 0)
 
@@ -52,20 +53,16 @@ def led(cluster: Cluster) -> tuple[Broker, Partition]:
     return cluster.broker(partition.broker_id), partition
 
 
-def batch(count: int, now_ms: int) -> bytes:
-    return build_batch([RecordData(value=b"v")] * count, timestamp_ms=now_ms)
-
-
 @pytest.mark.parametrize("new_start", [None, 100])
 def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_start: int | None) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
     told: list[ErrorCode] = []
-    info = broker.parts.replicas.append(now, partition, batch(5, cluster.simulation.now_ms))
+    info = broker.parts.replicas.append(now, partition, batch(5, timestamp=cluster.simulation.now_ms))
     broker.parts.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
     if new_start is None:
         broker.parts.replicas.cut(now, partition, 0)
-        broker.parts.replicas.append(now, partition, batch(9, cluster.simulation.now_ms))
+        broker.parts.replicas.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
         partition.log.update_high_watermark(9)
     else:
         broker.parts.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
@@ -126,7 +123,7 @@ def test_the_high_watermark_stands_still_below_min_insync_replicas() -> None:
     partition = Partition(1, TP, Uuid.ZERO, log)
     partition.min_insync_replicas = 2
     partition.apply(0, PartitionImage((1, 2, 3), (1,), 1, 0, 0))
-    log.append_as_leader(batch(3, 0), leader_epoch=0, now_ms=0)
+    log.append_as_leader(batch(3, timestamp=0), leader_epoch=0, now_ms=0)
     assert not partition.advance_high_watermark()
     partition.apply(0, PartitionImage((1, 2, 3), (1, 2), 1, 0, 1))
     partition.on_follower_fetch(0, 2, 3)
