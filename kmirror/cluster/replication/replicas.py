@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
+from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk
@@ -21,15 +22,11 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
-from kmirror.records.codecs import Compression
-from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 OnAcked = Callable[[Instant, ErrorCode], None]
-CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
-"""compression.type to codec; `producer` has none of its own."""
 CUT_OFF = 1 << 62
 """What an AckWait requires whose record was cut off: no high watermark gets there."""
 TIMER = "parked"
@@ -155,20 +152,7 @@ class ReplicaManager:
         )
 
     def log_config(self, topic: str) -> LogConfig:
-        configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
-        return LogConfig(
-            segment_bytes=configs.integer("segment.bytes"),
-            index_interval_bytes=configs.integer("index.interval.bytes"),
-            max_message_bytes=configs.integer("max.message.bytes"),
-            message_timestamp_type=(
-                TimestampType.LOG_APPEND_TIME
-                if configs.text("message.timestamp.type") == "LogAppendTime"
-                else TimestampType.CREATE_TIME
-            ),
-            compression_type=CODECS.get(configs.text("compression.type")),
-            compact="compact" in configs.names("cleanup.policy"),
-            delete="delete" in configs.names("cleanup.policy"),
-        )
+        return log_config(self._context.image.topic_config(topic), self._context.configs)
 
     def _drop(self, tp: TopicPartition) -> None:
         del self.partitions[tp]
