@@ -85,7 +85,7 @@ class Maker:
         return self.version in self.message.flexible
 
     def shape(self, inner: StructSpec) -> str:
-        """The name of the table of layouts for such structs."""
+        """Return the name of the table of layouts for such structs."""
         fields = list(inner.ordinary(self.version))
         pieces = ", ".join(f'"{LETTERS[f.type.base]}{"*" if f.type.is_array else ""}"' for f in fields)
         name = f"{snake_case(inner.name)}_shape"

@@ -48,7 +48,7 @@ class ReaderMaker(Maker):
     def read_usually_empty(
         self, struct: StructSpec, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]
     ) -> None:
-        """One `struct` call on both sides of an array that is null or empty; if it is not, the rest is read again."""
+        """Write one `struct` call on both sides of a null or empty array; of another, the rest is read again."""
         out, target = self.out, f"{var}.{field.attribute}"
         after: list[FieldSpec] = []
         while fields[0].type.base in LETTERS and not fields[0].type.is_array:
@@ -133,7 +133,7 @@ class ReaderMaker(Maker):
         return field.type.is_array and field.type.base == "int32" and self.flexible
 
     def read_long_length(self) -> None:
-        """Two and three bytes, in which nearly all records tell their length, without a call."""
+        """Write how a length of two or three bytes, as nearly all records have, is read without a call."""
         out = self.out
         out.line("second = buf[pos]")
         with out.block("if second < 128:"):
@@ -146,7 +146,7 @@ class ReaderMaker(Maker):
             out.line("n, pos = wire.read_compact_length(buf, pos - 1)")
 
     def read_int32s(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
-        """`n` is the first byte of the length; up to 31 items have their prebuilt unpackers."""
+        """Write how int32s are read, `n` being the first byte of their length; up to 31 have prebuilt unpackers."""
         out = self.out
         is_tuple = decodes_to_tuples(self.message, struct)
         with out.block("if 0 < n < 33:"):
@@ -224,7 +224,7 @@ class ReaderMaker(Maker):
             self.out.line(f"{target}, pos = {field.type.base}._read(buf, pos, version)")
 
     def read_tags(self, struct: StructSpec, var: str, pending: list[Piece], uuids: list[str]) -> None:
-        """The tagged section: none is the rule, and any other is read by the plain form."""
+        """Write how the tagged section is read: usually it is empty, and any other is left to the plain form."""
         if pending:
             self.flush_read(pending, uuids, extra=Piece("B", "n"))
             with self.out.block("if n:"):
@@ -270,7 +270,7 @@ class ReaderMaker(Maker):
             self.out.line(f"{items}.append({item})")
 
     def read_flat(self, inner: StructSpec, target: str) -> None:
-        """Every element has the same width if no element has tags: one strided slice tells."""
+        """Write how elements of one width are read; one strided slice shows whether any of them has tags."""
         out = self.out
         fields = list(inner.ordinary(self.version))
         letters = "".join(LETTERS[f.type.base] for f in fields) + "x"
@@ -292,7 +292,7 @@ class ReaderMaker(Maker):
 
     @contextmanager
     def loop_into(self, struct: str, item: str, fields: list[FieldSpec], items: str, rows: str) -> Iterator[None]:
-        """A loop whose head stores the values of each row into the fields of an object."""
+        """Write a loop whose head stores the values of each row into the fields of an object."""
         names = [f"{item}.{f.attribute}" for f in fields]
         if item not in self.declared:
             # A type checker cannot tell what is taken apart and stored into in one go.
@@ -308,7 +308,7 @@ class ReaderMaker(Maker):
             yield
 
     def read_shaped(self, struct: StructSpec, inner: StructSpec, target: str) -> None:
-        """Every element has the width of the first if its lengths are those of the first: strided slices tell."""
+        """Write how elements as wide as the first are read; strided slices show whether all have its lengths."""
         out = self.out
         shape = self.shape(inner)
         lengths = [f"length_{f.attribute}" for f in inner.ordinary(self.version) if f.type.is_array]
@@ -359,7 +359,7 @@ class ReaderMaker(Maker):
         self.loaders[loader] = self.loader_text(loader, inner)
 
     def late(self, struct: StructSpec, attribute: str) -> str:
-        """The name of the class whose `attribute` is read when it is asked for."""
+        """Return the name of the class whose `attribute` is read when it is asked for."""
         name = f"Late{struct.name}"
         text = Emitter()
         with text.block(f"class {name}({struct.name}):"):
@@ -370,7 +370,7 @@ class ReaderMaker(Maker):
         return name
 
     def load(self, inner: StructSpec, target: str, item: str) -> None:
-        """Lines that read an array whose elements all have the layout that `rows` knows."""
+        """Write the lines that read an array whose elements all have the layout that `rows` knows."""
         self.out.line("cut, pick = rows")
         self.out.line(f"{target} = list(map(new, repeat({inner.name}, n)))")
         fields = list(inner.ordinary(self.version))

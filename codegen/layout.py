@@ -25,7 +25,7 @@ class Context:
     struct: StructSpec
 
     def ordinary(self, field: FieldSpec) -> Versions:
-        """Where the field stands in wire order: one range, as tagged ranges are open."""
+        """Return the versions in which the field stands in wire order: one range, as tagged ranges are open."""
         present = field.versions.intersect(self.struct.versions)
         tagged = field.tagged.intersect(present)
         return (
@@ -37,7 +37,7 @@ class Context:
         )
 
     def is_tag_only(self, field: FieldSpec) -> bool:
-        """Whether the field travels in the tagged section wherever it exists."""
+        """Return whether the field travels in the tagged section wherever it exists."""
         return bool(field.tagged.intersect(self.struct.versions)) and not self.ordinary(field)
 
     def flexible(self, field: FieldSpec, version: int) -> bool:
@@ -55,7 +55,7 @@ def python_type(field: FieldSpec) -> str:
 
 
 def default_value(field: FieldSpec) -> str:
-    """The default as a Python expression; structs and arrays are made anew each time."""
+    """Return the default as a Python expression; structs and arrays are made anew each time."""
     base, text = field.type.base, field.default
     if field.default_is_null:
         return "None"
@@ -83,7 +83,7 @@ def repr_string(text: str) -> str:
 
 
 def min_width(message: MessageSpec, struct: StructSpec) -> int:
-    """The least number of bytes that the struct takes in any of its versions."""
+    """Return the least number of bytes that the struct takes in any of its versions."""
     return min((width_at(message, struct, version) for version in struct.versions), default=1)
 
 
@@ -107,7 +107,7 @@ def width_at(message: MessageSpec, struct: StructSpec, version: int) -> int:
 
 
 def element_width(context: Context, field: FieldSpec) -> int:
-    """The least width of one element of an array, at least 1: Kafka never takes more elements than bytes."""
+    """Return the least width of one element of an array, at least 1: Kafka never takes more elements than bytes."""
     base = field.type.base
     if field.type.is_struct:
         return max(1, min_width(context.message, context.message.struct(base)))
@@ -119,7 +119,7 @@ def element_width(context: Context, field: FieldSpec) -> int:
 
 
 def variant(context: Context, field: FieldSpec, version: int, kind: str) -> str:
-    """`compact_nullable_string` and its kin."""
+    """Return the name of the reader or writer, as `compact_nullable_string`."""
     words = []
     if context.flexible(field, version):
         words.append("compact")
@@ -177,7 +177,7 @@ def negated(test: str) -> str:
 
 
 def is_set(field: FieldSpec) -> str:
-    """The test for a value that differs from the default."""
+    """Return the test for a value that differs from the default."""
     name = f"self.{field.attribute}"
     default = default_value(field)
     if default == "None":
@@ -194,6 +194,6 @@ def is_set(field: FieldSpec) -> str:
 
 
 def tagged_fields(context: Context) -> list[FieldSpec]:
-    """By tag, in whatever versions."""
+    """Return the fields that have a tag in any version, by tag."""
     found = [f for f in context.struct.fields if f.tagged.intersect(context.struct.versions)]
     return sorted(found, key=lambda f: f.tag or 0)

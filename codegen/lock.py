@@ -23,7 +23,7 @@ ARTIFACTS = {
 
 
 def artifact_of(folder: str, name: str) -> str:
-    """The jar in which Kafka ships the message."""
+    """Return the jar in which Kafka ships the message."""
     if folder != "coordinator":
         return ARTIFACTS[folder]
     if name.startswith("TransactionLog"):
@@ -39,7 +39,7 @@ def read_lock(root: Path = SCHEMAS) -> dict[str, Any]:
 
 
 def generate_lock(root: Path = SCHEMAS) -> str:
-    """The text of LOCK.json as it should be."""
+    """Return the text of LOCK.json as it should be."""
     lock = read_lock(root)
     files = {}
     for folder in FOLDERS:

@@ -17,7 +17,7 @@ class Versions:
 
     @staticmethod
     def parse(text: str) -> Versions:
-        """The range that `text` names; ValueError says what is wrong with it."""
+        """Return the range that `text` names; raises `ValueError`, which says what is wrong with it."""
         text = text.strip()
         if text == "none":
             return NONE

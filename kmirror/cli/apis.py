@@ -55,7 +55,7 @@ def versions(api: Api) -> range:
 
 
 def header_words(api: Api, headers: list[int]) -> str:
-    """`1, 2 from v12`, or one number where all versions have the same."""
+    """Return `1, 2 from v12`, or one number where all versions have the same."""
     if headers[0] == headers[-1]:
         return str(headers[0])
     first = api.min_version + headers.index(headers[-1])

@@ -125,7 +125,7 @@ class Wanted(NamedTuple):
 
 
 def read_source(source: str) -> bytes:
-    """The bytes that the argument gives, names or sends."""
+    """Return the bytes that the argument gives, names or sends."""
     if source == "-":
         if sys.stdin is None:
             raise UsageError("stdin is closed")
@@ -141,7 +141,7 @@ def read_source(source: str) -> bytes:
 
 
 def from_text(raw: bytes) -> bytes:
-    """Raw bytes, unless they are the letters of hex."""
+    """Return the bytes that hex digits stand for; other bytes come back as they are."""
     try:
         bare = bare_hex(raw.decode("ascii"))
     except UnicodeDecodeError:
@@ -155,7 +155,7 @@ def bare_hex(text: str) -> str | None:
 
 
 def without_length(data: bytes) -> bytes:
-    """`data` without the length that leads a frame, if it has one."""
+    """Return `data` without the length that leads a frame, if it has one."""
     if len(data) >= 4 and int.from_bytes(data[:4], "big") == len(data) - 4:
         return data[4:]
     return data
@@ -177,7 +177,7 @@ def has_unknown_tags(part: Struct) -> bool:
 
 
 def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool) -> int:
-    """One line for each field; what comes before malformed bytes is printed all the same."""
+    """Print one line for each field, up to malformed bytes, and return the exit code."""
     position = 0
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
@@ -199,7 +199,7 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
 
 
 def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
-    """What holds others comes before them."""
+    """Yield the fields in the order of their first bytes; one that holds others comes before them."""
     width = max((len(row.path) for row in rows), default=0)
     for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
         if as_json:

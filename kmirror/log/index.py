@@ -57,12 +57,12 @@ class OffsetIndex:
         self.positions.extend(positions)
 
     def position_for(self, offset: int) -> int:
-        """A position at or before the batch that holds `offset`."""
+        """Return a position at or before the batch that holds `offset`."""
         slot = bisect_right(self.offsets, offset) - 1
         return self.positions[slot] if slot >= 0 else 0
 
     def position_well_below(self, position: int) -> int:
-        """The position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
+        """Return the position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
         slot = bisect_right(self.positions, position) - 2
         return self.positions[slot] if slot >= 0 else 0
 
@@ -80,7 +80,7 @@ class OffsetIndex:
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> OffsetIndex:
-        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
+        """Return the index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
         if len(data) % OFFSET_ROW.size:
             raise CorruptBatch(f"an offset index has {len(data)} bytes, expected rows of {OFFSET_ROW.size}")
         index = cls(base_offset)
@@ -126,7 +126,7 @@ class TimeIndex:
             self.offsets.append(offset)
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The row with the greatest timestamp that is not above `timestamp`."""
+        """Return the row with the greatest timestamp that is not above `timestamp`."""
         slot = bisect_right(self.timestamps, timestamp) - 1
         if slot < 0:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
@@ -146,7 +146,7 @@ class TimeIndex:
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> TimeIndex:
-        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows.
+        """Return the index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows.
 
         But a file of one row is one that was closed: its segment's first record has the timestamp 0, and none a later.
         """

@@ -65,7 +65,7 @@ def decode(
     policy: Policy = Policy.STRICT,
     note: Note | None = None,
 ) -> tuple[M, int]:
-    """The message at `position` and the position after it; ProtocolError says at which byte and field."""
+    """Return the message at `position` and the position after it; raises `ProtocolError` with byte and field."""
     view = memoryview(buffer).cast("B")
     if note is None and len(view) - position > SKIM_FROM_BYTES:
         from kmirror.protocol.skim import skim
@@ -101,7 +101,7 @@ class Reader:
             self.note(start, self.position, path, value)
 
     def take(self, n: int, path: str) -> memoryview:
-        """The next `n` bytes."""
+        """Return the next `n` bytes."""
         end = self.position + n
         if end > len(self.view):
             raise self.fail(f"{n} bytes wanted, {max(0, len(self.view) - self.position)} left", path)
@@ -119,7 +119,7 @@ class Reader:
         return value
 
     def length(self, flexible: bool, width: int, path: str) -> int:
-        """A length or count; negative means null."""
+        """Return a length or count; negative means null."""
         if flexible:
             value = self.uvarint(path)
             return wrap_int32(value - 1)
@@ -181,7 +181,7 @@ class Reader:
         return self.scalar(field.type, path, flexible, nullable)
 
     def present(self, path: str, in_tag: bool) -> bool:
-        """The marker before a nullable struct."""
+        """Return the marker before a nullable struct."""
         start = self.position
         marker = self.uvarint(path) if in_tag else int(Layout(">b").unpack(self.take(1, path))[0])
         is_present = marker > 0 if in_tag else marker >= 0
@@ -206,7 +206,7 @@ class Reader:
         return items
 
     def count(self, path: str, flexible: bool, nullable: bool) -> int:
-        """The number of elements, negative for null; it is refused if there cannot be so many."""
+        """Return the number of elements, negative for null; it is refused if there cannot be so many."""
         start = self.position
         n = self.length(flexible, 4, path)
         if n < 0 and not nullable:
@@ -238,7 +238,7 @@ class Reader:
         return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
 
     def variable_length(self, type_: str, path: str, flexible: bool, nullable: bool) -> memoryview | None:
-        """The bytes of a string, of bytes or of records; None for null."""
+        """Return the bytes of a string, of bytes or of records; None for null."""
         start = self.position
         n = self.length(flexible, 2 if type_ == "string" else 4, path)
         if n < 0:
@@ -255,7 +255,7 @@ class Reader:
 
 
 def encode(message: Message, version: int) -> list[Chunk]:
-    """The message as buffers; LocalProtocolError with the field's path if the version cannot carry it."""
+    """Return the message as buffers; raises `LocalProtocolError` with the field's path where the version cannot."""
     flexible_from = message.FLEXIBLE_FROM
     writer = _Writer(version, flexible_from is not None and version >= flexible_from)
     chunks: list[Chunk] = []

@@ -44,7 +44,7 @@ class Unwritable(ValueError):
 
 
 def refuse() -> bytes:
-    """In the place of bytes that a version does not have."""
+    """Raise what reading raises, in the place of bytes that a version does not have."""
     raise Unwritable
 
 
@@ -83,13 +83,13 @@ pack_float64 = Struct(">d").pack
 
 
 def fused(formats: str) -> tuple[Unpack, Callable[..., bytes]]:
-    """The unpacker and the packer of a run of fixed-width fields."""
+    """Return the unpacker and the packer of a run of fixed-width fields."""
     layout = Struct(">" + formats)
     return layout.unpack_from, layout.pack
 
 
 def iterator(formats: str) -> Callable[[Buffer], Iterator[tuple[Any, ...]]]:
-    """What cuts a buffer into rows of this layout."""
+    """Return the function that cuts a buffer into rows of this layout."""
     return Struct(">" + formats).iter_unpack
 
 
@@ -116,7 +116,7 @@ class Shape:
         self.known_packs: dict[tuple[int, ...], Callable[..., bytes]] = {}
 
     def rows(self, *lengths: int) -> Rows | None:
-        """What cuts a buffer into rows, and what makes an array of a row one tuple; `lengths` are plus one.
+        """Return what cuts a buffer into rows, and what makes the array of a row one tuple; `lengths` are plus one.
 
         None if a length is null or takes more than one byte.
         """
@@ -141,7 +141,7 @@ class Shape:
         return found
 
     def pack(self, *lengths: int) -> Callable[..., bytes]:
-        """The packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
+        """Return the packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
         if max(lengths) > 126:
             raise Unwritable  # The plain form knows longer lengths.
         if len(self.known_packs) >= self.KEPT_MAX:
@@ -170,7 +170,7 @@ def uuid(value: Uuid) -> bytes:
 
 
 def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
-    """An unsigned varint as Java reads it: at most five bytes, the result cut to a signed int32."""
+    """Return an unsigned varint as Java reads it: at most five bytes, the result cut to a signed int32."""
     byte = buf[pos]
     pos += 1
     if byte < 0x80:
@@ -186,14 +186,14 @@ def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
 
 
 def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
-    """A length that travels plus one, negative for null; wraps around where Java's int does."""
+    """Return a length that travels plus one, negative for null; wraps around where Java's int does."""
     n, pos = read_uvarint(buf, pos)
     return (n - 1 if n != -(1 << 31) else INT32_MAX), pos
 
 
 @lru_cache(4096)
 def uvarint(value: int) -> bytes:
-    """Lengths repeat, so most are looked up."""
+    """Return `value` as an unsigned varint; most are looked up, since lengths repeat."""
     if value < 0:
         raise Unwritable
     out = bytearray()
@@ -397,12 +397,12 @@ def read_compact_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int,
 
 
 def read_numbers(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[list[Any], int]:
-    """`n` fixed-width values whose `struct` letter is `letter`; the count was checked."""
+    """Return `n` fixed-width values whose `struct` letter is `letter`; the count was checked."""
     return list(Struct(f">{n}{letter}").unpack_from(buf, pos)), pos + n * width
 
 
 def read_tuple(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[tuple[Any, ...], int]:
-    """The same as a tuple."""
+    """Return what `read_numbers` does as a tuple."""
     return Struct(f">{n}{letter}").unpack_from(buf, pos), pos + n * width
 
 
@@ -453,7 +453,7 @@ def numbers(items: Sequence[Any], letter: str) -> bytes:
 
 
 def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
-    """Tag, size and the position of the body."""
+    """Return tag, size and the position of the body."""
     tag, pos = read_uvarint(buf, pos)
     size, pos = read_uvarint(buf, pos)
     return tag, size, pos
@@ -484,14 +484,14 @@ def read_unknown_tags(struct: MessageStruct, buf: Buffer, pos: int) -> int:
 
 
 def written(struct: MessageStruct, version: int) -> bytes:
-    """The bytes of one struct by its plain form."""
+    """Return the bytes of one struct by its plain form."""
     chunks: list[Chunk] = []
     struct._write(chunks.append, version)
     return b"".join(chunks)
 
 
 def put_tags(put: Put, tags: Sequence[tuple[int, bytes]], unknown: Sequence[UnknownTag], named: int) -> None:
-    """A tagged section: the set ones of the `named` tags from 0 on, then the unknown ones, all by tag."""
+    """Put a tagged section: of the `named` tags, from 0 on, those that are set, then the unknown ones, all by tag."""
     last = named - 1
     for tag, _ in unknown:
         # As in Kafka the highest number is no tag.

@@ -127,7 +127,7 @@ class LegacyBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset inside, which for a wrapper means to inflate it."""
+        """Return the first offset inside, which for a wrapper means to inflate it."""
         return next(self.messages()).offset
 
     @property
@@ -136,7 +136,7 @@ class LegacyBatch:
 
     @property
     def record_count(self) -> int | None:
-        """How many messages; None for a wrapper, whose header does not say."""
+        """Return the number of messages; None for a wrapper, whose header does not say."""
         return 1 if self.compression is Compression.NONE else None
 
     @property

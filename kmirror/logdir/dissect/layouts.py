@@ -221,7 +221,7 @@ def _until(end: bytes) -> Any:
 
 
 def _decimal(end: bytes) -> Any:
-    """A number in decimal digits, up to and with `end`."""
+    """Return the layout of a number in decimal digits, up to and with `end`."""
     return c.ExprAdapter(_until(end), lambda text, _: int(text), lambda value, _: b"%d" % value)
 
 

@@ -316,7 +316,7 @@ class FileMessage:
 
     @property
     def compression(self) -> Compression:
-        """The codec; raises `CorruptBatch` for bits that name none."""
+        """Return the codec; raises `CorruptBatch` for bits that name none."""
         return codec_of(self.outer.view[_ATTRIBUTES_AT], self)
 
     @property
