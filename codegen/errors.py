@@ -23,12 +23,12 @@ def generate_error_codes(path: Path = SCHEMAS / "errors.json") -> str:
         out.line()
         out.line("@property")
         with out.block("def retriable(self) -> bool:"):
-            out.line('"""Whether the same request may succeed later."""')
+            out.line('"""Return whether the same request may succeed later."""')
             out.line("return self.value in _RETRIABLE")
         out.line()
         out.line("@property")
         with out.block("def text(self) -> str:"):
-            out.line('"""What went wrong, for people."""')
+            out.line('"""Return what went wrong, for people."""')
             out.line("return _TEXTS[self.value]")
     out.lines("", "")
     retriable = [str(row["code"]) for row in rows if row["retriable"]]

@@ -12,9 +12,6 @@ from tests.repo.sources import Source, sources
 
 ALLOWED: dict[str, tuple[int, ...]] = {
     "protocol": (5, 2, 2, 2, 2, 2, 2),  # A message and what explains its faults; a hot module and its message.
-    "log": (6,),  # Around PartitionLog, which its parts take whole.
-    "cluster": (10,),  # Around Broker and Controller, which their parts take whole.
-    "mirror": (14,),  # Around MirrorComponent, likewise.
     "sim": (4,),  # A cluster produces, and knows its simulation.
 }
 """The files in each circle of a package, the largest first. A number here may only fall."""

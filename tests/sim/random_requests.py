@@ -35,15 +35,16 @@ from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.configs import ROWS
 from kmirror.spec.topics import METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
-from tests.sim.stage import T0_MS, WrittenLogs, legacy, marker, plain, transactional
+from tests.builders import marker
+from tests.sim.stage import T0_MS, WrittenLogs, legacy, plain, transactional
 
 ANSWER_WITHIN_SECONDS = 40
 CONFIGS = {"mirror.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"}
 TRANSACTIONAL = [
     transactional(0, 0, 1, "committed"),
-    marker(1, 0, 1, commit=True),
+    marker(offset=1, epoch=0, pid=1, commit=True),
     transactional(2, 0, 2, "aborted"),
-    marker(3, 0, 2, commit=False),
+    marker(offset=3, epoch=0, pid=2, commit=False),
     plain(4, 1, "plain"),
     transactional(5, 2, 3, "open"),
     plain(6, 2, "behind", "it"),
@@ -290,6 +291,6 @@ def producer_ids(cluster: Cluster) -> tuple[int, ...]:
     """Return the producer ids in the logs and those of the transactional ids."""
     found: dict[int, None] = dict.fromkeys((1, 2, 3))
     for broker_id in cluster.living():
-        coordinator = cluster.broker(broker_id).transactions
+        coordinator = cluster.broker(broker_id).parts.transactions
         found.update({t.producer_id: None for n in TRANSACTIONAL_IDS if (t := coordinator.find(n)) is not None})
     return tuple(found)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from kmirror.kernel.events import RequestReceived
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
@@ -26,6 +27,7 @@ from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read
 from tests.sim.stage import T0_MS
 
 MESSAGES_PER_VERSION = 20
+FRAMES = 1500
 
 
 def wants_answer(body: Message) -> bool:
@@ -79,13 +81,26 @@ def test_any_request_inside_an_envelope_is_answered(row: Served) -> None:
 
 
 @pytest.mark.parametrize("node_id", [1, CONTROLLER_ID])
-def test_any_frame_is_answered_or_its_link_closed(node_id: int) -> None:
+def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = start(3)
     world = cluster.simulation.world
     rng = Rng(node_id)
     both = generators(cluster, rng.split("messages"))
     node = cluster.controller if node_id == CONTROLLER_ID else cluster.broker(node_id)
-    for number in range(1500):
+    clients = [opened("stranger", "raw", number) for number in range(FRAMES)]
+    ends: dict[Link, list[Effect]] = {client.link: [] for client in clients}
+    handle = node.handle
+
+    def watched(now: Instant, event: Event) -> list[Effect]:
+        effects = handle(now, event)
+        for effect in effects:
+            if isinstance(effect, Reply | CloseLink) and effect.link in ends:
+                ends[effect.link].append(effect)
+        return effects
+
+    monkeypatch.setattr(node, "handle", watched)
+    sent = {}
+    for number, client in enumerate(clients):
         row = rng.choice(ROWS)
         version = rng.between(row.first, row.last)
         body = rng.choice(both).message(by_key(row.key).request, version)
@@ -93,10 +108,15 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int) -> None:
         for _ in range(rng.between(1, 3)):
             frame[rng.below(len(frame))] = rng.below(256)
         cut = frame[: rng.below(len(frame) + 1)] if rng.chance(1, 3) else frame
-        client = opened("stranger", "raw", number)
+        sent[client.link] = bytes(cut)
         effects = node.handle(world.now, client) + node.handle(world.now, RequestReceived(client.link, bytes(cut)))
         world.perform(cluster.process(node_id), effects)
     cluster.simulation.run_for(15)
+    assert [(sent[link], found) for link, found in ends.items() if len(found) != 1] == []
+    replies = {link: found[0] for link, found in ends.items() if isinstance(found[0], Reply)}
+    assert 0 < len(replies) < FRAMES, "some are answered, and some lose their link"
+    for link, reply in replies.items():
+        assert reply.frame[:4] == sent[link][4:8], "the answer has the request's correlation id"
 
 
 @pytest.mark.parametrize("version", range(1, 12))

@@ -14,6 +14,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from tests.builders import marker
 from tests.sim.stage import (
     ONE_BROKER,
     T0_MS,
@@ -23,7 +24,6 @@ from tests.sim.stage import (
     elect,
     legacy,
     log_of,
-    marker,
     pair,
     plain,
     transactional,
@@ -35,10 +35,10 @@ LOG = [
     plain(0, 0, "plain 0"),
     transactional(1, 0, 1, "aborted 1", "aborted 2"),
     transactional(3, 1, 2, "committed 3"),
-    marker(4, 1, 1, commit=False),
+    marker(offset=4, epoch=1, pid=1, commit=False),
     transactional(5, 1, 1, "committed 5", sequence=2),
-    marker(6, 1, 1, commit=True),
-    marker(7, 1, 2, commit=True),
+    marker(offset=6, epoch=1, pid=1, commit=True),
+    marker(offset=7, epoch=1, pid=2, commit=True),
     transactional(8, 1, 2, "open 8", sequence=1),
     plain(9, 1, "plain 9"),
 ]

@@ -10,6 +10,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from tests.builders import marker
 from tests.sim.stage import (
     TOPIC,
     TP,
@@ -22,7 +23,6 @@ from tests.sim.stage import (
     hold,
     leader,
     log_of,
-    marker,
     mirror_partition,
     pair,
     persisted,
@@ -156,8 +156,8 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
         transactional(1, 0, 9, "open"),
         transactional(2, 0, 8, "done"),
         plain(3, 0, "above"),
-        marker(4, 0, 8, commit=True),
-        marker(5, 0, 9, commit=False),
+        marker(offset=4, epoch=0, pid=8, commit=True),
+        marker(offset=5, epoch=0, pid=9, commit=False),
     ]
     p = pair(len(step), logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()
@@ -219,7 +219,12 @@ def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
 @pytest.mark.decision("D15")
 @pytest.mark.decision("D43")
 def test_followers_are_waited_for_before_anything_of_our_own_is_written() -> None:
-    decided = [*OPEN[:2], transactional(3, 3, 9, "a"), transactional(4, 3, 8, "b"), marker(5, 3, 9, commit=True)]
+    decided = [
+        *OPEN[:2],
+        transactional(3, 3, 9, "a"),
+        transactional(4, 3, 8, "b"),
+        marker(offset=5, epoch=3, pid=9, commit=True),
+    ]
     p, followers = apart(decided, 4)
     assert log_of(p.b).last_stable_offset == 3
 

@@ -11,6 +11,7 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.records.batch import iter_batches
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
+from tests.builders import marker
 from tests.sim.stage import (
     TOPIC,
     TP,
@@ -20,7 +21,6 @@ from tests.sim.stage import (
     create_topic,
     leader,
     log_of,
-    marker,
     pair,
     plain,
     records,
@@ -35,15 +35,15 @@ COMMITTED_AND_ABORTED = [
     transactional(0, 0, 4001, "A=1"),
     transactional(1, 0, 4001, "B=2", sequence=1),
     transactional(2, 0, 4002, "X=9"),
-    marker(3, 0, 4001, commit=True),
-    marker(4, 0, 4002, commit=False),
+    marker(offset=3, epoch=0, pid=4001, commit=True),
+    marker(offset=4, epoch=0, pid=4002, commit=False),
     plain(5, 0, "Z=10"),
 ]
 """The table of the KIP."""
 ABORTED_AND_COMMITTED = [
     *COMMITTED_AND_ABORTED[:3],
-    marker(3, 0, 4001, commit=False),
-    marker(4, 0, 4002, commit=True),
+    marker(offset=3, epoch=0, pid=4001, commit=False),
+    marker(offset=4, epoch=0, pid=4002, commit=True),
     COMMITTED_AND_ABORTED[5],
 ]
 """The same with the outcomes exchanged: now the first transaction may not become visible."""
@@ -178,9 +178,9 @@ def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> 
     """B hands out ids from 0 again; the mirrored log holds the same ids with higher sequences and epochs."""
     log = [
         transactional(0, 0, 0, "a0", "a1", "a2", producer_epoch=7),
-        marker(3, 0, 0, commit=True, producer_epoch=7),
+        marker(offset=3, epoch=0, pid=0, commit=True, producer_epoch=7),
         transactional(4, 0, 1, "b0", "b1", producer_epoch=9),
-        marker(6, 0, 1, commit=True, producer_epoch=9),
+        marker(offset=6, epoch=0, pid=1, commit=True, producer_epoch=9),
     ]
     p = pair(logs=WrittenLogs({TOPIC: log}))
     p.begin()

@@ -10,6 +10,7 @@ from kmirror.sim.mirror import Mirror
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
+from tests.builders import marker
 from tests.sim.stage import (
     TOPIC,
     TP,
@@ -22,7 +23,6 @@ from tests.sim.stage import (
     hold,
     leader,
     log_of,
-    marker,
     mirrored,
     pair,
     persisted,
@@ -45,11 +45,11 @@ ONE, TWO = 4001, 4002
 OVERLAPPING = [
     transactional(0, 0, ONE, "one a"),
     transactional(1, 0, TWO, "two a"),
-    marker(2, 0, ONE, commit=True),
+    marker(offset=2, epoch=0, pid=ONE, commit=True),
     transactional(3, 0, ONE, "one b", sequence=1),
-    marker(4, 0, TWO, commit=True),
+    marker(offset=4, epoch=0, pid=TWO, commit=True),
     transactional(5, 0, TWO, "two b", sequence=1),
-    marker(6, 0, ONE, commit=True),
+    marker(offset=6, epoch=0, pid=ONE, commit=True),
     transactional(7, 0, ONE, "one c", sequence=2),
 ]
 """Two producers whose transactions overlap all the time; what is decided below the source's LSO is 0 to 4."""
@@ -76,10 +76,10 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
         transactional(0, 0, ONE, "one a"),
         transactional(1, 0, TWO, "open"),
         transactional(2, 0, ONE, "one b", sequence=1),
-        marker(3, 0, ONE, commit=True),
+        marker(offset=3, epoch=0, pid=ONE, commit=True),
         plain(4, 0, "above"),
     ]
-    log.append(marker(5, 0, TWO, commit=True))
+    log.append(marker(offset=5, epoch=0, pid=TWO, commit=True))
     p = pair(logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()
     p.there.add_topics([TOPIC])
@@ -120,9 +120,9 @@ def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_t
     log = [
         transactional(0, 0, ONE, "both have it"),
         transactional(1, 0, TWO, "a alone"),
-        marker(2, 1, ONE, commit=True),
+        marker(offset=2, epoch=1, pid=ONE, commit=True),
         plain(3, 1, "above"),
-        marker(4, 1, TWO, commit=True),
+        marker(offset=4, epoch=1, pid=TWO, commit=True),
     ]
     p = stop_after(4, log)
     assert read_committed(p.b) == [(0, "both have it")]
@@ -252,7 +252,12 @@ def elect_among_the_informed(p: Pair, former: int, stale: list[int]) -> None:
 
 @pytest.mark.decision("D25")
 def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() -> None:
-    log = [transactional(0, 0, ONE, "open"), plain(1, 0, "a1"), plain(2, 0, "a2"), marker(3, 0, ONE, commit=True)]
+    log = [
+        transactional(0, 0, ONE, "open"),
+        plain(1, 0, "a1"),
+        plain(2, 0, "a2"),
+        marker(offset=3, epoch=0, pid=ONE, commit=True),
+    ]
     p = pair(logs=WrittenLogs({TOPIC: log[:3]}))
     p.begin()
     assert log_of(p.b).log_end_offset == 0, "the source's LSO is 0"

@@ -10,7 +10,8 @@ import pytest
 from kmirror.experiments.demo import Demo
 from kmirror.logdir.load import read_sample
 from kmirror.records.codecs import Compression
-from tests.sim.stage import TOPIC, WrittenLogs, legacy, marker, plain, transactional
+from tests.builders import marker
+from tests.sim.stage import TOPIC, WrittenLogs, legacy, plain, transactional
 
 SEEDS_FILE = Path(__file__).with_name("seeds.txt")
 
@@ -33,8 +34,8 @@ SMALL_LOGS = {
     "ledger": [
         transactional(0, 1, 5, "t0"),
         transactional(1, 1, 6, "t1"),
-        marker(2, 1, 5, commit=True),
-        marker(3, 2, 6, commit=False),
+        marker(offset=2, epoch=1, pid=5, commit=True),
+        marker(offset=3, epoch=2, pid=6, commit=False),
         transactional(4, 2, 5, "open", sequence=1),
     ],
     "empty": [],

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from kmirror.records import RecordData, build_batch
+from tests.builders import NOW_MS, batch_of
 
 
-def batch(first: int, count: int) -> bytes:
-    rows = [RecordData(value=b"%d" % (first + n)) for n in range(count)]
-    return build_batch(rows, base_offset=first, partition_leader_epoch=0, timestamp_ms=1_700_000_000_000 + first)
+def numbered(first: int, count: int) -> bytes:
+    return batch_of(*(b"%d" % (first + n) for n in range(count)), offset=first, timestamp=NOW_MS + first)
 
 
 def follow(spark: Any, folder: Path, work: Path, **options: object) -> list[int]:
@@ -31,17 +30,17 @@ def test_each_record_once_over_restarts_rolls_and_new_partitions(spark: Any, tmp
     partition = logs / "t-0"
     partition.mkdir(parents=True)
     first = partition / f"{0:020}.log"
-    torn = batch(20, 10)
-    first.write_bytes(batch(0, 10) + batch(10, 10) + torn[:50])
+    torn = numbered(20, 10)
+    first.write_bytes(numbered(0, 10) + numbered(10, 10) + torn[:50])
     assert follow(spark, logs, work) == list(range(20))  # The torn tail is not there yet.
-    first.write_bytes(batch(0, 10) + batch(10, 10) + torn)
-    (partition / f"{30:020}.log").write_bytes(batch(30, 5))  # Rolled.
+    first.write_bytes(numbered(0, 10) + numbered(10, 10) + torn)
+    (partition / f"{30:020}.log").write_bytes(numbered(30, 5))  # Rolled.
     assert follow(spark, logs, work) == list(range(35))
     assert follow(spark, logs, work) == list(range(35))
     first.unlink()  # Deleted after it was read: nothing is lost.
     other = logs / "t-1"
     other.mkdir()
-    (other / f"{100:020}.log").write_bytes(batch(100, 3))
+    (other / f"{100:020}.log").write_bytes(numbered(100, 3))
     assert follow(spark, logs, work) == [*range(35), 100, 101, 102]
 
 
@@ -50,9 +49,9 @@ def test_what_is_there_is_taken_in_pieces_of_the_size_asked_for(spark: Any, tmp_
     for name in ("t-0", "t-1"):
         (logs / name).mkdir(parents=True)
         for base in (0, 40):
-            (logs / name / f"{base:020}.log").write_bytes(b"".join(batch(base + n, 10) for n in range(0, 40, 10)))
+            (logs / name / f"{base:020}.log").write_bytes(b"".join(numbered(base + n, 10) for n in range(0, 40, 10)))
     wanted = sorted([*range(80), *range(80)])
-    assert follow(spark, logs, work, bytesPerTrigger=4 * len(batch(0, 10))) == wanted
+    assert follow(spark, logs, work, bytesPerTrigger=4 * len(numbered(0, 10))) == wanted
     assert len(list((work / "checkpoint" / "commits").glob("[0-9]*"))) >= 4
     assert follow(spark, logs, work, bytesPerTrigger=1) == wanted
 
@@ -61,10 +60,10 @@ def test_a_segment_deleted_before_it_was_read_is_named(spark: Any, tmp_path: Pat
     logs, work = tmp_path / "logs", tmp_path / "work"
     partition = logs / "t-0"
     partition.mkdir(parents=True)
-    (partition / f"{0:020}.log").write_bytes(batch(0, 10))
+    (partition / f"{0:020}.log").write_bytes(numbered(0, 10))
     assert follow(spark, logs, work) == list(range(10))
     (partition / f"{0:020}.log").unlink()
-    (partition / f"{40:020}.log").write_bytes(batch(40, 2))
+    (partition / f"{40:020}.log").write_bytes(numbered(40, 2))
     with pytest.raises(Exception, match="was deleted before it was read to its end: offsets from 10 to 39"):
         follow(spark, logs, work)
     assert follow(spark, logs, work, onCorrupt="skip") == [*range(10), 40, 41]

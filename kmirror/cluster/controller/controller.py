@@ -74,9 +74,9 @@ class Controller:
         self._decisions: dict[type[Message], Decide] = dict(DECISIONS)
         for component in components:
             self._decisions.update(component.decisions())
-        self._server = Server(self.context.api_versions, self.context.disabled_versions, self.outbox)
-        self._server.serve(routes(self.context, self.sessions, self.commit, self.decide))
-        self._server.serve(dict.fromkeys(self._decisions, self._on_decision))
+        self.server = Server(self.context.api_versions, self.context.disabled_versions, self.outbox)
+        self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
+        self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
@@ -84,16 +84,16 @@ class Controller:
             case Started():
                 self._start(now)
             case LinkOpened():
-                self._server.on_opened(event)
+                self.server.on_opened(event)
             case RequestReceived(link, frame):
-                self._server.on_frame(now, link, frame)
+                self.server.on_frame(now, link, frame)
             case LinkClosed(InboundLink() as gone):
-                self._server.on_closed(gone)
+                self.server.on_closed(gone)
             case TimerFired(key):
                 self._on_timer(now, key)
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
-        while self._server.run_ready(now):
+        while self.server.run_ready(now):
             pass
         return self.outbox.drain()
 

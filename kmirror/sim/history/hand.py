@@ -54,8 +54,13 @@ class Story:
     def wait(self, least_ms: int, most_ms: int) -> None:
         self.at_ms += self.rng.between(least_ms, most_ms)
 
-    def within(self, span: tuple[int, int]) -> int:
-        return self.rng.between(*span)
+    def drawn(self, span_ms: tuple[int, int]) -> int:
+        """Return a number of milliseconds between the two, both inclusive."""
+        return self.rng.between(*span_ms)
+
+    def kill_replica(self, line: Line, cluster: str, victim: str, *, for_ms: int) -> None:
+        """Kill a replica of the line's first partition: "leader" or "follower"."""
+        self.step("kill_replica", cluster=cluster, topic=line.topic, partition=0, victim=victim, for_ms=for_ms)
 
     def line(self, *phases: str) -> Line | None:
         """Return one of the lines in these phases, the first ones rather; None if there is none."""

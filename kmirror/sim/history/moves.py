@@ -252,13 +252,13 @@ def _allow_unclean(story: Story, line: Line) -> bool:
 
 def _bounce_broker(story: Story) -> bool:
     cluster = story.cluster()
-    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.within(SHORT_MS))
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(SHORT_MS))
     return True
 
 
 def _broker_away(story: Story) -> bool:
     cluster = story.cluster()
-    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.within(LONG_MS))
+    story.step("kill_broker", cluster=cluster, broker=story.broker(cluster), for_ms=story.drawn(LONG_MS))
     return True
 
 
@@ -268,32 +268,25 @@ def _lose_power(story: Story) -> bool:
         "cut_power",
         cluster=cluster,
         broker=story.broker(cluster),
-        for_ms=story.within(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
+        for_ms=story.drawn(LONG_MS if story.rng.chance(1, 3) else SHORT_MS),
     )
     return True
 
 
 def _bounce_controller(story: Story) -> bool:
-    story.step("kill_controller", cluster=story.cluster(), for_ms=story.within(SHORT_MS))
+    story.step("kill_controller", cluster=story.cluster(), for_ms=story.drawn(SHORT_MS))
     return True
 
 
 def _controller_away(story: Story) -> bool:
-    story.step("kill_controller", cluster=story.cluster(), for_ms=story.within(LONG_MS))
+    story.step("kill_controller", cluster=story.cluster(), for_ms=story.drawn(LONG_MS))
     return True
 
 
 @_on_line()
 def _kill_some_leader(story: Story, line: Line) -> bool:
     cluster = story.rng.choice([line.source, line.destination])
-    story.step(
-        "kill_replica",
-        cluster=cluster,
-        topic=line.topic,
-        partition=0,
-        victim="leader",
-        for_ms=story.within(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
-    )
+    story.kill_replica(line, cluster, "leader", for_ms=story.drawn(LONG_MS if story.rng.chance(1, 2) else SHORT_MS))
     return True
 
 
@@ -323,7 +316,7 @@ def _kill_at(story: Story, line: Line) -> bool:
             "topic": line.topic,
             "on": story.rng.choice(on),
             "victim": story.rng.choice(VICTIMS),
-            "for_ms": story.within(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
+            "for_ms": story.drawn(LONG_MS if story.rng.chance(1, 2) else SHORT_MS),
         },
     )
     story.steps.insert(first, trap)
@@ -376,7 +369,7 @@ def _cut_controller(story: Story) -> bool:
         "cut_link",
         one=f"{cluster}-{story.broker(cluster)}",
         other=f"{cluster}-{CONTROLLER_ID}",
-        for_ms=story.within(LONG_MS),
+        for_ms=story.drawn(LONG_MS),
         one_way=story.rng.chance(1, 5),
     )
     return True
@@ -390,7 +383,7 @@ def _cut_replica(story: Story) -> bool:
     cluster = story.rng.choice(found)
     one = story.broker(cluster)
     other = one % story.clusters[cluster].brokers + 1
-    story.step("cut_link", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.within(LONG_MS))
+    story.step("cut_link", one=f"{cluster}-{one}", other=f"{cluster}-{other}", for_ms=story.drawn(LONG_MS))
     return True
 
 
@@ -404,14 +397,7 @@ def _away_during(story: Story, line: Line) -> bool:
     cluster = line.source if flips and story.rng.chance(3, 4) else line.destination
     if story.clusters[cluster].brokers < 2:
         return False
-    story.step(
-        "kill_replica",
-        cluster=cluster,
-        topic=line.topic,
-        partition=0,
-        victim="follower",
-        for_ms=story.rng.between(5_000, 9_000),
-    )
+    story.kill_replica(line, cluster, "follower", for_ms=story.rng.between(5_000, 9_000))
     story.wait(2_000, 4_000)
     story.go_on(line)
     return True
@@ -428,20 +414,13 @@ def _unclean_election(story: Story, line: Line) -> bool:
     story.wait(100, 400)
     away = story.rng.between(4_000, 5_500)
     for _ in range(brokers - 1):
-        story.step("kill_replica", cluster=cluster, topic=line.topic, partition=0, victim="follower", for_ms=away)
+        story.kill_replica(line, cluster, "follower", for_ms=away)
     began = story.at_ms
     if story.rng.chance(1, 2):
         story.wait(2_000, 3_000)
         story.go_on(line)
     story.at_ms = max(story.at_ms, began + away - story.rng.between(100, 700))
-    story.step(
-        "kill_replica",
-        cluster=cluster,
-        topic=line.topic,
-        partition=0,
-        victim="leader",
-        for_ms=story.rng.between(3_500, 6_000),
-    )
+    story.kill_replica(line, cluster, "leader", for_ms=story.rng.between(3_500, 6_000))
     return True
 
 
@@ -461,14 +440,7 @@ def _stale_leader(story: Story, line: Line) -> bool:
         for_ms=story.rng.between(5_000, 9_000),
     )
     story.wait(50, 300)
-    story.step(
-        "kill_replica",
-        cluster=cluster,
-        topic=line.topic,
-        partition=0,
-        victim="leader",
-        for_ms=story.rng.between(300, 3_000),
-    )
+    story.kill_replica(line, cluster, "leader", for_ms=story.rng.between(300, 3_000))
     story.wait(2_000, 4_000)
     if line.flips:
         story.fail_back(line)

@@ -12,7 +12,8 @@ from kmirror.log.committed import Committed, CommittedWalk
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.producer_files import snapshot_offsets
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
-from tests.unit.log.partitions import NOW_MS, batch, follow, idempotent, marker, open_log, reset
+from tests.builders import NOW_MS, batch, idempotent, marker, reset
+from tests.unit.log.partitions import follow, open_log
 
 PIDS = st.integers(1, 3)
 STEPS = st.lists(

@@ -23,8 +23,9 @@ from kmirror.log.store import PartitionStore
 from kmirror.logdir.store import FileStore, LogFolder
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.layout import SEQUENCE_MAX, add_to_sequence
+from tests.builders import NOW_MS, batch, idempotent, marker, reset
 from tests.property.log.model import Kind, Model, ModelBatch
-from tests.unit.log.partitions import NOW_MS, TP, batch, idempotent, lead, marker, open_log, reset
+from tests.unit.log.partitions import TP, lead, open_log
 
 PIDS = st.integers(1, 3)
 SMALL = st.integers(0, 4)

@@ -17,7 +17,7 @@ ROW = Row(
 )
 
 
-def write(path: Path, *rows: Row) -> str:
+def write_rows(path: Path, *rows: Row) -> str:
     path.write_text("".join(row.to_json() + "\n" for row in rows))
     return str(path)
 
@@ -50,7 +50,7 @@ def test_a_table_has_a_row_for_each_and_says_where() -> None:
 
 
 def test_rows_are_read_back_as_they_were_written(tmp_path: Path) -> None:
-    write(tmp_path / "a", ROW)
+    write_rows(tmp_path / "a", ROW)
     assert report.read_rows([tmp_path / "a"]) == [ROW]
     for text in ("{}", "no JSON", json.dumps({**json.loads(ROW.to_json()), "more": 1})):
         (tmp_path / "b").write_text(ROW.to_json() + "\n" + text + "\n")
@@ -76,13 +76,13 @@ def test_compare_tells_then_and_now_and_the_exit_code_of_a_fall(
 ) -> None:
     gone, new = replace(ROW, case="gone"), replace(ROW, case="new")
     slower = replace(ROW, ratio=0.7, low=0.69, high=0.71, machine="another")
-    then = write(tmp_path / "then", ROW, gone)
-    assert suite.main(["--from", write(tmp_path / "same", ROW, new), "--compare", then]) == 0
+    then = write_rows(tmp_path / "then", ROW, gone)
+    assert suite.main(["--from", write_rows(tmp_path / "same", ROW, new), "--compare", then]) == 0
     assert "1 rows compared, 0 fallen, 1 new, 1 not measured now" in capsys.readouterr().out
-    assert suite.main(["--from", write(tmp_path / "slower", slower), "--compare", then]) == 1
+    assert suite.main(["--from", write_rows(tmp_path / "slower", slower), "--compare", then]) == 1
     told = capsys.readouterr().out
     assert "0.90     0.70   -22.2%  FALLEN  (another machine)" in told
-    assert suite.main(["--from", write(tmp_path / "peer", replace(ROW, peer_version="2")), "--compare", then]) == 0
+    assert suite.main(["--from", write_rows(tmp_path / "peer", replace(ROW, peer_version="2")), "--compare", then]) == 0
     assert "(kmirror was -, is 2)" in capsys.readouterr().out
 
 
@@ -91,14 +91,14 @@ def test_measured_rows_are_compared_and_json_stays_json(
 ) -> None:
     case = Case(ROW.id, ROW.case, ROW.peer, no_runs, None, None, lambda _: [0.5] * 3)
     monkeypatch.setattr(suite, "GROUPS", {"log": lambda: [case]})
-    assert suite.main(["--compare", write(tmp_path / "then", ROW), "-o", "json"]) == 1
+    assert suite.main(["--compare", write_rows(tmp_path / "then", ROW), "-o", "json"]) == 1
     told = capsys.readouterr()
     assert [json.loads(line)["ratio"] for line in told.out.splitlines()] == [0.5]
     assert "FALLEN" in told.err
 
 
 def test_rows_are_told_again_without_being_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write(tmp_path / "rows", ROW)
+    path = write_rows(tmp_path / "rows", ROW)
     assert suite.main(["--from", path, "-o", "markdown"]) == 0
     assert capsys.readouterr().out == report.markdown([ROW])
     assert suite.main(["--from", path]) == 0

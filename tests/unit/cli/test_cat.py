@@ -15,9 +15,10 @@ from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
 from kmirror.logdir.partition import open_partition
 from kmirror.records.build import build_batch
-from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.records.control import mirror_pid_reset
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
+from tests.builders import marker, write_segment
 
 
 def cat(folder: Path, *options: str) -> Result:
@@ -43,28 +44,10 @@ def data(offset: int, *, producer_id: int = -1, count: int = 1, timestamp: int =
     )
 
 
-def marker(offset: int, producer_id: int, *, commit: bool, timestamp: int = 10) -> bytes:
-    return end_txn_marker(
-        base_offset=offset,
-        leader_epoch=0,
-        timestamp_ms=timestamp,
-        producer_id=producer_id,
-        producer_epoch=0,
-        commit=commit,
-        coordinator_epoch=0,
-    )
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     path = tmp_path / "some-topic-7"
     path.mkdir()
-    return path
-
-
-def write(folder: Path, *batches: bytes, base_offset: int = 0) -> Path:
-    path = folder / f"{base_offset:020d}.log"
-    path.write_bytes(b"".join(batches))
     return path
 
 
@@ -73,13 +56,13 @@ def checkpoint(folder: Path, name: str, offset: int) -> None:
 
 
 def test_values_are_printed_a_line_each_unless_told_otherwise(folder: Path) -> None:
-    write(folder, data(0, count=2))
+    write_segment(folder, data(0, count=2))
     assert cat(folder).stdout_bytes == b"v\nv\n"
 
 
 def test_formats(folder: Path) -> None:
     record = RecordData(b"k", None, [("a", b"1"), ("b", None), ("c", b"")], 10)
-    write(folder, build_batch([record], base_offset=0))
+    write_segment(folder, build_batch([record], base_offset=0))
     assert cat(folder, "--format", r"%t[%p]@%o %T %k/%K %s/%S %h%%\t\x41\\\n").stdout_bytes == (
         b"some-topic[7]@0 10 k/1 /-1 a=1,b=NULL,c=%\tA\\\n"
     )
@@ -97,14 +80,14 @@ def test_formats(folder: Path) -> None:
     ],
 )
 def test_a_format_that_does_not_exist_is_refused(folder: Path, template: str, text: str) -> None:
-    write(folder, data(0))
+    write_segment(folder, data(0))
     result = cat(folder, "--format", template)
     assert isinstance(result.exception, UsageError)
     assert text in str(result.exception)
 
 
 def test_log_start_and_high_watermark_bound_what_is_read(folder: Path) -> None:
-    write(folder, data(0, count=5), data(5, count=5), data(10))
+    write_segment(folder, data(0, count=5), data(5, count=5), data(10))
     assert offsets(folder) == list(range(11))
     checkpoint(folder, "log-start-offset-checkpoint", 3)
     checkpoint(folder, "replication-offset-checkpoint", 10)
@@ -116,7 +99,7 @@ def test_log_start_and_high_watermark_bound_what_is_read(folder: Path) -> None:
 
 
 def test_a_torn_tail_above_the_high_watermark_is_not_looked_at(folder: Path) -> None:
-    path = write(folder, data(0, count=5), data(5)[:-1])
+    path = write_segment(folder, data(0, count=5), data(5)[:-1])
     checkpoint(folder, "replication-offset-checkpoint", 5)
     assert offsets(folder) == [0, 1, 2, 3, 4]
     result = cat(folder, "--to-end", "--format", "%o ")
@@ -127,7 +110,7 @@ def test_a_torn_tail_above_the_high_watermark_is_not_looked_at(folder: Path) -> 
 def test_a_wrong_checksum_ends_it_with_the_place(folder: Path) -> None:
     damaged = bytearray(data(1))
     damaged[-1] ^= 1
-    path = write(folder, data(0), bytes(damaged))
+    path = write_segment(folder, data(0), bytes(damaged))
     result = cat(folder, "-o", "json")
     assert len(result.stdout.splitlines()) == 1
     assert isinstance(result.exception, KmirrorError)
@@ -135,15 +118,15 @@ def test_a_wrong_checksum_ends_it_with_the_place(folder: Path) -> None:
 
 
 def test_read_committed_leaves_out_what_was_aborted_and_ends_before_what_is_open(folder: Path) -> None:
-    write(
+    write_segment(
         folder,
         data(0, producer_id=1),
         data(1, producer_id=2),
         data(2),
-        marker(3, 1, commit=False),
+        marker(offset=3, pid=1, commit=False),
         data(4, producer_id=1),  # Another transaction of the same producer.
-        marker(5, 2, commit=True),
-        marker(6, 1, commit=True),
+        marker(offset=5, pid=2, commit=True),
+        marker(offset=6, pid=1, commit=True),
         data(7, producer_id=3),
         data(8),
     )
@@ -153,48 +136,55 @@ def test_read_committed_leaves_out_what_was_aborted_and_ends_before_what_is_open
 
 
 def test_a_transaction_that_ends_above_the_high_watermark_is_open(folder: Path) -> None:
-    write(folder, data(0), data(1, producer_id=1), data(2), marker(3, 1, commit=True))
+    write_segment(folder, data(0), data(1, producer_id=1), data(2), marker(offset=3, pid=1, commit=True))
     checkpoint(folder, "replication-offset-checkpoint", 3)
     assert offsets(folder, "--read-committed") == [0]
 
 
 def test_a_transaction_begun_below_the_log_start_is_known_from_the_snapshot(folder: Path) -> None:
-    write(folder, data(20, producer_id=1), marker(21, 1, commit=False), data(22, producer_id=4), base_offset=20)
+    write_segment(
+        folder, data(20, producer_id=1), marker(offset=21, pid=1, commit=False), data(22, producer_id=4), base_offset=20
+    )
     entries = [ProducerEntry(1, 0, -1, 10, 12), ProducerEntry(4, 0, -1, 10, -1)]
     (folder / f"{20:020d}.snapshot").write_bytes(encode_snapshot(entries))
     assert offsets(folder) == [20, 22]
     assert offsets(folder, "--read-committed") == []
-    write(folder, data(20, producer_id=1), marker(21, 1, commit=False), data(22), base_offset=20)
+    write_segment(folder, data(20, producer_id=1), marker(offset=21, pid=1, commit=False), data(22), base_offset=20)
     assert offsets(folder, "--read-committed") == [22]
 
 
 @pytest.mark.decision("D15")
 def test_after_a_pid_reset_no_transaction_of_before_is_open(folder: Path) -> None:
     reset = mirror_pid_reset(base_offset=1, leader_epoch=0, timestamp_ms=10, source_cluster_id="source")
-    write(folder, data(0, producer_id=1), reset, data(2))
+    write_segment(folder, data(0, producer_id=1), reset, data(2))
     assert offsets(folder, "--read-committed") == [0, 2]
 
 
 def test_a_timestamp_is_where_reading_begins_not_a_filter(folder: Path) -> None:
-    write(folder, data(0, count=3, timestamp=10), data(3, timestamp=20), data(4, timestamp=5))
+    write_segment(folder, data(0, count=3, timestamp=10), data(3, timestamp=20), data(4, timestamp=5))
     assert offsets(folder, "--timestamp", "12") == [2, 3, 4]
     assert offsets(folder, "--timestamp", "20") == [3, 4]
     assert offsets(folder, "--timestamp", "21") == []
     assert offsets(folder, "--timestamp", "11", "--from-offset", "3") == [3, 4]
-    write(folder, data(0, producer_id=1, timestamp=10), marker(1, 1, commit=False, timestamp=30), data(2, timestamp=5))
+    write_segment(
+        folder,
+        data(0, producer_id=1, timestamp=10),
+        marker(offset=1, pid=1, commit=False, timestamp=30),
+        data(2, timestamp=5),
+    )
     assert offsets(folder, "--timestamp", "30") == [2]  # The marker is the first that is not older.
     assert offsets(folder, "--timestamp", "10", "--read-committed") == [2]
 
 
 def test_a_timestamp_is_looked_for_from_the_log_start_on_not_from_the_batch_that_holds_it(folder: Path) -> None:
-    write(folder, data(0, count=3, timestamp=30), data(3, timestamp=5), data(4, timestamp=30))
+    write_segment(folder, data(0, count=3, timestamp=30), data(3, timestamp=5), data(4, timestamp=30))
     checkpoint(folder, "log-start-offset-checkpoint", 3)
     assert offsets(folder, "--timestamp", "30") == [4]
-    write(folder, data(0, count=2, timestamp=29), data(2, timestamp=5), data(3, timestamp=30))
+    write_segment(folder, data(0, count=2, timestamp=29), data(2, timestamp=5), data(3, timestamp=30))
     checkpoint(folder, "log-start-offset-checkpoint", 1)
     assert offsets(folder, "--timestamp", "29") == [1, 2, 3]
     batch = build_batch([RecordData(b"k", b"v", (), stamp) for stamp in (30, 5, 30)], base_offset=0)
-    write(folder, batch, data(3))
+    write_segment(folder, batch, data(3))
     assert offsets(folder, "--timestamp", "30") == [2, 3]
     assert offsets(folder, "--timestamp", "30", "--from-offset", "1") == [2, 3]
 
@@ -204,14 +194,14 @@ def test_what_the_cleaner_left_of_a_marker_is_no_record_that_is_not_older(folder
         [], base_offset=0, producer_id=1, producer_epoch=0, is_transactional=True, is_control=True,
         last_offset_delta=0, base_timestamp=-1, max_timestamp=30,
     )  # fmt: skip
-    write(folder, header, data(1, timestamp=5), data(2, timestamp=30))
+    write_segment(folder, header, data(1, timestamp=5), data(2, timestamp=30))
     assert offsets(folder, "--timestamp", "30") == [2]
 
 
 def test_old_formats(folder: Path) -> None:
     first = build_message_set([RecordData(b"k", b"v", (), 5)] * 2, magic=0, base_offset=0)
     second = build_message_set([RecordData(None, b"w", (), 6)], magic=1, base_offset=2)
-    write(folder, first, second, data(3))
+    write_segment(folder, first, second, data(3))
     rows = [json.loads(line) for line in cat(folder, "-o", "json").stdout.splitlines()]
     assert [row["timestamp_type"] for row in rows] == ["NoTimestampType"] * 2 + ["CreateTime"] * 2
     assert [row["leader_epoch"] for row in rows] == [None, None, None, 0]
@@ -222,22 +212,22 @@ def test_old_formats(folder: Path) -> None:
 
 
 def test_a_folder_that_is_no_partition_is_refused_with_advice(folder: Path, tmp_path: Path) -> None:
-    write(folder, data(0))
+    write_segment(folder, data(0))
     assert "it has some-topic-7" in str(cat(tmp_path).exception)
     assert "no such folder" in str(cat(tmp_path / "x-0").exception)
-    assert "is not a folder" in str(cat(write(folder, data(0))).exception)
+    assert "is not a folder" in str(cat(write_segment(folder, data(0))).exception)
     (tmp_path / "nothing").mkdir()
     assert "holds no segment files" in str(cat(tmp_path / "nothing").exception)
 
 
 def test_a_folder_being_deleted_can_be_read(folder: Path) -> None:
-    write(folder, data(0))
+    write_segment(folder, data(0))
     renamed = folder.rename(folder.with_name("some-topic-7.60d9fcf42c904bdb8a69f8cc8a102420-delete"))
     assert cat(renamed, "--format", "%t %p %o").stdout == "some-topic 7 0"
 
 
 def test_the_checkpoints_are_about_the_partition_s_new_folder_where_there_is_one(folder: Path) -> None:
-    write(folder, data(0, count=4), data(4))
+    write_segment(folder, data(0, count=4), data(4))
     checkpoint(folder, "log-start-offset-checkpoint", 3)
     checkpoint(folder, "replication-offset-checkpoint", 4)
     old = folder.with_name("some-topic-7.b4379a1025d545d4a0eb1bc6e8983526-delete")
@@ -248,14 +238,14 @@ def test_the_checkpoints_are_about_the_partition_s_new_folder_where_there_is_one
 
 
 def test_the_relative_name_of_the_folder_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(folder, data(0))
+    write_segment(folder, data(0))
     monkeypatch.chdir(folder)
     assert cat(Path("."), "--format", "%t").stdout == "some-topic"
     assert open_partition(str(folder)).tp == open_partition(folder).tp
 
 
 def test_a_link_to_a_folder_elsewhere_has_its_own_name_and_checkpoints(folder: Path, tmp_path: Path) -> None:
-    write(folder, data(0), data(1))
+    write_segment(folder, data(0), data(1))
     (tmp_path / "other-disk").mkdir()
     link = tmp_path / "other-disk" / "renamed-3"
     link.symlink_to(folder)

@@ -33,6 +33,7 @@ from kmirror.records.codecs import Compression, compress
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import build_message
 from kmirror.records.record import RecordData
+from tests.builders import batch
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
 _ABORTED = Struct(">hqqqq")
@@ -206,12 +207,12 @@ def test_offsets_and_counts(tmp_path: Path) -> None:
 def test_a_batch_that_belongs_to_a_later_segment_is_named_where_it_is(tmp_path: Path) -> None:
     folder = tmp_path / "t-0"
     folder.mkdir()
-    segment(folder, 0).write_bytes(plain(0) + plain(1) + plain(2))
-    segment(folder, 2).write_bytes(plain(3))
+    segment(folder, 0).write_bytes(batch() + batch(offset=1) + batch(offset=2))
+    segment(folder, 2).write_bytes(batch(offset=3))
     for moved in (2, 9):
-        segment(folder, 0).write_bytes(plain(0) + plain(1) + plain(moved))
+        segment(folder, 0).write_bytes(batch() + batch(offset=1) + batch(offset=moved))
         first = verify(folder)[1][0]
-        assert (first["position"], first["offset"]) == (2 * len(plain(0)), moved)
+        assert (first["position"], first["offset"]) == (2 * len(batch()), moved)
         assert first["reason"] == f"the segment goes on to offset {moved}, and the next one begins with 2"
 
 
@@ -231,27 +232,23 @@ def with_crc(batch: bytes) -> bytes:
     return batch[:17] + crc32c(batch[21:]).to_bytes(4, "big") + batch[21:]
 
 
-def plain(offset: int, **options: Any) -> bytes:
-    return build_batch([RecordData(b"k", b"v", (), 1)], base_offset=offset, partition_leader_epoch=0, **options)
-
-
 def test_a_negative_record_count(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    batch = plain(0)
-    segment(folder, 0).write_bytes(with_crc(batch[:57] + b"\xff" * 4 + batch[61:]))
+    data = batch()
+    segment(folder, 0).write_bytes(with_crc(data[:57] + b"\xff" * 4 + data[61:]))
     assert [fault["reason"] for fault in verify(folder)[1]] == ["-1 records in 1 offsets"]
 
 
 def test_more_records_than_offsets(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    batch = plain(1)
-    segment(folder, 0).write_bytes(plain(0) + with_crc(batch[:57] + b"\0\0\0\2" + batch[61:]) + plain(2))
+    data = batch(offset=1)
+    segment(folder, 0).write_bytes(batch() + with_crc(data[:57] + b"\0\0\0\2" + data[61:]) + batch(offset=2))
     assert [fault["reason"] for fault in verify(folder)[1]] == ["2 records in 1 offsets"]
 
 
 def test_a_segment_that_is_larger_than_a_broker_can_open(tmp_path: Path) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    segment(folder, 0).write_bytes(plain(0))
+    segment(folder, 0).write_bytes(batch())
     os.truncate(segment(folder, 0), 2**31)
     first = verify(folder)[1][0]
     assert (first["position"], first["reason"]) == (None, f"{2**31} bytes, more than the {2**31 - 1} of a segment")
@@ -268,13 +265,13 @@ def test_only_a_deep_look_finds_a_wrapper_that_cannot_be_inflated(tmp_path: Path
 @pytest.mark.parametrize("breaks", ["nothing", "checksum", "gap"])
 def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not(tmp_path: Path, breaks: str) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    first = plain(0, producer_id=7, producer_epoch=0, base_sequence=0)
-    second = plain(1)
+    first = batch(producer_id=7, producer_epoch=0, base_sequence=0)
+    second = batch(offset=1)
     if breaks == "checksum":
         second = second[:-1] + b"!"
     segment(folder, 0).write_bytes(first + second)
     base = 5 if breaks == "gap" else 2
-    segment(folder, base).write_bytes(plain(base))
+    segment(folder, base).write_bytes(batch(offset=base))
     known = ProducerEntry(7, 0, -1, 1)
     known.batches.append(BatchMetadata(1, 1, 0, 1))
     segment(folder, base, ".snapshot").write_bytes(encode_snapshot([known]))
@@ -287,7 +284,7 @@ def test_a_gap_between_segments_excuses_a_snapshot_and_a_wrong_checksum_does_not
 @pytest.mark.parametrize("producer", [0, 7])
 def test_a_snapshot_knows_no_older_epoch_of_a_producer_than_the_log(tmp_path: Path, producer: int) -> None:
     (folder := tmp_path / "orders-0").mkdir()
-    segment(folder, 0).write_bytes(plain(0) + plain(1, producer_id=producer, producer_epoch=3, base_sequence=0))
+    segment(folder, 0).write_bytes(batch() + batch(offset=1, producer_id=producer, producer_epoch=3, base_sequence=0))
     for epoch, told in ((3, []), (2, [f"producer {producer}: its epoch is 2, and in the log 3"])):
         known = ProducerEntry(producer, epoch, -1, 1)
         known.batches.append(BatchMetadata(0, 1, 0, 1))

@@ -26,6 +26,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
+from tests.builders import batch
 
 TP = TopicPartition("t", 0)
 
@@ -52,33 +53,29 @@ def led(cluster: Cluster) -> tuple[Broker, Partition]:
     return cluster.broker(partition.broker_id), partition
 
 
-def batch(count: int, now_ms: int) -> bytes:
-    return build_batch([RecordData(value=b"v")] * count, timestamp_ms=now_ms)
-
-
 @pytest.mark.parametrize("new_start", [None, 100])
 def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_start: int | None) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
     told: list[ErrorCode] = []
-    info = broker.replicas.append(now, partition, batch(5, cluster.simulation.now_ms))
-    broker.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
+    info = broker.parts.replicas.append(now, partition, batch(5, timestamp=cluster.simulation.now_ms))
+    broker.parts.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
     if new_start is None:
-        broker.replicas.cut(now, partition, 0)
-        broker.replicas.append(now, partition, batch(9, cluster.simulation.now_ms))
+        broker.parts.replicas.cut(now, partition, 0)
+        broker.parts.replicas.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
         partition.log.update_high_watermark(9)
     else:
-        broker.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
-    broker.replicas.settle(now)
+        broker.parts.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
+    broker.parts.replicas.settle(now)
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(cluster: Cluster) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
-    joining = next(b for b in partition.isr if b != broker.node_id)
+    joining = next(b for b in partition.isr if b != broker.context.node_id)
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
-    broker.isr.maybe_expand(now, partition, joining)
+    broker.parts.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
     effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controller, "controller")))
     assert joining in partition.maximal_isr()
@@ -90,13 +87,13 @@ def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(
 def test_a_replica_is_proposed_only_in_the_incarnation_that_fetched(cluster: Cluster) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
-    joining = next(b for b in partition.isr if b != broker.node_id)
+    joining = next(b for b in partition.isr if b != broker.context.node_id)
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
-    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.image.brokers[joining].epoch - 1)
-    broker.isr.maybe_expand(now, partition, joining)
+    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.context.image.brokers[joining].epoch - 1)
+    broker.parts.isr.maybe_expand(now, partition, joining)
     assert partition.pending_isr is None
-    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.image.brokers[joining].epoch)
-    broker.isr.maybe_expand(now, partition, joining)
+    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.context.image.brokers[joining].epoch)
+    broker.parts.isr.maybe_expand(now, partition, joining)
     assert partition.pending_isr is not None
 
 
@@ -112,7 +109,7 @@ def test_the_end_of_the_log_is_not_told_before_the_new_leader_knows_it(
     def ask(timestamp: int) -> int:
         row = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[row])])
-        reply = cluster.client.call(cluster.endpoint(broker.node_id), request, version)
+        reply = cluster.client.call(cluster.endpoint(broker.context.node_id), request, version)
         assert isinstance(reply, ListOffsetsResponse)
         return reply.topics[0].partitions[0].error_code
 
@@ -126,7 +123,7 @@ def test_the_high_watermark_stands_still_below_min_insync_replicas() -> None:
     partition = Partition(1, TP, Uuid.ZERO, log)
     partition.min_insync_replicas = 2
     partition.apply(0, PartitionImage((1, 2, 3), (1,), 1, 0, 0))
-    log.append_as_leader(batch(3, 0), leader_epoch=0, now_ms=0)
+    log.append_as_leader(batch(3, timestamp=0), leader_epoch=0, now_ms=0)
     assert not partition.advance_high_watermark()
     partition.apply(0, PartitionImage((1, 2, 3), (1, 2), 1, 0, 1))
     partition.on_follower_fetch(0, 2, 3)
@@ -147,7 +144,7 @@ def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> 
     cluster.controller.commit(world.now, [RemoveTopicRecord(topic_id=old_id)])
     world.perform(cluster.process(100), cluster.controller.outbox.drain())
     cluster.simulation.run_for(3)
-    assert all(TP not in cluster.broker(b).replicas.partitions for b in cluster.broker_ids)
+    assert all(TP not in cluster.broker(b).parts.replicas.partitions for b in cluster.broker_ids)
     assert all(TP not in cluster.disks[b].partitions() for b in cluster.broker_ids)
     create(cluster)
     assert Producer(cluster).send({TP: [RecordData(value=b"new")]}) == {TP: 0}

@@ -13,7 +13,7 @@ from kmirror.records.build import build_batch
 from kmirror.records.control import ControlType, control_batch
 from kmirror.records.legacy import LegacyBatch, build_message
 from kmirror.records.record import RecordData
-from tests.unit.log.partitions import batch, idempotent, marker, reset
+from tests.builders import batch, idempotent, marker, reset
 
 
 def data(offset: int, pid: int = 1) -> bytes:

@@ -15,13 +15,15 @@ from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import NOW_MS, batch, content, idempotent, lead, marker, open_log, spans
+from tests.builders import NOW_MS, batch, idempotent, marker
+from tests.unit.log.partitions import content, lead, open_log, spans
 
 
-def refused(data: bytes, *, coordinator: bool = False, **config: Any) -> ErrorCode:
+def refusal(data: bytes, **config: Any) -> ErrorCode:
+    """Return the error of an append to a new log; the epoch may have been entered all the same, as in Kafka."""
     log = open_log(**config)
     with pytest.raises(LogAppendError) as caught:
-        lead(log, data, coordinator=coordinator)
+        lead(log, data)
     assert (log.log_end_offset, log.size_in_bytes) == (0, 0)
     return caught.value.code
 
@@ -78,25 +80,25 @@ def test_the_clients_buffer_is_left_alone() -> None:
     ],
 )
 def test_what_is_no_single_sound_batch_is_refused(data: bytes, error: ErrorCode) -> None:
-    assert refused(data) is error
+    assert refusal(data) is error
 
 
 def test_sizes_are_bounded() -> None:
     data = batch(1)
-    assert refused(data, max_message_bytes=len(data) - 1) is ErrorCode.MESSAGE_TOO_LARGE
-    assert refused(data, segment_bytes=len(data) - 1) is ErrorCode.RECORD_LIST_TOO_LARGE
+    assert refusal(data, max_message_bytes=len(data) - 1) is ErrorCode.MESSAGE_TOO_LARGE
+    assert refusal(data, segment_bytes=len(data) - 1) is ErrorCode.RECORD_LIST_TOO_LARGE
     lead(open_log(max_message_bytes=len(data), segment_bytes=len(data)), data)
 
 
 def test_the_size_counts_as_it_is_written() -> None:
     data = batch(1, size=10_000, compression=Compression.GZIP)
     assert len(data) < 200
-    assert refused(data, compression_type=Compression.NONE, max_message_bytes=200) is ErrorCode.MESSAGE_TOO_LARGE
+    assert refusal(data, compression_type=Compression.NONE, max_message_bytes=200) is ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_a_compacted_topic_wants_keys() -> None:
     data = build_batch([RecordData(None, b"v", (), NOW_MS)])
-    assert refused(data, compact=True) is ErrorCode.INVALID_RECORD
+    assert refusal(data, compact=True) is ErrorCode.INVALID_RECORD
     lead(open_log(), data)
 
 
@@ -109,14 +111,14 @@ def test_timestamps_are_bounded(timestamp: int, fits: bool) -> None:
     if fits:
         lead(open_log(**config), batch(1, timestamp=timestamp))
     else:
-        assert refused(batch(1, timestamp=timestamp), **config) is ErrorCode.INVALID_TIMESTAMP
+        assert refusal(batch(1, timestamp=timestamp), **config) is ErrorCode.INVALID_TIMESTAMP
 
 
 def test_a_client_may_not_stamp_append_time() -> None:
     data = batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME, timestamp_ms=NOW_MS)
-    assert refused(data, message_timestamp_type=TimestampType.LOG_APPEND_TIME) is ErrorCode.INVALID_TIMESTAMP
+    assert refusal(data, message_timestamp_type=TimestampType.LOG_APPEND_TIME) is ErrorCode.INVALID_TIMESTAMP
     untimed = batch(1, timestamp_type=TimestampType.LOG_APPEND_TIME)
-    assert refused(untimed) is ErrorCode.INVALID_TIMESTAMP
+    assert refusal(untimed) is ErrorCode.INVALID_TIMESTAMP
 
 
 def test_where_producers_stamp_an_append_time_in_range_becomes_the_batch_s_greatest_timestamp() -> None:
@@ -130,8 +132,8 @@ def test_where_producers_stamp_an_append_time_in_range_becomes_the_batch_s_great
 def test_one_record_without_a_key_does_not_hide_another_s_wrong_timestamp() -> None:
     keyless = RecordData(None, b"v", timestamp=NOW_MS)
     untimely = RecordData(b"k", b"v", timestamp=NOW_MS + DAY_MS)
-    assert refused(build_batch([keyless, untimely]), compact=True) is ErrorCode.INVALID_TIMESTAMP
-    assert refused(build_batch([untimely._replace(key=None)]), compact=True) is ErrorCode.INVALID_RECORD
+    assert refusal(build_batch([keyless, untimely]), compact=True) is ErrorCode.INVALID_TIMESTAMP
+    assert refusal(build_batch([untimely._replace(key=None)]), compact=True) is ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.parametrize("codec", list(Compression))
@@ -165,7 +167,7 @@ def test_timestamps_below_none_are_kept_but_never_the_greatest_and_never_written
     stored = Batch(content(log))
     stored.verify_crc()
     assert [record.timestamp for record in stored.records()] == [-2]
-    assert refused(data, compression_type=Compression.GZIP) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert refusal(data, compression_type=Compression.GZIP) is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize("codec", list(Compression))

@@ -12,7 +12,8 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import LegacyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.spec.wire_values import OffsetSpec
-from tests.unit.log.partitions import NOW_MS, batch, follow, open_log
+from tests.builders import NOW_MS, batch
+from tests.unit.log.partitions import follow, open_log
 
 pytestmark = pytest.mark.decision("D21")
 WRAPPED = [Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4]

@@ -11,14 +11,15 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import LOG_START_OFFSET, RECOVERY_POINT
-from tests.unit.log.partitions import NOW_MS, content, follow, idempotent, lead, marker, open_log, reset
+from tests.builders import NOW_MS, idempotent, marker, reset
+from tests.unit.log.partitions import content, follow, lead, open_log
 from tests.unit.log.power_cut import RecordingStore, after_power_cut
 
 Step = Callable[[PartitionLog], object]
 CONFIG = {"segment_bytes": 300, "index_interval_bytes": 0}
 
 
-def write(count: int, *, pid: int = 1, epoch: int = 0, txn: bool = False) -> Step:
+def writes(count: int, *, pid: int = 1, epoch: int = 0, txn: bool = False) -> Step:
     """`count` batches of the producer, one append each, the last of them a marker if `txn`."""
 
     def step(log: PartitionLog) -> None:
@@ -74,33 +75,41 @@ def lead_from(epoch: int) -> Step:
 
 
 SCENARIOS: dict[str, list[Step]] = {
-    "append, flush, roll": [write(3), flush, write(4), checkpoint, write(2), flush, write(1)],
+    "append, flush, roll": [writes(3), flush, writes(4), checkpoint, writes(2), flush, writes(1)],
     "cut and write in an older epoch": [
-        *(lead_from(1), write(3, epoch=1), flush, lead_from(4), write(5, epoch=4), flush, checkpoint),
+        *(lead_from(1), writes(3, epoch=1), flush, lead_from(4), writes(5, epoch=4), flush, checkpoint),
         *(cut(3), mirror(6, epoch=1), flush, mirror(3, epoch=2)),
     ],
-    "cut inside a rolled segment": [write(9), flush, checkpoint, cut(4), write(9, pid=2), flush, cut(1), write(4)],
+    "cut inside a rolled segment": [writes(9), flush, checkpoint, cut(4), writes(9, pid=2), flush, cut(1), writes(4)],
     "transactions and resets": [
-        *(write(2, txn=True), write(1, pid=2, txn=True), forget, flush, write(3, pid=3)),
-        *(checkpoint, cut(5), write(6, pid=4), flush),
+        *(writes(2, txn=True), writes(1, pid=2, txn=True), forget, flush, writes(3, pid=3)),
+        *(checkpoint, cut(5), writes(6, pid=4), flush),
     ],
-    "everything cut": [write(8), checkpoint, flush, cut_all(40), mirror(5, epoch=3), flush, cut_all(0), write(5)],
+    "everything cut": [writes(8), checkpoint, flush, cut_all(40), mirror(5, epoch=3), flush, cut_all(0), writes(5)],
     "cut below the log start": [
-        *(write(6), checkpoint, lambda log: log.advance_log_start(4), checkpoint, flush),
-        *(cut(2), write(1, pid=2), flush, write(2, pid=2)),
+        *(writes(6), checkpoint, lambda log: log.advance_log_start(4), checkpoint, flush),
+        *(cut(2), writes(1, pid=2), flush, writes(2, pid=2)),
     ],
-    "cut and not written as far again": [write(9), flush, cut(3), write(2, pid=2), flush, write(1)],
-    "a leader that writes nothing": [write(2), lead_from(3), flush, lead_from(5), checkpoint, mirror(2, epoch=3)],
-    "closed": [write(7, txn=True), close],
-    "closed and opened again": [write(5, txn=True), reopen, write(4, pid=2, txn=True), reopen, cut(7), write(2), flush],
+    "cut and not written as far again": [writes(9), flush, cut(3), writes(2, pid=2), flush, writes(1)],
+    "a leader that writes nothing": [writes(2), lead_from(3), flush, lead_from(5), checkpoint, mirror(2, epoch=3)],
+    "closed": [writes(7, txn=True), close],
+    "closed and opened again": [
+        writes(5, txn=True),
+        reopen,
+        writes(4, pid=2, txn=True),
+        reopen,
+        cut(7),
+        writes(2),
+        flush,
+    ],
     "emptied and opened again": [
-        *(write(5, txn=True), checkpoint, cut_all(40), reopen, mirror(3, epoch=1), flush, reopen, write(1, epoch=1)),
+        *(writes(5, txn=True), checkpoint, cut_all(40), reopen, mirror(3, epoch=1), flush, reopen, writes(1, epoch=1)),
         *(lambda log: log.update_high_watermark(44), lambda log: log.advance_log_start(44), reopen),
-        *(reopen, write(2, pid=2, epoch=1), flush),
+        *(reopen, writes(2, pid=2, epoch=1), flush),
     ],
     "old segments deleted": [
-        *(write(9), checkpoint, lambda log: log.advance_log_start(5), lambda log: log.delete_old_segments(NOW_MS)),
-        *(write(3), flush, checkpoint),
+        *(writes(9), checkpoint, lambda log: log.advance_log_start(5), lambda log: log.delete_old_segments(NOW_MS)),
+        *(writes(3), flush, checkpoint),
     ],
 }
 

@@ -7,20 +7,13 @@ from contextlib import nullcontext
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.log.partition_log import AppendOrigin, LogAppendError, PartitionLog
+from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.log.producers import PRODUCER_EPOCH_MAX
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import NOW_MS, follow, idempotent, lead, marker, open_log, reset
+from tests.builders import NOW_MS, idempotent, marker, reset
+from tests.unit.log.partitions import follow, lead, open_log, refused
 
 SEQUENCE_MAX = 2**31 - 1
-
-
-def refused(log: PartitionLog, data: bytes, *, coordinator: bool = False) -> ErrorCode:
-    before = repr(log), repr(log.producers.entries)
-    with pytest.raises(LogAppendError) as caught:
-        lead(log, data, coordinator=coordinator)
-    assert (repr(log), repr(log.producers.entries)) == before, "a refused append leaves no trace"
-    return caught.value.code
 
 
 def test_sequence_numbers_must_follow() -> None:

@@ -7,7 +7,8 @@ import pytest
 from kmirror.log.partition_log import OffsetOutOfRange, PartitionLog
 from kmirror.records.batch import iter_batches
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import batch, follow, open_log
+from tests.builders import batch
+from tests.unit.log.partitions import follow, open_log
 
 ONE = len(batch(3))
 

@@ -19,7 +19,8 @@ from kmirror.log.state_files import (
 )
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET
 from kmirror.records.build import set_base_offset_and_epoch
-from tests.unit.log.partitions import batch, content, follow, idempotent, lead, marker, open_log
+from tests.builders import batch, idempotent, marker
+from tests.unit.log.partitions import content, follow, lead, open_log
 
 CONFIG = {"segment_bytes": 400, "index_interval_bytes": 0}
 INDEXES = ("index", ".timeindex", ".txnindex")

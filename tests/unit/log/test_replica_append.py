@@ -12,7 +12,8 @@ from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import NOW_MS, batch, content, follow, lead, marker, open_log, reset, run, spans
+from tests.builders import NOW_MS, batch, marker, reset, run
+from tests.unit.log.partitions import content, follow, lead, open_log, spans
 
 
 def unchanged_after(log: PartitionLog, error: type[Exception], data: bytes, **kwargs: int) -> pytest.ExceptionInfo:  # type: ignore[type-arg]

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kmirror.log.partition_log import PartitionLog
-from tests.unit.log.partitions import NOW_MS, batch, follow, idempotent, open_log, spans
+from tests.builders import NOW_MS, batch, idempotent
+from tests.unit.log.partitions import follow, open_log, spans
 
 ONE = len(batch(1))
 DAY = 86_400_000

@@ -13,7 +13,8 @@ from kmirror.log.producer_files import snapshot_offsets
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
 from kmirror.log.store import LEADER_EPOCH_CHECKPOINT, PartitionStore
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.log.partitions import NOW_MS, batch, content, follow, idempotent, lead, marker, open_log, run
+from tests.builders import NOW_MS, batch, idempotent, marker, run
+from tests.unit.log.partitions import content, follow, lead, open_log
 
 
 def test_the_batch_that_straddles_the_log_start_begins_the_indexes_and_the_epochs_anew() -> None:

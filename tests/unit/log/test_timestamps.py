@@ -9,7 +9,8 @@ from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.spec.wire_values import OffsetSpec
-from tests.unit.log.partitions import batch, follow, open_log
+from tests.builders import batch
+from tests.unit.log.partitions import follow, open_log
 
 # Offset by offset; three records to a batch. They do not ascend, and 70 is there twice.
 TIMES = [10, 30, 20, 40, 15, 50, 50, 70, 60, 65, 70, 5]

@@ -6,19 +6,8 @@ import pytest
 
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, OffsetOutOfRange, PartitionLog
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, file_name
-from tests.unit.log.partitions import (
-    NOW_MS,
-    batch,
-    content,
-    follow,
-    idempotent,
-    lead,
-    marker,
-    open_log,
-    reset,
-    run,
-    spans,
-)
+from tests.builders import NOW_MS, batch, idempotent, marker, reset, run
+from tests.unit.log.partitions import content, follow, lead, open_log, spans
 
 
 def filled(**config: int) -> PartitionLog:

@@ -8,7 +8,11 @@ from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
-from kmirror.records import RecordData, build_batch
+import pytest
+
+from kmirror.logdir.faults import FileFault
+from kmirror.logdir.load import read_log_dirs
+from kmirror.records import RecordData
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import build_message_set
 
@@ -30,13 +34,6 @@ def _only(partitions: tuple[str, ...]):
         return {name for name in names if (SAMPLE / name).is_dir() and name not in partitions}
 
     return ignored
-
-
-def batch(base_offset: int, count: int = 1, *, epoch: int = 0) -> bytes:
-    """Return a batch of `count` records."""
-    records = [RecordData(key=b"k", value=b"%d" % n, timestamp=1000) for n in range(count)]
-    data = build_batch(records, partition_leader_epoch=epoch)
-    return base_offset.to_bytes(8, "big", signed=True) + data[8:]  # Also offsets that no builder would write.
 
 
 def messages(base_offset: int, count: int = 1, *, magic: int = 1, codec: Compression = Compression.NONE) -> bytes:
@@ -69,3 +66,19 @@ def fingerprint(folder: Path) -> dict[str, tuple[int, int, str]]:
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
         found[str(path.relative_to(folder))] = (status.st_mode, status.st_mtime_ns, content)
     return found
+
+
+def refused(folder: Path, **options: object) -> FileFault:
+    """Return the error that reading `folder` ends with, after checking that it says everything."""
+    before = fingerprint(folder)
+    with pytest.raises(FileFault) as caught:
+        read_log_dirs(folder, **options)  # type: ignore[arg-type]
+    assert fingerprint(folder) == before
+    error = caught.value
+    text = str(error)
+    assert str(error.path) in text
+    assert error.reason in text
+    assert text.endswith(f": {error.reason}")
+    if error.position is not None:
+        assert f"position {error.position}, offset {error.offset}:" in text
+    return error

@@ -12,7 +12,8 @@ from kmirror.logdir.names import SET_ASIDE, parse_folder_name, partition_of
 from kmirror.logdir.partition import open_partition, partition_paths
 from kmirror.logdir.store import LogFolder
 from kmirror.spark.folders import find_segments
-from tests.unit.logdir.folders import batch, partition
+from tests.builders import batch
+from tests.unit.logdir.folders import partition
 
 ID = "60d9fcf42c904bdb8a69f8cc8a102420"
 PARTITIONS = {
@@ -86,7 +87,7 @@ def test_a_folder_that_no_broker_has_named(name: str) -> None:
 def test_every_reader_finds_the_same_partitions(tmp_path: Path) -> None:
     for name in [*PARTITIONS, *SET_ASIDE_FOLDERS, *OTHERS]:
         if len(name) <= 255:
-            partition(tmp_path, name, {0: batch(0)})
+            partition(tmp_path, name, {0: batch()})
     expected = sorted(PARTITIONS.values())
     loaded = read_log_dirs(tmp_path)
     assert list(loaded.partitions) == expected
@@ -102,6 +103,6 @@ def test_every_reader_finds_the_same_partitions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_folder_of_another_name_is_refused_by_itself_too(tmp_path: Path, name: str) -> None:
-    folder = partition(tmp_path, name, {0: batch(0)})
+    folder = partition(tmp_path, name, {0: batch()})
     with pytest.raises(UsageError, match="the name is not TOPIC-PARTITION"):
         open_partition(folder)

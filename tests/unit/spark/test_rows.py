@@ -15,6 +15,7 @@ from kmirror.spark import rows
 from kmirror.spark.folders import find_segments, index_position, split
 from kmirror.spark.rows import RECORD_COLUMNS, CorruptSegment, Wanted, read_split
 from kmirror.spark.transactions import find_transactions
+from tests.builders import write_segment
 from tests.spark.consumed import ROOT, as_consumed, consumed
 
 KRAFT = ROOT / "tests/data/log/kraft-4.3"
@@ -29,15 +30,14 @@ def read(path: Path, wanted: Wanted | None = None, split_bytes: int = 1 << 20) -
     return found
 
 
-def write(folder: Path, *batches: bytes, base: int = 0) -> Path:
-    partition = folder / "t-0"
-    partition.mkdir(parents=True, exist_ok=True)
-    path = partition / f"{base:020}.log"
-    path.write_bytes(b"".join(batches))
-    return path
+def partition(folder: Path, *batches: bytes) -> Path:
+    """Write a partition t-0 of one segment, and return the segment's path."""
+    place = folder / "t-0"
+    place.mkdir(parents=True, exist_ok=True)
+    return write_segment(place, *batches)
 
 
-def batch(base: int, count: int, compression: Compression = Compression.NONE) -> bytes:
+def varied(base: int, count: int, compression: Compression = Compression.NONE) -> bytes:
     data = [RecordData(b"k%d" % n, b"v" * n, [("h", None)] * (n % 3), 1000 + base + n) for n in range(count)]
     return build_batch(data, base_offset=base, partition_leader_epoch=3, compression=compression)
 
@@ -58,7 +58,7 @@ def test_committed_markers_that_the_cleaner_took_leave_nothing_open() -> None:
 
 
 def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, batch(0, 50, Compression.GZIP), batch(50, 7))
+    partition(tmp_path, varied(0, 50, Compression.GZIP), varied(50, 7))
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a record was decoded")
@@ -73,7 +73,7 @@ def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_ranges_cut_inside_of_batches(tmp_path: Path) -> None:
-    write(tmp_path, batch(0, 20), batch(20, 20))
+    partition(tmp_path, varied(0, 20), varied(20, 20))
     found = read(tmp_path, Wanted(offset_first=15, offset_end=25))
     assert [row["offset"] for row in found] == list(range(15, 25))
     # Without decoded columns as well.
@@ -83,8 +83,8 @@ def test_ranges_cut_inside_of_batches(tmp_path: Path) -> None:
 
 
 def test_a_torn_tail_is_a_fault_but_not_while_the_segment_is_followed(tmp_path: Path) -> None:
-    path = write(tmp_path, batch(0, 3), batch(3, 3)[:40])
-    size = len(batch(0, 3))
+    path = partition(tmp_path, varied(0, 3), varied(3, 3)[:40])
+    size = len(varied(0, 3))
     with pytest.raises(CorruptSegment, match=rf"{path.name}, position {size}.*: 40 bytes are left"):
         read(tmp_path)
     assert len(read(tmp_path, Wanted(follow=True))) == 3
@@ -93,8 +93,8 @@ def test_a_torn_tail_is_a_fault_but_not_while_the_segment_is_followed(tmp_path: 
 
 
 def test_large_segments_are_split_at_entries_of_their_index(tmp_path: Path) -> None:
-    batches = [batch(10 * n, 10) for n in range(100)]
-    path = write(tmp_path, *batches)
+    batches = [varied(10 * n, 10) for n in range(100)]
+    path = partition(tmp_path, *batches)
     starts = [0]
     for data in batches:
         starts.append(starts[-1] + len(data))
@@ -114,7 +114,7 @@ def test_large_segments_are_split_at_entries_of_their_index(tmp_path: Path) -> N
 
 def test_paths_are_folders_patterns_and_uris(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        write(tmp_path / name, batch(0, 2))
+        partition(tmp_path / name, varied(0, 2))
     uri = (tmp_path / "one").as_uri()
     for path, count in ((tmp_path / "*", 2), (tmp_path / "one" / "t-0", 1), (uri, 1), (f"{uri},{tmp_path}/two", 2)):
         assert len(find_segments(str(path))) == count

@@ -16,7 +16,7 @@ from kmirror.spark import rows
 from kmirror.spark.folders import find_segments, split
 from kmirror.spark.rows import read_split
 from kmirror.spark.transactions import find_transactions
-from tests.unit.log.partitions import batch, idempotent, marker, reset
+from tests.builders import batch, idempotent, marker, reset, write_segment
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def write(folder: Path, base: int, *batches: bytes, open_at_start: dict[int, int] | None = None) -> None:
-    (folder / f"{base:020}.log").write_bytes(b"".join(batches))
+def write_with_snapshot(folder: Path, base: int, *batches: bytes, open_at_start: dict[int, int] | None = None) -> None:
+    write_segment(folder, *batches, base_offset=base)
     if open_at_start is not None:
         entries = [ProducerEntry(pid, 0, -1, 1, first) for pid, first in open_at_start.items()]
         (folder / f"{base:020}.snapshot").write_bytes(encode_snapshot(entries))
@@ -55,31 +55,31 @@ def by_spark(folder: Path) -> list[int]:
 
 @pytest.mark.decision("D15")
 def test_a_producer_reset_ends_the_open_transaction_for_both(folder: Path) -> None:
-    write(folder, 0, data(0), data(1, 2), reset(offset=2), batch(offset=3), data(4))
+    write_with_snapshot(folder, 0, data(0), data(1, 2), reset(offset=2), batch(offset=3), data(4))
     assert by_cat(folder) == by_spark(folder) == [0, 1, 3]
     assert find_transactions(find_segments(str(folder))).first_undecided_offset == 4
     assert read_transactions(open_partition(folder), end=None).last_stable_offset == 4
 
 
 def test_a_marker_that_the_cleaner_took_leaves_nothing_open_for_both(folder: Path) -> None:
-    write(folder, 0, data(0))
-    write(folder, 10, data(10), marker(offset=11, commit=False), batch(offset=12), open_at_start={1: -1})
+    write_with_snapshot(folder, 0, data(0))
+    write_with_snapshot(folder, 10, data(10), marker(offset=11, commit=False), batch(offset=12), open_at_start={1: -1})
     assert by_cat(folder) == by_spark(folder) == [0, 12]
     (folder / f"{10:020}.snapshot").unlink()
     (folder.parent / "cleaner-offset-checkpoint").write_text("0\n1\nt 0 10\n")
-    write(folder, 10, batch(offset=12))
+    write_with_snapshot(folder, 10, batch(offset=12))
     assert by_cat(folder) == by_spark(folder) == [0, 12]
 
 
 def test_a_log_may_begin_inside_a_transaction_of_which_nothing_is_left(folder: Path) -> None:
-    write(folder, 20, batch(offset=20), open_at_start={1: 5})
+    write_with_snapshot(folder, 20, batch(offset=20), open_at_start={1: 5})
     assert by_cat(folder) == by_spark(folder) == []
-    write(folder, 20, batch(offset=20), marker(offset=21, commit=True), open_at_start={1: 5})
+    write_with_snapshot(folder, 20, batch(offset=20), marker(offset=21, commit=True), open_at_start={1: 5})
     assert by_cat(folder) == by_spark(folder) == [20]
 
 
 def test_damaged_hints_are_passed_over_by_both(folder: Path) -> None:
-    write(folder, 0, data(0), marker(offset=1, commit=True), batch(offset=2))
+    write_with_snapshot(folder, 0, data(0), marker(offset=1, commit=True), batch(offset=2))
     (folder / f"{0:020}.snapshot").write_bytes(b"of a log that is no more")
     (folder.parent / "cleaner-offset-checkpoint").write_text("damaged")
     assert by_cat(folder) == by_spark(folder) == [0, 2]
@@ -87,7 +87,7 @@ def test_damaged_hints_are_passed_over_by_both(folder: Path) -> None:
 
 def test_a_tolerant_reader_goes_on_behind_a_broken_control_record(folder: Path) -> None:
     broken = build_batch([RecordData(b"\x00")], base_offset=1, is_control=True)
-    write(folder, 0, data(0), broken, marker(offset=2, commit=False))
+    write_with_snapshot(folder, 0, data(0), broken, marker(offset=2, commit=False))
     segments = find_segments(str(folder))
     with pytest.raises(CorruptBatch, match=r"0\.log: a control key takes 4 bytes"):
         find_transactions(segments)

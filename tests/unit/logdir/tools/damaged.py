@@ -25,7 +25,8 @@ from kmirror.logdir.load import read_log_dirs
 from kmirror.logdir.store import LogFolder
 from kmirror.records import Compression, RecordData, build_batch
 from kmirror.records.legacy import build_message_set
-from tests.unit.log.partitions import NOW_MS, follow, idempotent, lead, marker
+from tests.builders import NOW_MS, idempotent, marker
+from tests.unit.log.partitions import follow, lead
 
 SNAPSHOT = Path(__file__).parents[3] / "data/cli/kraft-4.3/data/bootstrap.checkpoint"
 CONFIG = LogConfig(

@@ -28,7 +28,7 @@ from kmirror.logdir.partition import open_partition
 from kmirror.logdir.verify.partition import open_job, verify
 from kmirror.records import Compression, RecordData, build_batch, iter_batches, layout
 from kmirror.records.build import frame_batch
-from tests.unit.log.partitions import NOW_MS
+from tests.builders import NOW_MS
 from tests.unit.logdir.tools.damaged import Damage, build_folder, every_damage, look
 
 EVERY = os.environ.get("KMIRROR_EVERY_DAMAGE") == "1"

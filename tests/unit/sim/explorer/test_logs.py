@@ -10,7 +10,8 @@ import pytest
 from kmirror.cluster.replication.truncation import cut_for_divergence, divergence, last_epoch
 from kmirror.log.partition_log import PartitionLog
 from kmirror.sim.explorer.logs import EMPTY, Answer, Logs, cluster_of, entry, epoch_of, is_reset
-from tests.unit.log.partitions import batch, open_log
+from tests.builders import batch
+from tests.unit.log.partitions import open_log
 
 Shape = tuple[tuple[int, ...], int | None]
 """The epochs of a log's records, and one that was begun behind them."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
-from kmirror.records.control import end_txn_marker, mirror_pid_reset
+from kmirror.records.control import mirror_pid_reset
 from kmirror.records.record import RecordData
 from kmirror.sim.history.values import Reader
+from tests.builders import marker
 
 
 def data(offset: int, producer_id: int, *values: str, epoch: int = 0) -> Batch:
@@ -24,27 +25,13 @@ def data(offset: int, producer_id: int, *values: str, epoch: int = 0) -> Batch:
     )
 
 
-def marker(offset: int, producer_id: int, *, commit: bool) -> Batch:
-    return Batch(
-        end_txn_marker(
-            base_offset=offset,
-            leader_epoch=0,
-            timestamp_ms=1,
-            producer_id=producer_id,
-            producer_epoch=0,
-            commit=commit,
-            coordinator_epoch=0,
-        )
-    )
-
-
 def test_a_transaction_is_hidden_from_its_first_offset_to_its_abort() -> None:
     batches = [
         data(0, 7, "before"),
-        marker(1, 7, commit=True),
+        Batch(marker(offset=1, pid=7, commit=True)),
         data(2, 7, "aborted"),
         data(3, 8, "other"),
-        marker(4, 7, commit=False),
+        Batch(marker(offset=4, pid=7, commit=False)),
         data(5, 7, "after"),
     ]
     rows = list(Reader().rows(batches, [(7, 2)]))

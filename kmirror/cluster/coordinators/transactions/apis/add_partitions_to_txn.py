@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
@@ -22,9 +22,6 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 
 BATCHED_FROM = 4
 

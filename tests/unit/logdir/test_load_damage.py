@@ -15,7 +15,8 @@ from kmirror.logdir.faults import FileFault, Unreadable
 from kmirror.logdir.load import read_log_dirs
 from kmirror.records import RecordData, build_batch, iter_batches, layout, set_base_offset_and_epoch
 from kmirror.records.build import frame_batch
-from tests.unit.logdir.folders import SAMPLE, TAILS, batch, checkpoint, fingerprint, partition, sample
+from tests.builders import batch
+from tests.unit.logdir.folders import SAMPLE, TAILS, checkpoint, partition, refused, sample
 
 # In these no offset is missing and none lies below the log start, so that the checkpoints and the neighbours
 # bear witness to every header field outside the checksum.
@@ -25,22 +26,6 @@ SEGMENTS = [path for path in sorted(SAMPLE.rglob("*.log")) if path.stat().st_siz
 
 def label(path: Path) -> str:
     return f"{path.parent.name}/{path.name.lstrip('0')}"
-
-
-def refused(folder: Path, **options: object) -> FileFault:
-    """Return the error that reading `folder` ends with, after checking that it says everything."""
-    before = fingerprint(folder)
-    with pytest.raises(FileFault) as caught:
-        read_log_dirs(folder, **options)  # type: ignore[arg-type]
-    assert fingerprint(folder) == before
-    error = caught.value
-    text = str(error)
-    assert str(error.path) in text
-    assert error.reason in text
-    assert text.endswith(f": {error.reason}")
-    if error.position is not None:
-        assert f"position {error.position}, offset {error.offset}:" in text
-    return error
 
 
 @pytest.mark.parametrize("segment", SEGMENTS, ids=label)
@@ -126,7 +111,7 @@ def test_a_log_that_lost_its_last_batch_is_found_by_the_recovery_point(tmp_path:
 
 
 def test_a_log_that_is_longer_than_at_the_clean_shutdown_is_refused(tmp_path: Path) -> None:
-    partition(tmp_path, "t-0", {0: batch(0, 2) + batch(2)})
+    partition(tmp_path, "t-0", {0: batch(2) + batch(offset=2)})
     (tmp_path / "recovery-point-offset-checkpoint").write_bytes(checkpoint(["t 0 2"]))
     read_log_dirs(tmp_path)  # After a crash the recovery point lags behind.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
@@ -134,7 +119,7 @@ def test_a_log_that_is_longer_than_at_the_clean_shutdown_is_refused(tmp_path: Pa
 
 
 def test_a_closed_segment_that_lost_its_last_batch_is_found_by_its_time_index(tmp_path: Path) -> None:
-    place = partition(tmp_path, "t-0", {0: batch(0, 2), 5: batch(5)})
+    place = partition(tmp_path, "t-0", {0: batch(2), 5: batch(offset=5)})
     index = place / f"{0:020d}.timeindex"
     for harmless in (1, 5, 2**31 - 1):
         index.write_bytes((1000).to_bytes(8, "big") + harmless.to_bytes(4, "big"))
@@ -142,27 +127,32 @@ def test_a_closed_segment_that_lost_its_last_batch_is_found_by_its_time_index(tm
     (place / f"{0:020d}.log").write_bytes(b"")
     index.write_bytes(bytes(24))  # Preallocated for a segment that stayed empty.
     read_log_dirs(tmp_path)
-    (place / f"{0:020d}.log").write_bytes(batch(0, 2))
+    (place / f"{0:020d}.log").write_bytes(batch(2))
     index.write_bytes((1000).to_bytes(8, "big") + (2).to_bytes(4, "big"))
     error = refused(tmp_path)
-    assert (error.position, error.offset) == (len(batch(0, 2)), 2)
+    assert (error.position, error.offset) == (len(batch(2)), 2)
     assert "time index has offset 2" in error.reason
+
+
+def at_offset(offset: int) -> bytes:
+    """Return a batch at an offset that no builder would write."""
+    return offset.to_bytes(8, "big", signed=True) + batch()[8:]
 
 
 @pytest.mark.parametrize(
     ("segments", "file", "position", "offset", "reason"),
     [
-        ({0: batch(0, 3) + batch(2)}, 0, len(batch(0, 3)), 2, "not above 2, the last one before"),
-        ({0: batch(0, 3) + batch(0, 3)}, 0, len(batch(0, 3)), 0, "not above 2, the last one before"),
-        ({10: batch(9, 2)}, 10, 0, 9, "below the segment's base offset 10"),
-        ({0: batch(-1)}, 0, 0, -1, "below the segment's base offset 0"),
-        ({0: batch(0, 3), 2: batch(3)}, 0, 0, 0, "goes on to offset 2, and the next one begins with 2"),
-        ({0: batch(0), 5: batch(4)}, 5, 0, 4, "below the segment's base offset 5"),
-        ({0: batch(2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
-        ({2**63 - 1: batch(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest offset that there can be"),
-        ({0: batch(0) + batch(2**31 - 1, 2)}, 0, len(batch(0)), 2**31, "more than 2147483647 above"),
-        ({0: batch(0, epoch=5) + batch(1, epoch=4)}, 0, len(batch(0)), 1, "is 4, after 5"),
-        ({0: batch(0, epoch=5), 1: batch(1, epoch=-1)}, 1, 0, 1, "is -1, after 5"),
+        ({0: batch(3) + batch(offset=2)}, 0, len(batch(3)), 2, "not above 2, the last one before"),
+        ({0: batch(3) + batch(3)}, 0, len(batch(3)), 0, "not above 2, the last one before"),
+        ({10: batch(2, offset=9)}, 10, 0, 9, "below the segment's base offset 10"),
+        ({0: at_offset(-1)}, 0, 0, -1, "below the segment's base offset 0"),
+        ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "goes on to offset 2, and the next one begins with 2"),
+        ({0: batch(), 5: batch(offset=4)}, 5, 0, 4, "below the segment's base offset 5"),
+        ({0: at_offset(2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
+        ({2**63 - 1: at_offset(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest offset that there can be"),
+        ({0: batch() + batch(2, offset=2**31 - 1)}, 0, len(batch()), 2**31, "more than 2147483647 above"),
+        ({0: batch(epoch=5) + batch(offset=1, epoch=4)}, 0, len(batch()), 1, "is 4, after 5"),
+        ({0: batch(epoch=5), 1: batch(offset=1, epoch=-1)}, 1, 0, 1, "is -1, after 5"),
     ],
 )
 def test_batches_out_of_their_place_are_refused(
@@ -175,13 +165,13 @@ def test_batches_out_of_their_place_are_refused(
 
 
 def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shutdown(tmp_path: Path) -> None:
-    data = bytearray(batch(0) + batch(1))
-    set_base_offset_and_epoch(data, 1, 3, position=len(batch(0)))
+    data = bytearray(batch() + batch(offset=1))
+    set_base_offset_and_epoch(data, 1, 3, position=len(batch()))
     partition(tmp_path, "t-0", {0: bytes(data)}, {"leader-epoch-checkpoint": checkpoint(["0 0"])})
     read_log_dirs(tmp_path)  # After a crash the checkpoint may lag behind.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     error = refused(tmp_path)
-    assert (error.position, error.offset) == (len(batch(0)), 1)
+    assert (error.position, error.offset) == (len(batch()), 1)
     assert "checkpoint says 0" in error.reason
 
 
@@ -191,14 +181,14 @@ def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shu
         ([], 0, "the leader epoch is 2, and leader-epoch-checkpoint says -1"),
         (["1 3"], 0, "the leader epoch is 2, and leader-epoch-checkpoint says -1"),
         (["1 0", "2 1"], 0, "the leader epoch is 2, and leader-epoch-checkpoint says 1"),
-        (["2 0", "3 2"], len(batch(0, 2)), "the leader epoch is 2, and leader-epoch-checkpoint says 3"),
+        (["2 0", "3 2"], len(batch(2)), "the leader epoch is 2, and leader-epoch-checkpoint says 3"),
     ],
 )
 def test_a_checkpoint_that_lost_an_epoch_of_the_log_is_no_clean_shutdown(
     entries: list[str], position: int, reason: str, tmp_path: Path
 ) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(entries)}
-    partition(tmp_path, "t-0", {0: batch(0, 2, epoch=2) + batch(2, epoch=2)}, files)
+    partition(tmp_path, "t-0", {0: batch(2, epoch=2) + batch(offset=2, epoch=2)}, files)
     read_log_dirs(tmp_path)  # After a crash the checkpoint may lag behind.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     error = refused(tmp_path)
@@ -210,7 +200,9 @@ def test_a_batch_below_the_log_start_has_the_epoch_that_the_checkpoint_knows(epo
     files = {"leader-epoch-checkpoint": checkpoint(["0 0", "2 4"])}
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 4"]))
-    partition(tmp_path, "t-0", {0: batch(0, 2, epoch=epoch) + batch(2, 2, epoch=1) + batch(4, epoch=2)}, files)
+    partition(
+        tmp_path, "t-0", {0: batch(2, epoch=epoch) + batch(2, offset=2, epoch=1) + batch(offset=4, epoch=2)}, files
+    )
     error = refused(tmp_path)
     assert (error.position, error.offset) == (0, 0)
     assert f"the leader epoch is {epoch}, and leader-epoch-checkpoint says 0" in error.reason
@@ -220,7 +212,7 @@ def test_a_checkpoint_that_is_cut_at_the_log_start_knows_nothing_below_it(tmp_pa
     files = {"leader-epoch-checkpoint": checkpoint(["1 3", "2 4"])}
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 3"]))
-    partition(tmp_path, "t-0", {0: batch(0, 2) + batch(2, 2, epoch=1) + batch(4, epoch=2)}, files)
+    partition(tmp_path, "t-0", {0: batch(2) + batch(2, offset=2, epoch=1) + batch(offset=4, epoch=2)}, files)
     read_log_dirs(tmp_path)
 
 
@@ -234,7 +226,7 @@ def test_more_records_than_offsets_are_refused_though_the_checksum_holds(tmp_pat
 
 def test_attributes_that_a_producer_made_up_are_read_as_a_broker_does(tmp_path: Path) -> None:
     """A broker keeps the bits that it does not know, so they are no damage; `verify` names them."""
-    body = bytearray(batch(0)[layout.ATTRIBUTES_AT :])
+    body = bytearray(batch()[layout.ATTRIBUTES_AT :])
     body[1] |= 0x80
     partition(tmp_path, "t-0", {0: frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0)})
     read_log_dirs(tmp_path)
@@ -253,7 +245,7 @@ def test_a_segment_that_no_broker_can_open_is_refused_before_it_is_read(tmp_path
 
 def test_a_magic_byte_that_was_flipped_to_an_old_format_is_no_old_message(tmp_path: Path) -> None:
     for magic in (0, 1, 3, 0x82):
-        data = bytearray(batch(0))
+        data = bytearray(batch())
         data[layout.MAGIC_AT] = magic
         place = tmp_path / str(magic)
         partition(place, "t-0", {0: bytes(data)})
@@ -261,8 +253,8 @@ def test_a_magic_byte_that_was_flipped_to_an_old_format_is_no_old_message(tmp_pa
 
 
 def test_a_damaged_swap_file_is_named(tmp_path: Path) -> None:
-    place = partition(tmp_path, "t-0", {0: batch(0, 5)})
-    (place / f"{0:020d}.log.swap").write_bytes(batch(0)[:-1])
+    place = partition(tmp_path, "t-0", {0: batch(5)})
+    (place / f"{0:020d}.log.swap").write_bytes(batch()[:-1])
     assert refused(tmp_path).path == place / f"{0:020d}.log.swap"
 
 
@@ -274,7 +266,7 @@ def test_a_segment_with_an_impossible_name_is_refused(name: str, tmp_path: Path)
 
 
 def test_a_missing_first_segment_shows_by_the_log_start(tmp_path: Path) -> None:
-    partition(tmp_path, "t-0", {0: batch(0)})
+    partition(tmp_path, "t-0", {0: batch()})
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 7"]))
     assert "below its log start offset 7" in refused(tmp_path).reason
 
@@ -345,7 +337,7 @@ def test_the_folder_above_the_right_one_leads_to_it(tmp_path: Path) -> None:
 
 
 def test_segments_in_a_folder_that_names_no_partition_are_not_guessed_at(tmp_path: Path) -> None:
-    place = partition(tmp_path, "orders", {0: batch(0)})
+    place = partition(tmp_path, "orders", {0: batch()})
     with pytest.raises(UsageError, match="the name is not TOPIC-PARTITION"):
         read_log_dirs(place)
 
@@ -374,7 +366,7 @@ def test_a_path_that_the_system_refuses_is_named(name: str, text: str, tmp_path:
 
 def test_what_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Permissions are refused by patching: a test that runs as root would be let in anyway."""
-    place = partition(tmp_path, "t-0", {0: batch(0)})
+    place = partition(tmp_path, "t-0", {0: batch()})
     segment = place / f"{0:020d}.log"
     scandir, read_bytes = os.scandir, Path.read_bytes
 

@@ -11,6 +11,7 @@ import pytest
 from kmirror.logdir.faults import FileFault, Tally
 from kmirror.logdir.verify.partition import open_job, verify
 from kmirror.records import RecordData, build_batch
+from tests.builders import batch
 
 OFFSET_ROW, TIME_ROW = Struct(">ii"), Struct(">qi")
 BASE = 40
@@ -26,19 +27,15 @@ def folder(tmp_path: Path) -> Path:
     data, positions = b"", []
     for number, timestamp in enumerate(TIMESTAMPS):
         positions.append(len(data))
-        data += batch(BASE + number, timestamp)
+        data += batch(offset=BASE + number, timestamp=timestamp)
     (folder / f"{BASE:020d}.log").write_bytes(data)
-    (folder / f"{BASE + len(TIMESTAMPS):020d}.log").write_bytes(batch(BASE + len(TIMESTAMPS), 2000))
-    write(folder, ".index", OFFSET_ROW, list(enumerate(positions)))
-    write(folder, ".timeindex", TIME_ROW, [(1000, 0), (1010, 1), (1020, 3), (1030, 5)])
+    (folder / f"{BASE + len(TIMESTAMPS):020d}.log").write_bytes(batch(offset=BASE + len(TIMESTAMPS), timestamp=2000))
+    write_rows(folder, ".index", OFFSET_ROW, list(enumerate(positions)))
+    write_rows(folder, ".timeindex", TIME_ROW, [(1000, 0), (1010, 1), (1020, 3), (1030, 5)])
     return folder
 
 
-def batch(offset: int, timestamp: int) -> bytes:
-    return build_batch([RecordData(None, b"v", (), timestamp)], base_offset=offset, partition_leader_epoch=0)
-
-
-def write(folder: Path, suffix: str, layout: Struct, rows: Rows) -> None:
+def write_rows(folder: Path, suffix: str, layout: Struct, rows: Rows) -> None:
     (folder / f"{BASE:020d}{suffix}").write_bytes(b"".join(layout.pack(*row) for row in rows))
 
 
@@ -62,7 +59,7 @@ def test_every_bit_of_a_row_counts(folder: Path, suffix: str) -> None:
 
 
 def test_a_wrong_last_timestamp_is_told_once(folder: Path) -> None:
-    write(folder, ".timeindex", TIME_ROW, [(1000, 0), (1010, 1), (1020, 3), (1031, 5)])
+    write_rows(folder, ".timeindex", TIME_ROW, [(1000, 0), (1010, 1), (1020, 3), (1031, 5)])
     assert [fault.position for fault in faults(folder)] == [36]
 
 
@@ -83,7 +80,7 @@ TIMES: list[tuple[str, Callable[[Rows], None], set[int], str]] = [
 def test_time_rows(folder: Path, change: Callable[[Rows], None], wrong: set[int], said: str) -> None:
     rows: Rows = [(1000, 0), (1010, 1), (1020, 3), (1030, 5)]
     change(rows)
-    write(folder, ".timeindex", TIME_ROW, rows)
+    write_rows(folder, ".timeindex", TIME_ROW, rows)
     found = faults(folder)
     assert {fault.position for fault in found} == {12 * row for row in wrong}, found
     assert said in found[0].reason
@@ -93,7 +90,7 @@ def test_an_offset_row_that_cannot_be_one_says_nothing_of_the_rows_after_it(fold
     path = folder / f"{BASE:020d}.index"
     rows = list(OFFSET_ROW.iter_unpack(path.read_bytes()))
     rows[2] = (-3, rows[2][1])
-    write(folder, ".index", OFFSET_ROW, rows)
+    write_rows(folder, ".index", OFFSET_ROW, rows)
     assert [(fault.position, fault.reason) for fault in faults(folder)] == [
         (16, f"the row is offset 40 + -3 at position {rows[2][1]}")
     ]
@@ -102,9 +99,9 @@ def test_an_offset_row_that_cannot_be_one_says_nothing_of_the_rows_after_it(fold
 def test_one_row_for_all_batches_of_an_append_is_true(folder: Path) -> None:
     """So brokers before 4.0 wrote them: the position of the first batch, the offset of the last."""
     rows = list(OFFSET_ROW.iter_unpack((folder / f"{BASE:020d}.index").read_bytes()))
-    write(folder, ".index", OFFSET_ROW, [(2, rows[0][1]), (3, rows[3][1]), (5, rows[4][1])])
+    write_rows(folder, ".index", OFFSET_ROW, [(2, rows[0][1]), (3, rows[3][1]), (5, rows[4][1])])
     assert not faults(folder)
-    write(folder, ".index", OFFSET_ROW, [(3, rows[0][1]), (4, rows[3][1])])
+    write_rows(folder, ".index", OFFSET_ROW, [(3, rows[0][1]), (4, rows[3][1])])
     assert [fault.position for fault in faults(folder)] == [0], "offset 43 is in a batch of the second row"
 
 
@@ -118,10 +115,10 @@ def test_a_time_row_may_point_into_a_batch(tmp_path: Path, into: int) -> None:
         for number, found in enumerate(stamps)
     )
     (folder / f"{BASE:020d}.log").write_bytes(log)
-    (folder / f"{BASE + 9:020d}.log").write_bytes(batch(BASE + 9, 30))
+    (folder / f"{BASE + 9:020d}.log").write_bytes(batch(offset=BASE + 9, timestamp=30))
     for first in (into, 3 + into):  # Either of the batches with that timestamp has it first, for all the row says.
-        write(folder, ".timeindex", TIME_ROW, [(9, first), (20, 6 + into)])
+        write_rows(folder, ".timeindex", TIME_ROW, [(9, first), (20, 6 + into)])
         assert not faults(folder)
     for rows in ([(9, 6 + into), (20, 6 + into)], [(9, into), (9, 3 + into), (20, 8)], [(9, into), (20, 3 + into)]):
-        write(folder, ".timeindex", TIME_ROW, rows)
+        write_rows(folder, ".timeindex", TIME_ROW, rows)
         assert len(faults(folder)) == 1, rows

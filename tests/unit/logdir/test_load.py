@@ -13,7 +13,8 @@ from kmirror.log.memory_store import MemoryStore
 from kmirror.logdir import available_memory as memory
 from kmirror.logdir import load as log_dirs
 from kmirror.logdir.load import LogDirs, read_log_dirs
-from tests.unit.logdir.folders import batch, checkpoint, fingerprint, partition, sample
+from tests.builders import batch
+from tests.unit.logdir.folders import checkpoint, fingerprint, partition, sample
 
 TOPIC_ID = "rQx8Ll2tQ4u0mJmS9pX1AQ"
 METADATA = f"version: 0\ntopic_id: {TOPIC_ID}".encode()
@@ -25,7 +26,7 @@ def only(found: LogDirs) -> log_dirs.PartitionFiles:
 
 
 def test_a_partition_is_read_byte_for_byte(tmp_path: Path) -> None:
-    segments = {5: batch(5, 3) + batch(8, 2, epoch=1), 10: batch(10, epoch=4)}
+    segments = {5: batch(3, offset=5) + batch(2, offset=8, epoch=1), 10: batch(offset=10, epoch=4)}
     epochs = checkpoint(["0 5", "1 8", "4 10"])
     partition(tmp_path, "orders-3", segments, {"leader-epoch-checkpoint": epochs, "partition.metadata": METADATA})
     (tmp_path / "meta.properties").write_text("#\n#Sat Nov 21\nversion=1\ncluster.id=abc-_123\n")
@@ -50,14 +51,14 @@ def test_a_partition_is_read_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_a_store_takes_the_values_as_they_are(tmp_path: Path) -> None:
-    files = only(read_log_dirs(partition(tmp_path, "t-0", {0: batch(0, 4)})))
+    files = only(read_log_dirs(partition(tmp_path, "t-0", {0: batch(4)})))
     store = MemoryStore.from_files(files.segments, files.files)
     assert store.segments() == [0]
-    assert bytes(store.view(0)) == batch(0, 4)
+    assert bytes(store.view(0)) == batch(4)
 
 
 def test_without_checkpoints_the_log_speaks_for_itself(tmp_path: Path) -> None:
-    partition(tmp_path, "t-0", {7: batch(7, 2)})
+    partition(tmp_path, "t-0", {7: batch(2, offset=7)})
     found = read_log_dirs(tmp_path)
     files = only(found)
     assert found.cluster_id is None
@@ -67,7 +68,7 @@ def test_without_checkpoints_the_log_speaks_for_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("checkpointed", "clamped"), [(0, 4), (5, 5), (99, 6)])
 def test_the_high_watermark_lies_between_log_start_and_log_end(tmp_path: Path, checkpointed: int, clamped: int) -> None:
-    partition(tmp_path, "t-0", {4: batch(4, 2)})
+    partition(tmp_path, "t-0", {4: batch(2, offset=4)})
     (tmp_path / "replication-offset-checkpoint").write_bytes(checkpoint([f"t 0 {checkpointed}"]))
     assert only(read_log_dirs(tmp_path)).high_watermark == clamped
 
@@ -88,7 +89,7 @@ def test_a_partition_without_a_segment_begins_at_its_log_start(tmp_path: Path) -
 
 
 def test_gaps_of_compaction_are_kept(tmp_path: Path) -> None:
-    segments = {0: batch(3) + batch(9, 2), 20: b"", 30: batch(31)}
+    segments = {0: batch(offset=3) + batch(2, offset=9), 20: b"", 30: batch(offset=31)}
     partition(tmp_path, "t-0", segments)
     files = only(read_log_dirs(tmp_path))
     assert files.segments == segments
@@ -135,7 +136,7 @@ def test_what_is_no_users_partition_is_left_out_by_name(tmp_path: Path) -> None:
 
 
 def test_files_that_a_broker_would_delete_or_ignore_are_not_read(tmp_path: Path) -> None:
-    place = partition(tmp_path, "t-0", {0: batch(0, 2)})
+    place = partition(tmp_path, "t-0", {0: batch(2)})
     for name in (
         "00000000000000000000.log.deleted",
         "00000000000000000000.log.cleaned",
@@ -146,24 +147,24 @@ def test_files_that_a_broker_would_delete_or_ignore_are_not_read(tmp_path: Path)
     ):
         (place / name).write_bytes(b"not for us")
     (place / "00000000000000000005.log").mkdir()  # A broker opens files alone.
-    assert only(read_log_dirs(tmp_path)).segments == {0: batch(0, 2)}
+    assert only(read_log_dirs(tmp_path)).segments == {0: batch(2)}
 
 
 def test_an_interrupted_compaction_is_brought_to_its_end(tmp_path: Path) -> None:
-    place = partition(tmp_path, "t-0", {0: batch(0, 5), 5: batch(5, 5), 10: batch(10), 11: batch(11)})
-    (place / "00000000000000000000.log.swap").write_bytes(batch(1) + batch(9))
+    place = partition(tmp_path, "t-0", {0: batch(5), 5: batch(5, offset=5), 10: batch(offset=10), 11: batch(offset=11)})
+    (place / "00000000000000000000.log.swap").write_bytes(batch(offset=1) + batch(offset=9))
     assert only(read_log_dirs(tmp_path)).segments == {
-        0: batch(1) + batch(9),
-        10: batch(10),
-        11: batch(11),
+        0: batch(offset=1) + batch(offset=9),
+        10: batch(offset=10),
+        11: batch(offset=11),
     }
 
 
 def test_an_interrupted_split_is_undone(tmp_path: Path) -> None:
-    place = partition(tmp_path, "t-0", {0: batch(0, 5), 5: batch(5, 5)})
-    (place / "00000000000000000005.log.swap").write_bytes(batch(5))
+    place = partition(tmp_path, "t-0", {0: batch(5), 5: batch(5, offset=5)})
+    (place / "00000000000000000005.log.swap").write_bytes(batch(offset=5))
     (place / "00000000000000000005.index.cleaned").write_bytes(b"")
-    assert only(read_log_dirs(tmp_path)).segments == {0: batch(0, 5), 5: batch(5, 5)}
+    assert only(read_log_dirs(tmp_path)).segments == {0: batch(5), 5: batch(5, offset=5)}
 
 
 def test_one_partitions_folder_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,9 @@ from kmirror.cli.verify import command
 from kmirror.log.producer_entry import AbortedTxn, BatchMetadata, ProducerEntry
 from kmirror.log.state_files import encode_aborted, encode_snapshot
 from kmirror.records.build import build_batch
-from kmirror.records.control import end_txn_marker
 from kmirror.records.record import RecordData
-from tests.unit.logdir.folders import batch, checkpoint, messages, partition
+from tests.builders import batch, marker
+from tests.unit.logdir.folders import checkpoint, messages, partition
 
 PRODUCER = 7
 
@@ -38,13 +38,6 @@ def data(offset: int, count: int = 1, *, sequence: int = 0) -> bytes:
     )  # fmt: skip
 
 
-def marker(offset: int, *, commit: bool = False) -> bytes:
-    return end_txn_marker(
-        base_offset=offset, leader_epoch=0, timestamp_ms=1, producer_id=PRODUCER, producer_epoch=0,
-        commit=commit, coordinator_epoch=0,
-    )  # fmt: skip
-
-
 def entry(last_offset: int = -1, sequence: int = 0, *, txn_first_offset: int = -1) -> bytes:
     """A snapshot of the producer alone."""
     found = ProducerEntry(PRODUCER, 0, 0, 1, txn_first_offset)
@@ -62,31 +55,31 @@ def epochs(*rows: str) -> dict[str, bytes]:
 
 
 def test_a_broker_that_is_told_to_write_an_old_format_again_forgets_the_epochs(tmp_path: Path) -> None:
-    log = batch(0, epoch=0) + messages(1)
+    log = batch(epoch=0) + messages(1)
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs())) == []
-    assert faults(partition(tmp_path, "b-0", {0: log + batch(2, epoch=0)}, epochs("0 2"))) == []
+    assert faults(partition(tmp_path, "b-0", {0: log + batch(offset=2, epoch=0)}, epochs("0 2"))) == []
     # Without a message that has no epoch nothing explains it.
     told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
-    assert faults(partition(tmp_path, "c-0", {0: batch(0, epoch=0) + batch(1, epoch=1)}, epochs())) == told
+    assert faults(partition(tmp_path, "c-0", {0: batch(epoch=0) + batch(offset=1, epoch=1)}, epochs())) == told
     # Nor does it follow from one that the epochs behind it are written down.
-    assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(1, epoch=0)}, epochs())) == []
+    assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(offset=1, epoch=0)}, epochs())) == []
 
 
 def test_a_kill_behind_delete_records_leaves_the_epochs_cut_and_the_log_start_where_it_was(tmp_path: Path) -> None:
-    log = batch(0, epoch=0) + batch(1, epoch=1) + batch(2, epoch=2) + batch(3, epoch=3)
+    log = batch(epoch=0) + batch(offset=1, epoch=1) + batch(offset=2, epoch=2) + batch(offset=3, epoch=3)
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs("2 2", "3 3"))) == []
     told = ["the leader epoch is 2, and leader-epoch-checkpoint says 1"]
     assert faults(partition(tmp_path, "b-0", {0: log}, epochs("1 2", "3 3"))) == told
     told = ["the leader epoch is 2, and leader-epoch-checkpoint says -1"]
-    assert faults(partition(tmp_path, "c-0", {0: log[: -len(batch(3))]}, epochs("1 3"))) == told
+    assert faults(partition(tmp_path, "c-0", {0: log[: -len(batch(offset=3))]}, epochs("1 3"))) == told
 
 
 def test_a_producer_that_expired_comes_back_with_a_marker_alone(tmp_path: Path) -> None:
     """Its transaction took in the partition, and the only batch was refused."""
-    log = data(0) + marker(1, commit=True) + marker(2)
+    log = data(0) + marker(offset=1, commit=True, pid=PRODUCER) + marker(offset=2, commit=False, pid=PRODUCER)
     assert faults(partition(tmp_path, "a-0", {0: log}, {name(3, "snapshot"): entry()})) == []
     told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 0"]
-    assert faults(partition(tmp_path, "b-0", {0: data(0) + batch(1)}, {name(2, "snapshot"): entry()})) == told
+    assert faults(partition(tmp_path, "b-0", {0: data(0) + batch(offset=1)}, {name(2, "snapshot"): entry()})) == told
     log += data(3, sequence=1)
     told = [f"producer {PRODUCER}: its last batch ends at -1, and in the log at 3"]
     assert faults(partition(tmp_path, "c-0", {0: log}, {name(4, "snapshot"): entry(txn_first_offset=3)})) == told
@@ -101,20 +94,20 @@ def test_a_transaction_from_below_the_first_segment(tmp_path: Path, has_snapshot
     }
     if has_snapshot:
         files[name(10, "snapshot")] = encode_snapshot([])
-    log = data(10) + marker(11) + batch(12)
+    log = data(10) + marker(offset=11, commit=False, pid=PRODUCER) + batch(offset=12)
     told = ["the transaction begins at 5, and in the log at 10"] if has_snapshot else []
     assert faults(partition(tmp_path, "a-0", {10: log}, files)) == told
     files = {name(12, "snapshot"): entry(10, txn_first_offset=5)} | (
         {name(10, "snapshot"): encode_snapshot([])} if has_snapshot else {}
     )
     told = [f"producer {PRODUCER}: its open transaction began at 5, and in the log at 10"] if has_snapshot else []
-    assert faults(partition(tmp_path, "b-0", {10: data(10) + batch(11)}, files)) == told
+    assert faults(partition(tmp_path, "b-0", {10: data(10) + batch(offset=11)}, files)) == told
 
 
 def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> None:
     """Kafka 2.1 forgets a producer that has nothing above the log start."""
     (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint([f"{topic} 0 2" for topic in "abcd"]))
-    log = data(0, 2) + data(2, sequence=2) + marker(3)
+    log = data(0, 2) + data(2, sequence=2) + marker(offset=3, commit=False, pid=PRODUCER)
 
     def files(first_offset: int) -> dict[str, bytes]:
         rows = [AbortedTxn(PRODUCER, first_offset, 3, first_offset)]
@@ -126,13 +119,13 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
         "the transaction begins at 2, and in the log at 0"
     ]
     assert faults(partition(tmp_path, "f-0", {0: log}, files(2) | epochs("0 2"))) == []
-    late = batch(0, 2) + data(2) + data(3) + marker(4)
+    late = batch(2) + data(2) + data(3) + marker(offset=4, commit=False, pid=PRODUCER)
     reasons = faults(
         partition(tmp_path, "b-0", {0: late}, {name(0, "txnindex"): encode_aborted([AbortedTxn(7, 3, 4, 3)])})
     )
     assert reasons == ["the transaction begins at 3, and in the log at 2"]
     # When it ends before anything is above the log start, its row says that it had nothing but the marker.
-    emptied = data(0, 2) + marker(2)
+    emptied = data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER)
     rows = encode_aborted([AbortedTxn(PRODUCER, 2, 2, 2)])
     kept = {name(0, "txnindex"): rows, name(3, "snapshot"): entry()}
     assert faults(partition(tmp_path, "c-0", {0: emptied}, kept)) == []
@@ -144,7 +137,7 @@ def test_a_transaction_whose_records_were_deleted_under_way(tmp_path: Path) -> N
 def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs_and_is_not_closed(tmp_path: Path) -> None:
     deleted = "-0.b4379a1025d545d4a0eb1bc6e8983526-delete"
     (tmp_path / ".kafka_cleanshutdown").touch()
-    log = {0: batch(0, epoch=0)}
+    log = {0: batch(epoch=0)}
     assert faults(partition(tmp_path, f"a{deleted}", log, epochs() | {name(0, "timeindex"): b""})) == []
     assert len(faults(partition(tmp_path, "b-0", log, epochs("0 0") | {name(0, "timeindex"): b""}))) == 1
     assert len(faults(partition(tmp_path, "c-0", log, epochs()))) == 1
@@ -157,13 +150,14 @@ def test_a_row_of_a_replica_knows_what_begins_behind_its_marker(tmp_path: Path) 
         [RecordData(b"k", b"v", (), 1)], base_offset=4, partition_leader_epoch=0,
         producer_id=PRODUCER + 1, producer_epoch=0, base_sequence=0, is_transactional=True,
     )  # fmt: skip
-    log = data(0, 2) + marker(2) + batch(3) + other
+    log = data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER) + batch(offset=3) + other
     for stable, told in ((3, []), (4, []), (5, ["the last stable offset is 5, and the segment ends at 5"])):
         rows = encode_aborted([AbortedTxn(PRODUCER, 0, 2, stable)])
         assert faults(partition(tmp_path, f"a-{stable}", {0: log}, {name(0, "txnindex"): rows})) == told
 
 
-ABORTED = {0: data(0, 2) + marker(2)}  # And no row of a transaction index tells of it.
+# No row of a transaction index names the aborted transaction.
+ABORTED = {0: data(0, 2) + marker(offset=2, commit=False, pid=PRODUCER)}
 NO_ROW = [f"aborts the transaction of producer {PRODUCER} that no row of {name(0, 'txnindex')} tells of"]
 KRAFT = "version=1\ncluster.id=c\nnode.id=1\n"
 OLD_BROKER = "version=0\nbroker.id=0\n"  # Before 2.4 there was no `cluster.id`.
@@ -188,7 +182,7 @@ def test_a_kill_counts_for_a_folder_that_was_set_aside_too(tmp_path: Path, kind:
     (tmp_path / "meta.properties").write_text(KRAFT)
     folder = partition(tmp_path, f"a-0.{'0a' * 16}-{kind}", ABORTED, epochs("0 0"))
     assert faults(folder) == []
-    partition(tmp_path, "a-0", {0: batch(0, epoch=0)}, epochs("0 0"))
+    partition(tmp_path, "a-0", {0: batch(epoch=0)}, epochs("0 0"))
     assert faults(folder) == NO_ROW
 
 
@@ -199,13 +193,13 @@ def test_a_segment_that_ends_at_the_recovery_point_was_flushed(
     (tmp_path / "meta.properties").write_text(KRAFT)
     if point is not None:
         (tmp_path / "recovery-point-offset-checkpoint").write_bytes(checkpoint([f"a 0 {point}"]))
-    partition(tmp_path, "a-0", ABORTED | {3: batch(3, epoch=0)}, epochs("0 0"))
+    partition(tmp_path, "a-0", ABORTED | {3: batch(offset=3, epoch=0)}, epochs("0 0"))
     assert faults(tmp_path) == told
 
 
 def test_of_a_swapped_segment_no_file_under_a_plain_name_counts(tmp_path: Path) -> None:
     """A broker deletes them all before it renames the log."""
-    log = batch(0, epoch=0) + batch(1, epoch=0)
+    log = batch(epoch=0) + batch(offset=1, epoch=0)
     garbage = {name(0, suffix): b"\x7f" * 5 for suffix in ("index", "timeindex", "txnindex")}
     folder = partition(tmp_path, "a-0", {0: log}, epochs("0 0") | garbage)
     assert len(faults(folder)) >= 3

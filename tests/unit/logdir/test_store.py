@@ -21,7 +21,8 @@ from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import HIGH_WATERMARK, LOG_START_OFFSET, RECOVERY_POINT, PartitionStore
 from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.store import FileStore, LogFolder
-from tests.unit.log.partitions import NOW_MS, batch, content, follow, idempotent, marker
+from tests.builders import NOW_MS, batch, idempotent, marker
+from tests.unit.log.partitions import content, follow
 
 TP = TopicPartition("a.topic-with_all", 3)
 

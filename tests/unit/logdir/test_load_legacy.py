@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.logdir.faults import FileFault
 from kmirror.logdir.load import read_log_dirs
 from kmirror.records import layout
 from kmirror.records.codecs import Compression, compress
 from kmirror.records.legacy import LegacyBatch, build_message, iter_any_batches
 from kmirror.records.record import RecordData
-from tests.unit.logdir.folders import TAILS, batch, checkpoint, fingerprint, messages, partition
+from tests.builders import batch
+from tests.unit.logdir.folders import TAILS, checkpoint, messages, partition, refused
 
 pytestmark = pytest.mark.decision("D21")
 WRITTEN = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"  # By Kafka 2.1.1.
@@ -32,17 +32,6 @@ def folder(tmp_path: Path) -> Path:
     (copy / "recovery-point-offset-checkpoint").write_bytes(checkpoint(rows))
     (copy / ".kafka_cleanshutdown").write_bytes(b"")
     return copy
-
-
-def refused(folder: Path) -> FileFault:
-    """Return the error that reading `folder` ends with; it names everything, and nothing has changed."""
-    before = fingerprint(folder)
-    with pytest.raises(FileFault) as caught:
-        read_log_dirs(folder)
-    assert fingerprint(folder) == before
-    error = caught.value
-    assert f"{error.path}, position {error.position}, offset {error.offset}: {error.reason}" in str(error)
-    return error
 
 
 def segment(folder: Path, name: str) -> Path:
@@ -127,7 +116,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
             3,
             "begins with offset 2: an offset that is not above 2",
         ),
-        ({0: batch(0, 3) + messages(1, magic=0)}, 0, len(batch(0, 3)), 1, "not above 2, the last one before"),
+        ({0: batch(3) + messages(1, magic=0)}, 0, len(batch(3)), 1, "not above 2, the last one before"),
         ({10: messages(9)}, 10, 0, 9, "below the segment's base offset 10"),
         ({0: renumbered(messages(0), -1)}, 0, 0, -1, "below the segment's base offset 0"),
         (
@@ -146,7 +135,13 @@ def renumbered(message: bytes, offset: int) -> bytes:
         ),
         ({0: renumbered(messages(0), 2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
         ({0: renumbered(messages(0, 3, magic=0, codec=GZIP), 5)}, 0, 0, 5, "has offset 5, and its last message 2"),
-        ({0: batch(0, epoch=5) + messages(1) + batch(2, epoch=4)}, 0, len(batch(0) + messages(1)), 2, "is 4, after 5"),
+        (
+            {0: batch(epoch=5) + messages(1) + batch(offset=2, epoch=4)},
+            0,
+            len(batch() + messages(1)),
+            2,
+            "is 4, after 5",
+        ),
     ],
 )
 def test_messages_out_of_their_place_are_refused(
@@ -192,7 +187,7 @@ def test_a_log_may_begin_inside_a_wrapper(tmp_path: Path) -> None:
 
 def test_a_checkpoint_that_gives_a_message_an_epoch_is_contradicted_by_it(tmp_path: Path) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(["0 1"])}
-    partition(tmp_path, "t-0", {0: messages(0, 2) + batch(2)}, files)
+    partition(tmp_path, "t-0", {0: messages(0, 2) + batch(offset=2)}, files)
     read_log_dirs(tmp_path)  # After a crash the checkpoint is no witness.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"")
     error = refused(tmp_path)
