@@ -14,6 +14,7 @@ from codegen.schema import FIXED_WIDTH, FieldSpec, StructSpec, snake_case
 
 class ReaderMaker(Maker):
     def read_struct(self, struct: StructSpec, var: str, *, is_made: bool = False) -> None:
+        """Write how the fields of a struct are read, those of fixed width in runs."""
         out = self.out
         if not is_made:
             out.line(f"{var} = new({struct.name})")
@@ -75,6 +76,7 @@ class ReaderMaker(Maker):
         self.read_variable(struct, variable, f"{var}.{variable.attribute}")
 
     def read_defaults(self, struct: StructSpec, var: str) -> None:
+        """Write the defaults of the fields that the version does not have."""
         context = self.context(struct)
         for field in struct.fields:
             is_ordinary = self.version in field.versions and self.version not in field.tagged
@@ -83,6 +85,7 @@ class ReaderMaker(Maker):
                 self.out.line(f"{var}.{field.attribute} = {default}")
 
     def flush_read(self, pending: list[Piece], uuids: list[str], *, extra: Piece | None = None) -> None:
+        """Write the one `unpack` of the fixed-width fields that wait."""
         pieces = [*pending, extra] if extra else list(pending)
         if extra and not pending and extra.letter == "B":
             self.out.line(f"{extra.name} = buf[pos]")
@@ -99,6 +102,7 @@ class ReaderMaker(Maker):
         uuids.clear()
 
     def assign(self, names: list[str], value: str) -> None:
+        """Write the assignment of `value` to these names, over several lines where it is long."""
         whole = f"{', '.join(names)} = {value}" if len(names) > 1 else f"({names[0]},) = {value}"
         if len(whole) <= 84:
             self.out.line(whole)
@@ -165,6 +169,7 @@ class ReaderMaker(Maker):
                 out.line(f'{target}, pos = wire.{kind}(buf, pos, n, "i", 4)')
 
     def read_variable(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        """Write how a string, bytes or records are read."""
         out = self.out
         nullable = self.version in field.nullable
         if self.is_short_array(field):
@@ -198,6 +203,7 @@ class ReaderMaker(Maker):
             out.line("pos = end")
 
     def read_scalar_array(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        """Write how an array of scalars is read."""
         out, base = self.out, field.type.base
         width = element_width(self.context(struct), field)
         with out.block(f"if n * {width} > size - pos:"):
@@ -212,6 +218,7 @@ class ReaderMaker(Maker):
             out.line(f"{target}, pos = wire.read_many(wire.read_{word}{base}, buf, pos, n)")
 
     def read_nested(self, struct: StructSpec, field: FieldSpec, var: str) -> None:
+        """Write how a struct in a struct is read."""
         target = f"{var}.{field.attribute}"
         if self.version in field.nullable:
             self.out.line("(present,) = wire.unpack_int8(buf, pos)")
@@ -237,6 +244,7 @@ class ReaderMaker(Maker):
             self.out.line("pos += 1")
 
     def read_struct_array(self, struct: StructSpec, field: FieldSpec, target: str) -> None:
+        """Write how an array of structs is read, in the quickest way that its layout allows."""
         out = self.out
         inner = self.message.struct(field.type.base)
         width = max(1, min_width(self.message, inner))
@@ -251,6 +259,7 @@ class ReaderMaker(Maker):
             self.read_each(inner, target)
 
     def read_each(self, inner: StructSpec, target: str) -> None:
+        """Write a loop that reads one element after the other."""
         item = snake_case(inner.name)
         items = f"{item}_items"
         kind = f": list[{inner.name}]" if items not in self.declared else ""
@@ -379,6 +388,7 @@ class ReaderMaker(Maker):
             self.read_defaults(inner, item)
 
     def loader_text(self, loader: str, inner: StructSpec) -> str:
+        """Return the text of the function that reads a late array of `inner`."""
         outer, self.out = self.out, Emitter()
         declared, self.declared = self.declared, set()
         with self.out.block(f"def {loader}(buf: Any, pos: int, end: int, n: int, rows: Any) -> list[{inner.name}]:"):

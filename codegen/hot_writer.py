@@ -14,6 +14,7 @@ class WriterMaker(Maker):
         self.queue += values
 
     def hand_over(self) -> None:
+        """Write how all values that wait are handed over."""
         if len(self.queue) == 1:
             self.out.line(f"put({self.queue[0]})")
         elif self.queue:
@@ -87,12 +88,14 @@ class WriterMaker(Maker):
         return len(self.extraordinary(struct, "item")) == 1
 
     def flush_write(self, pending: list[Piece]) -> None:
+        """Write the one `pack` of the fixed-width fields that wait."""
         if pending:
             name = self.layout("".join(p.letter for p in pending))
             self.put(f"pack_{name}({', '.join(p.name for p in pending)})")
             pending.clear()
 
     def write_variable(self, field: FieldSpec, source: str) -> None:
+        """Write how a string, bytes or records are written."""
         base = field.type.base
         nullable = "nullable_" if self.version in field.nullable else ""
         compact = "compact_" if self.flexible and field.flexible is None else ""
@@ -109,6 +112,7 @@ class WriterMaker(Maker):
             self.write_bytes(field, source, [])
 
     def write_nested(self, source: str, nullable: bool) -> None:
+        """Write how a struct in a struct is written."""
         if not nullable:
             self.out.line(f"{source}._write(put, version)")
             return
@@ -135,6 +139,7 @@ class WriterMaker(Maker):
         self.queue = []
 
     def write_array(self, field: FieldSpec, source: str, counter: str) -> None:
+        """Write how an array is written, in the quickest way that its layout allows."""
         out = self.out
         if self.version in field.nullable and self.flexible:
             self.hand_over()
@@ -150,6 +155,7 @@ class WriterMaker(Maker):
         self.write_items(field, source, items)
 
     def write_items(self, field: FieldSpec, source: str, items: str) -> None:
+        """Write a loop that writes one element after the other."""
         out, base = self.out, field.type.base
         if items == source:
             self.put(f"uvarint(len({source}) + 1)" if self.flexible else f"wire.count({source})")

@@ -45,6 +45,7 @@ class Context:
 
 
 def python_type(field: FieldSpec) -> str:
+    """Return the annotation of a field, None included where the schema allows null."""
     base = field.type.base
     if base == "records" and not field.type.is_array:
         return "bytes | memoryview | None"
@@ -88,6 +89,7 @@ def min_width(message: MessageSpec, struct: StructSpec) -> int:
 
 
 def width_at(message: MessageSpec, struct: StructSpec, version: int) -> int:
+    """Return the least number of bytes that the struct takes in `version`."""
     total = 1 if version in message.flexible else 0
     context = Context(message, struct)
     for field in struct.ordinary(version):
@@ -138,6 +140,7 @@ class Run:
 
 
 def runs(context: Context) -> list[Run]:
+    """Return the fields in wire order, neighbours of fixed width under one test together."""
     found: list[Run] = []
     for field in context.struct.fields:
         test = condition(context.ordinary(field), context.struct.versions)
@@ -159,6 +162,7 @@ def runs(context: Context) -> list[Run]:
 
 
 def fused_name(fields: list[FieldSpec], fused: dict[str, str]) -> str:
+    """Return the ending of the names of these fields' packer and unpacker, and note its letters in `fused`."""
     letters = "".join(LETTERS[f.type.base] for f in fields)
     name = letters.replace("?", "o")
     # `I` and `i` must stay apart: the names keep the letters' case.
@@ -167,6 +171,7 @@ def fused_name(fields: list[FieldSpec], fused: dict[str, str]) -> str:
 
 
 def negated(test: str) -> str:
+    """Return the test that is true where this one is false."""
     if test.startswith("version >= "):
         return test.replace(">=", "<")
     if test.startswith("version <= "):

@@ -34,6 +34,7 @@ def artifact_of(folder: str, name: str) -> str:
 
 
 def read_lock(root: Path = SCHEMAS) -> dict[str, Any]:
+    """Return what LOCK.json says: Kafka's version and a hash for each schema."""
     found: dict[str, Any] = json.loads((root / "LOCK.json").read_text(encoding="utf-8"))
     return found
 

@@ -65,6 +65,7 @@ def write(files: dict[str, str], root: Path = ROOT) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    """Do what the command line says and return the exit code."""
     if arguments[:1] == ["lint"]:
         return lint(arguments[1:])
     if arguments[:1] == ["upstream"]:

@@ -30,6 +30,7 @@ def topic_of(message: MessageSpec, folder: str) -> str:
 
 
 def generate_registry(schemas: Schemas) -> str:
+    """Return the text of `registry.py`: every API and every message by name."""
     out = Emitter()
     out.lines('"""Which messages there are, by name, API key and record type.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")

@@ -52,6 +52,7 @@ class Versions:
         return bool(self) and self.high == VERSION_MAX
 
     def intersect(self, other: Versions) -> Versions:
+        """Return the versions that are in both ranges, none if they do not meet."""
         found = Versions(max(self.low, other.low), min(self.high, other.high))
         return found if found else NONE
 

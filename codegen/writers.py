@@ -10,6 +10,7 @@ from codegen.versions import Versions
 
 
 def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
+    """Write the plain writer of a struct, for all versions in `context`."""
     inside = context.struct.versions
     with out.block("def _write(self, put: wire.Put, version: int) -> None:"):
         for run in runs(context):

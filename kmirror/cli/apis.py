@@ -36,6 +36,7 @@ def command(words: tuple[str, ...], output: str) -> int:
 
 
 def as_row(api: Api) -> tuple[str, ...]:
+    """Return the cells of the table's row."""
     star = "*" if api.latest_version_unstable else ""
     return (
         str(api.key),
@@ -63,6 +64,7 @@ def header_words(api: Api, headers: list[int]) -> str:
 
 
 def as_json(api: Api) -> dict[str, object]:
+    """Return the API as the JSON object that `-o json` prints."""
     return {
         "key": api.key,
         "name": api.name,

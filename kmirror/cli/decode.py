@@ -92,6 +92,7 @@ class Wanted(NamedTuple):
     version: int | None
 
     def parts(self, data: bytes) -> list[Part]:
+        """Return the messages that `data` should be, header first; raises `UsageError` where options are missing."""
         if self.is_request and self.is_response:
             raise UsageError("a frame is a request or a response: --request and --response exclude each other")
         if self.message_name is not None:
@@ -107,11 +108,13 @@ class Wanted(NamedTuple):
         return self.request_parts(data)
 
     def need_version(self) -> int:
+        """Return the version that was given; raises `UsageError` if none was."""
         if self.version is None:
             raise UsageError("the bytes do not tell the version of the message: say --version")
         return self.version
 
     def request_parts(self, data: bytes) -> list[Part]:
+        """Return header and body of the request that `data` begins to be; raises `ProtocolError`, `UsageError`."""
         if len(data) < 4:
             raise ProtocolError(f"a request begins with 4 bytes of key and version, {len(data)} are left", position=0)
         key, version = int.from_bytes(data[:2], "big", signed=True), int.from_bytes(data[2:4], "big", signed=True)
@@ -150,6 +153,7 @@ def from_text(raw: bytes) -> bytes:
 
 
 def bare_hex(text: str) -> str | None:
+    """Return the hex digits in `text` without prefixes and separators, None if it is no hex."""
     bare = re.sub(r"0x|[\s:,]", "", text)
     return bare if re.fullmatch(r"([0-9a-fA-F]{2})+", bare) else None
 
@@ -162,6 +166,7 @@ def without_length(data: bytes) -> bytes:
 
 
 def has_unknown_tags(part: Struct) -> bool:
+    """Return whether the struct, or one inside it, has tags that its schema does not name."""
     if part.unknown_tags:
         return True
     for field in part.FIELDS:
@@ -210,6 +215,7 @@ def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
 
 
 def shown_value(value: object) -> str:
+    """Return a field's value as one short line; long bytes are cut."""
     if isinstance(value, Struct):
         return type(value).__name__
     if isinstance(value, (list, tuple)):

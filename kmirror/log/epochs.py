@@ -124,6 +124,7 @@ class LeaderEpochCache:
         self._starts[:] = [start_offset for _, start_offset in entries]
 
     def clear(self) -> None:
+        """Forget all epochs: when messages of an old format come, which have none, and when the whole log goes."""
         self._epochs.clear()
         self._starts.clear()
 

@@ -47,6 +47,7 @@ class OffsetIndex:
         return self.positions[-1] if self.positions else 0
 
     def append(self, offset: int, position: int) -> None:
+        """Add a row: the last offset of the batch at byte `position`."""
         self.offsets.append(offset)
         self.positions.append(position)
 
@@ -75,6 +76,7 @@ class OffsetIndex:
         del self.offsets[:], self.positions[:]
 
     def encode(self) -> bytes:
+        """Return the bytes of the `.index` file, offsets relative to the base offset."""
         rows = zip(self.offsets, self.positions, strict=True)
         return b"".join(OFFSET_ROW.pack(offset - self.base_offset, position) for offset, position in rows)
 
@@ -115,6 +117,7 @@ class TimeIndex:
         return self.timestamps[-1] if self.timestamps else NO_TIMESTAMP
 
     def last_entry(self) -> TimestampOffset:
+        """Return the last row, timestamp -1 at the base offset while there is none."""
         if not self.timestamps:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
         return TimestampOffset(self.timestamps[-1], self.offsets[-1])
@@ -141,6 +144,7 @@ class TimeIndex:
         del self.timestamps[:], self.offsets[:]
 
     def encode(self) -> bytes:
+        """Return the bytes of the `.timeindex` file, offsets relative to the base offset."""
         rows = zip(self.timestamps, self.offsets, strict=True)
         return b"".join(TIME_ROW.pack(timestamp, offset - self.base_offset) for timestamp, offset in rows)
 

@@ -103,6 +103,7 @@ def _check_size(size: int, tp: TopicPartition, config: LogConfig) -> None:
 
 
 def check_fits_segment(size: int, tp: TopicPartition, config: LogConfig) -> None:
+    """Raise `LogAppendError` with RECORD_LIST_TOO_LARGE for a batch that no segment can take."""
     if size > config.segment_bytes:
         raise LogAppendError(
             ErrorCode.RECORD_LIST_TOO_LARGE,

@@ -59,6 +59,7 @@ class DataBatch(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
+        """Return the sequence number of the last record, -1 for a batch without; after 2**31-1 comes 0."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return add_to_sequence(self.base_sequence, self.last_offset - self.base_offset)

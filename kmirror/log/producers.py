@@ -251,6 +251,7 @@ class ProducerStates:
         return None if entry is None else entry.find_duplicate(batch)
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
+        """Take in what a `Staging` collected: producers' new states, and transactions that began and ended."""
         started: list[tuple[int, int]] = []
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
@@ -311,6 +312,7 @@ class ProducerStates:
                 del self.unreplicated[first]
 
     def on_log_start(self, log_start_offset: int) -> None:
+        """Follow the log start: what lies below it is replicated for good."""
         self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 

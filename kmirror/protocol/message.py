@@ -142,6 +142,7 @@ class Struct:
 
     @unknown_tags.setter
     def unknown_tags(self, tags: Sequence[UnknownTag]) -> None:
+        """Set the tagged fields that the schema does not name."""
         if not self._tagged:
             self._tagged = {}
         self._tagged["unknown_tags"] = tags

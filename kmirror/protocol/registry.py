@@ -38,6 +38,7 @@ class Api:
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
+        """Return the version of the header before a response of `version`: 0, or 1 with tags."""
         # A client that asked ApiVersions in a version the broker lacks must still be able to read the answer.
         if self.name == "ApiVersions":
             return 0

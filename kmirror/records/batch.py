@@ -142,6 +142,7 @@ class Batch:
 
     @property
     def timestamp_type(self) -> TimestampType:
+        """Return who set the timestamps, the producer or the broker."""
         if self.attributes & layout.LOG_APPEND_TIME_FLAG:
             return TimestampType.LOG_APPEND_TIME
         return TimestampType.CREATE_TIME

@@ -78,6 +78,7 @@ def as_text(value: bytes | None) -> str:
 
 
 def control_name(value: int) -> str:
+    """Return the name of a control record's type, `unknown type` for one without a name."""
     try:
         return ControlType(value).name
     except ValueError:

@@ -95,6 +95,7 @@ class Control:
             raise self._batch.corrupt(f"a control record {kind.name} cannot be read: {error}") from None
 
     def text(self) -> str:
+        """Return what the text says of a control record; raises `CorruptBatch` for an unreadable value."""
         kind = self.parsed.type
         if kind in (ControlType.ABORT, ControlType.COMMIT):
             return f" endTxnMarker: {kind.name} coordinatorEpoch: {self.parsed.coordinator_epoch}"
@@ -103,6 +104,7 @@ class Control:
         return f" {_CONTROL[kind][0]} {java.compact_json(self.data())}"
 
     def as_json(self) -> dict[str, Any]:
+        """Return the control record for the JSON form; raises `CorruptBatch` for an unreadable value."""
         kind = self.parsed.type
         if kind in (ControlType.ABORT, ControlType.COMMIT):
             return {"type": kind.name, "coordinator_epoch": self.parsed.coordinator_epoch}
