@@ -56,14 +56,14 @@ class SegmentList(Sequence[Segment]):
     # Looking up
 
     def reaching(self, offset: int) -> list[Segment]:
-        """The segment that would hold `offset`, which is the first one if none begins so low, and those behind it."""
+        """Return the segment that would hold `offset`, the first one if none begins so low, and those after it."""
         return self._segments[self._number(offset) :]
 
     def _number(self, offset: int) -> int:
         return (bisect_right(self._bases, offset) or 1) - 1
 
     def find(self, offset: int) -> tuple[Segment, BatchPlace] | None:
-        """The first batch that ends at or above `offset`, None if all end below; raises CorruptBatch."""
+        """Return the first batch that ends at or above `offset`, None if all end below; raises `CorruptBatch`."""
         for number in range(self._number(offset), len(self._segments)):
             segment = self._segments[number]
             place = segment.find(offset)
@@ -72,14 +72,14 @@ class SegmentList(Sequence[Segment]):
         return None
 
     def places(self, offset: int) -> Iterator[tuple[Segment, BatchPlace]]:
-        """The segments with batches that end at or above `offset`, and where the first of them lies in each."""
+        """Yield the segments with batches that end at or above `offset`, and where the first of them lies in each."""
         for segment in self.reaching(offset):
             place = segment.find(offset)
             if place is not None:
                 yield segment, place
 
     def aborted_transactions(self, start: int, end: int, *, reaching: int | None = None) -> list[AbortedTxn]:
-        """The aborted transactions that have records from `start` up to, not including, `end`.
+        """Return the aborted transactions that have records from `start` up to, not including, `end`.
 
         They are looked for from the segment on that holds offset `reaching`, `start` unless told.
         """
