@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import CloseLink, Send
+from kmirror.kernel.events import CloseLink, OutboundLink, Send
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.headers import decode_response, encode_request
@@ -25,8 +25,7 @@ TIMER = "request-timeout"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    peer: Endpoint
-    channel: str
+    link: OutboundLink
     api_key: int
     version: int
     on_reply: OnReply
@@ -57,32 +56,33 @@ class Requester:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         frame = encode_request(body, version, correlation_id=correlation_id, client_id=client_id or self._client_id)
-        self._pending[correlation_id] = Pending(peer, channel, key_of(type(body)), version, on_reply)
-        self.outbox.add(Send(peer, channel, frame))
+        link = OutboundLink(peer, channel)
+        self._pending[correlation_id] = Pending(link, key_of(type(body)), version, on_reply)
+        self.outbox.add(Send(link, frame))
         self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 
-    def on_response(self, now: Instant, peer: Endpoint, channel: str, frame: bytes) -> None:
+    def on_response(self, now: Instant, link: OutboundLink, frame: bytes) -> None:
         """Match an answer to its request; an answer that nobody waits for is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)
-        if pending is None or pending.peer != peer or pending.channel != channel:
-            self.outbox.note(f"dropped an answer from {peer}: nobody waits for {correlation_id}")
+        if pending is None or pending.link != link:
+            self.outbox.note(f"dropped an answer from {link.peer}: nobody waits for {correlation_id}")
             return
         del self._pending[correlation_id]
         self.outbox.cancel_timer((TIMER, correlation_id))
         try:
             body = decode_response(frame, pending.api_key, pending.version).body
         except ProtocolError as error:
-            self.outbox.note(f"unreadable answer from {peer}: {error}")
-            self.outbox.add(CloseLink(peer, channel))
-            self.on_link_closed(now, peer, channel)
+            self.outbox.note(f"unreadable answer from {link.peer}: {error}")
+            self.outbox.add(CloseLink(link))
+            self.on_link_closed(now, link)
             pending.on_reply(now, None)
             return
         pending.on_reply(now, body)
 
-    def on_link_closed(self, now: Instant, peer: Endpoint, channel: str) -> None:
+    def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """Fail everything that was under way on the link."""
-        lost = [key for key, p in self._pending.items() if p.peer == peer and p.channel == channel]
+        lost = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in lost:
             pending = self._pending.pop(correlation_id, None)
             if pending is None:
@@ -95,14 +95,15 @@ class Requester:
         pending = self._pending.pop(correlation_id, None)
         if pending is None:
             return
-        self.outbox.add(CloseLink(pending.peer, pending.channel))
-        self.on_link_closed(now, pending.peer, pending.channel)
+        self.outbox.add(CloseLink(pending.link))
+        self.on_link_closed(now, pending.link)
         pending.on_reply(now, None)
 
     def close(self, peer: Endpoint, channel: str) -> None:
         """Close a link on purpose; what was under way on it is forgotten without a call."""
-        gone = [key for key, p in self._pending.items() if p.peer == peer and p.channel == channel]
+        link = OutboundLink(peer, channel)
+        gone = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in gone:
             del self._pending[correlation_id]
             self.outbox.cancel_timer((TIMER, correlation_id))
-        self.outbox.add(CloseLink(peer, channel))
+        self.outbox.add(CloseLink(link))

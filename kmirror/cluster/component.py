@@ -7,6 +7,8 @@ and is told when replication of a partition moved.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Routes
@@ -60,4 +62,76 @@ class BrokerComponent:
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, if `key_type` is this component's."""
+        return None
+
+
+class Components:
+    """The components of one broker, asked and told in the order in which they were plugged in."""
+
+    def __init__(self) -> None:
+        self._plugged: list[BrokerComponent] = []
+
+    def __iter__(self) -> Iterator[BrokerComponent]:
+        return iter(self._plugged)
+
+    def add(self, component: BrokerComponent) -> None:
+        self._plugged.append(component)
+
+    def before_metadata(self, now: Instant, delta: Delta) -> None:
+        for component in self._plugged:
+            component.before_metadata(now, delta)
+
+    def on_metadata(self, now: Instant, delta: Delta, leads: Mapping[TopicPartition, bool]) -> None:
+        """Tell each component who leads now, where that changed, and then what else is new."""
+        for component in self._plugged:
+            for tp, leads_it in leads.items():
+                component.on_leadership(now, tp, leads=leads_it)
+            component.on_metadata(now, delta)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Hand a timer to the component whose name begins its key."""
+        for component in self._plugged:
+            if component.name == key[0]:
+                component.on_timer(now, key)
+                return
+        raise AssertionError(f"a timer nobody set: {key}")
+
+    def on_progress(self, now: Instant, tp: TopicPartition) -> None:
+        for component in self._plugged:
+            component.on_progress(now, tp)
+
+    def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
+        for component in self._plugged:
+            component.on_cut_confirmed(now, tp)
+
+    def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
+        """Return the first component's reason why a client may not write to `tp` now, or None."""
+        for component in self._plugged:
+            error = component.produce_error(tp)
+            if error is not None:
+                return error
+        return None
+
+    def marker_error(self, tp: TopicPartition) -> ErrorCode | None:
+        """Return the first component's reason why no transaction may be ended in `tp` now, or None."""
+        for component in self._plugged:
+            error = component.marker_error(tp)
+            if error is not None:
+                return error
+        return None
+
+    def foreign_epochs(self, partition: Partition) -> bool:
+        """Does any component say that the log carries another cluster's leader epochs (D13, D14)?"""
+        return any(component.foreign_epochs(partition) for component in self._plugged)
+
+    def withholds(self, partition: Partition) -> bool:
+        """Does any component not know yet whether this leader may serve its log (D30)?"""
+        return any(component.withholds(partition) for component in self._plugged)
+
+    def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        """Return the partition whose leader coordinates `key`, or None if no component serves `key_type`."""
+        for component in self._plugged:
+            found = component.coordinator_for(key_type, key)
+            if found is not None:
+                return found
         return None

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Connection, Disconnect, Reply
+from kmirror.kernel.events import CloseLink, InboundLink, LinkOpened, Reply
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -37,7 +37,8 @@ class Inbound:
     """One request in work; it must end in `reply`, `reply_raw` or `no_reply`, once."""
 
     server: Server
-    connection: Connection
+    client: LinkOpened
+    """The link that it came on, who opened that, and from where."""
     head: RequestHead
     body: Message
     frame: bytes
@@ -56,19 +57,18 @@ class Inbound:
     def reply_raw(self, frame: bytes) -> None:
         """Answer with a whole response frame."""
         self._finish()
-        self.server.outbox.add(Reply(self.connection, frame))
-        self.server.finished(self.connection)
+        self.server.outbox.add(Reply(self.client.link, frame))
+        self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
         """End a request that wants no answer (acks=0)."""
         self._finish()
-        self.server.finished(self.connection)
+        self.server.finished(self.client.link)
 
     def drop(self) -> None:
         """Give no answer and close the link: the client must ask again."""
         self._finish()
-        self.server.on_gone(self.connection)
-        self.server.outbox.add(Disconnect(self.connection))
+        self.server.close(self.client.link)
 
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
@@ -98,7 +98,8 @@ def disabled(request: Message, version: int) -> Message:
 
 @dataclass(slots=True)
 class _Link:
-    waiting: deque[bytes]
+    client: LinkOpened
+    waiting: deque[bytes] = field(default_factory=deque)
     busy: bool = False
 
 
@@ -122,8 +123,8 @@ class Server:
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = accepting
-        self._links: dict[Connection, _Link] = {}
-        self._ready: deque[Connection] = deque()
+        self._links: dict[InboundLink, _Link] = {}
+        self._ready: deque[InboundLink] = deque()
         self.outbox = outbox
 
     @property
@@ -136,38 +137,51 @@ class Server:
         self._routes.update(routes)
         self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
 
-    def on_frame(self, now: Instant, connection: Connection, frame: bytes) -> None:
-        link = self._links.setdefault(connection, _Link(deque()))
-        link.waiting.append(frame)
-        self._work(now, connection, link)
+    def on_opened(self, opened: LinkOpened) -> None:
+        """Somebody opened a link to this node."""
+        self._links[opened.link] = _Link(opened)
+
+    def on_frame(self, now: Instant, name: InboundLink, frame: bytes) -> None:
+        """Take up a request, or let it wait; on a link that was closed it is passed over."""
+        link = self._links.get(name)
+        if link is not None:
+            link.waiting.append(frame)
+            self._work(now, name, link)
 
     def accept(self) -> None:
         """The node is ready: take up what waited for it."""
         self._accepting = True
         self._ready.extend(self._links)
 
-    def on_gone(self, connection: Connection) -> None:
-        self._links.pop(connection, None)
+    def on_closed(self, name: InboundLink) -> None:
+        """The link is gone, and with it whatever waits on it."""
+        self._links.pop(name, None)
 
-    def finished(self, connection: Connection) -> None:
-        link = self._links.get(connection)
+    def close(self, name: InboundLink) -> None:
+        """Close the link; whatever waits on it is not answered."""
+        self._links.pop(name, None)
+        self.outbox.add(CloseLink(name))
+
+    def finished(self, name: InboundLink) -> None:
+        """The request in work on this link is answered: the next may be taken up."""
+        link = self._links.get(name)
         if link is not None:
             link.busy = False
             if link.waiting:
-                self._ready.append(connection)
+                self._ready.append(name)
 
     def run_ready(self, now: Instant) -> bool:
         """Take up requests that waited for an answer before them; True if there was one."""
         worked = False
         while self._ready:
-            connection = self._ready.popleft()
-            link = self._links.get(connection)
+            name = self._ready.popleft()
+            link = self._links.get(name)
             if link is not None:
                 worked = True
-                self._work(now, connection, link)
+                self._work(now, name, link)
         return worked
 
-    def _work(self, now: Instant, connection: Connection, link: _Link) -> None:
+    def _work(self, now: Instant, name: InboundLink, link: _Link) -> None:
         if link.busy or not link.waiting or not self._accepting:
             return
         frame = link.waiting.popleft()
@@ -177,18 +191,17 @@ class Server:
             versions = self._versions()
             served = versions.get(head.api_key)
             if head.api_key == API_VERSIONS and served and not served[0] <= head.api_version <= served[1]:
-                self._refuse_api_versions(connection, head)
+                self._refuse_api_versions(name, head)
                 return
             handler = self._by_key.get(head.api_key)
             if served is None or handler is None or not served[0] <= head.api_version <= served[1]:
                 handler = self._unserved(head)
             body = decode_request(frame).body
         except ProtocolError as error:
-            self._links.pop(connection, None)
-            self.outbox.note(f"closing {connection}: {error}")
-            self.outbox.add(Disconnect(connection))
+            self.outbox.note(f"closing {name.name}: {error}")
+            self.close(name)
             return
-        handler(now, Inbound(self, connection, head, body, frame, now))
+        handler(now, Inbound(self, link.client, head, body, frame, now))
 
     def _unserved(self, head: RequestHead) -> Handler:
         """Return what to do with a request that is not served now; ProtocolError if it never is."""
@@ -196,12 +209,12 @@ class Server:
             raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
         return refuse
 
-    def _refuse_api_versions(self, connection: Connection, head: RequestHead) -> None:
+    def _refuse_api_versions(self, name: InboundLink, head: RequestHead) -> None:
         """KIP-511: an ApiVersions of a version we lack is answered in version 0, with what we have."""
         low, high = self._versions()[API_VERSIONS]
         body = ApiVersionsResponse(
             error_code=ErrorCode.UNSUPPORTED_VERSION,
             api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
         )
-        self.outbox.add(Reply(connection, encode_response(body, 0, correlation_id=head.correlation_id)))
-        self.finished(connection)
+        self.outbox.add(Reply(name, encode_response(body, 0, correlation_id=head.correlation_id)))
+        self.finished(name)

@@ -331,7 +331,7 @@ class Experiment:
         def look() -> None:
             for cluster in (self.a, self.b):
                 for broker_id in cluster.living():
-                    for tp, partition in cluster.broker(broker_id).replicas.partitions.items():
+                    for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                         log = partition.log
                         if not log.log_start_offset <= log.high_watermark <= log.log_end_offset:
                             self._break(f"marks in order: {cluster.name}-{broker_id} {tp}: {log}")

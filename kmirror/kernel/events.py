@@ -4,9 +4,11 @@ A node is anything with `handle(now, event) -> list[Effect]`. It is told the tim
 names its peers by endpoint. Frames are whole Kafka frames without their length prefix; the kernel
 does not look into them.
 
-Links. A node that sends opens one link for each (peer, channel); frames on a link arrive in order
-or not at all, and a link that breaks is reported once to both ends. Channels keep a long poll from
-holding up a heartbeat, as separate sockets do in a broker.
+Links. Frames on a link arrive in order or not at all, and a link that breaks is reported once to both ends.
+- Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it. Channels keep a long
+  poll from holding up a heartbeat, as separate sockets do in a broker.
+- Inbound: whoever runs the node names each link that a client opened, and never uses the name again. `LinkOpened`
+  comes before the first frame. After a `LinkClosed` or a `CloseLink` nothing more is said of that name.
 """
 
 from __future__ import annotations
@@ -16,10 +18,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.ids import Endpoint, Principal
 
 TimerKey = tuple[Hashable, ...]
-Connection = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundLink:
+    """A link that we open."""
+
+    peer: Endpoint
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class InboundLink:
+    """A link that somebody opened to us; `name` is the runner's."""
+
+    name: tuple[Hashable, ...]
+
+
+Link = OutboundLink | InboundLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +47,21 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkOpened:
+    """Somebody opened a link to us: on which of our listeners, who they are, and from which address."""
+
+    link: InboundLink
+    listener: str
+    principal: Principal
+    address: Endpoint
+    """The other end's IP address and port."""
+
+
+@dataclass(frozen=True, slots=True)
 class RequestReceived:
     """A frame came in on a link that somebody opened to us."""
 
-    connection: Connection
+    link: InboundLink
     frame: bytes
 
 
@@ -39,24 +69,15 @@ class RequestReceived:
 class ResponseReceived:
     """A frame came back on a link that we opened."""
 
-    peer: Endpoint
-    channel: str
+    link: OutboundLink
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class LinkClosed:
-    """A link that we opened is gone: whatever was in flight on it will not be answered."""
+    """A link is gone, or could not be opened: whatever was in flight on it will not be answered."""
 
-    peer: Endpoint
-    channel: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClientGone:
-    """A link that somebody opened to us is gone."""
-
-    connection: Connection
+    link: Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +85,14 @@ class TimerFired:
     key: TimerKey
 
 
-Event = Started | RequestReceived | ResponseReceived | LinkClosed | ClientGone | TimerFired
+Event = Started | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Write `frame` on our link to `peer`, opening it first if need be."""
+    """Write `frame` on a link of ours, opening it first if need be."""
 
-    peer: Endpoint
-    channel: str
+    link: OutboundLink
     frame: bytes
 
 
@@ -80,23 +100,15 @@ class Send:
 class Reply:
     """Write `frame` on a link that somebody opened to us; dropped if the link is gone."""
 
-    connection: Connection
+    link: InboundLink
     frame: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CloseLink:
-    """Give up our link to `peer`; answers still on the way are lost. No `LinkClosed` follows."""
+    """Give a link up; what is still on the way to us is lost. No `LinkClosed` follows."""
 
-    peer: Endpoint
-    channel: str
-
-
-@dataclass(frozen=True, slots=True)
-class Disconnect:
-    """Close a link that somebody opened to us."""
-
-    connection: Connection
+    link: Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +135,7 @@ class Note:
     fact: object = None
 
 
-Effect = Send | Reply | CloseLink | Disconnect | SetTimer | CancelTimer | Note
+Effect = Send | Reply | CloseLink | SetTimer | CancelTimer | Note
 
 
 class Node(Protocol):

@@ -21,3 +21,17 @@ class Endpoint(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+
+class Principal(NamedTuple):
+    """Who is at the other end of a link (KafkaPrincipal)."""
+
+    type: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type}:{self.name}"
+
+
+ANONYMOUS = Principal("User", "ANONYMOUS")
+"""Whoever did not have to say who they are: everybody, on a listener without authentication."""

@@ -11,7 +11,7 @@ import zlib
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.scan import LEGACY_EPOCH, Scan, beyond_the_greatest, start_fault
+from kmirror.log.scan_result import LEGACY_EPOCH, Scan, beyond_the_greatest, start_fault
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch

@@ -31,7 +31,8 @@ from kmirror.log.producers import AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.retention import delete_old_segments
-from kmirror.log.scan import LEGACY_EPOCH, Scan, part_ends, scan_batches
+from kmirror.log.scan import part_ends, scan_batches
+from kmirror.log.scan_result import LEGACY_EPOCH, Scan
 from kmirror.log.segment import SPAN_MAX, Segment, delete_segment
 from kmirror.log.store import (
     CLEANER_OFFSET,

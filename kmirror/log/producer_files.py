@@ -14,7 +14,8 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.producer_staging import control_type, last_offset_at, stage_batches
 from kmirror.log.producers import AppendOrigin, ProducerStates
-from kmirror.log.scan import Scan, scan_batches
+from kmirror.log.scan import scan_batches
+from kmirror.log.scan_result import Scan
 from kmirror.log.segment import Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name, offset_of
 from kmirror.log.store import PartitionStore

@@ -31,7 +31,8 @@ from kmirror.log.producer_files import (
     take_snapshot,
 )
 from kmirror.log.producers import ProducerStates
-from kmirror.log.scan import LEGACY_EPOCH, Scan, scan_batches, scan_up_to
+from kmirror.log.scan import scan_batches, scan_up_to
+from kmirror.log.scan_result import LEGACY_EPOCH, Scan
 from kmirror.log.segment import SPAN_MAX, Segment, delete_segment
 from kmirror.log.state_files import (
     INDEX_SUFFIX,

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
+from kmirror.log.legacy_scan import scan_any_batches
+from kmirror.log.scan_result import Scan, beyond_the_greatest, start_fault
 from kmirror.log.segment import SPAN_MAX, BatchPlace, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
@@ -30,34 +32,9 @@ FUSED = header_struct(
     "max_timestamp",
     "producer_id",
 )
-_START = header_struct("base_offset", "batch_length", "partition_leader_epoch", "magic")
 _CONTROL = layout.CONTROL_FLAG
 _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 ANY_EPOCH = 0x7FFF_FFFF
-LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
-
-
-class Scan:
-    """What a run of batches is; offsets are -1 while it is empty.
-
-    What an empty one holds are values of the class: a small fetch is scanned sooner than they are all set.
-    """
-
-    valid_bytes = 0
-    batches = 0
-    first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
-    roll_offset = -1  # Where a segment that begins with these batches would begin.
-    last_offset = -1
-    max_timestamp = NO_TIMESTAMP
-    max_timestamp_offset = -1  # The last offset of the first batch that has it.
-    since_row = 0  # Bytes after the last index row.
-    refused_epoch = -1
-    fault: CorruptBatch | None = None
-    epochs: list[tuple[int, int]]  # (epoch or LEGACY_EPOCH, offset) wherever the epoch changes.
-    special: list[int]  # Positions of batches with a producer id, and of control batches.
-    row_offsets: list[int]  # The last offsets and the positions of the batches to index.
-    row_positions: list[int]
-    time_rows: list[tuple[int, int]]  # (greatest timestamp so far, last offset of its batch).
 
 
 def scan_batches(
@@ -123,7 +100,7 @@ def scan_batches(
     if epoch_at == position:
         epochs.pop()  # It began with the batch that is faulty.
     if isinstance(scan.fault, UnsupportedMagic):
-        return _scan_any(view, segment, max_epoch, latest_epoch, check_crc)
+        return scan_any_batches(view, segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc)
     if batches:
         scan.first_offset = scan.roll_offset = unpack(view, 0)[0]
     scan.valid_bytes, scan.batches, scan.last_offset = position, batches, last
@@ -148,40 +125,6 @@ def scan_up_to(view: memoryview, segment: Segment, greatest: int, *, latest_epoc
         position = place.end_position
         place = place_at(view, position)
     return scan_batches(view[:position], segment, latest_epoch=latest_epoch), position, place
-
-
-def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
-    """Why a batch that ends at offset `last` cannot be in any log, None if it can."""
-    if last <= LAST_OFFSET_MAX:
-        return None
-    reason = f"a batch ends at offset {last}, and the greatest that a log can have is {LAST_OFFSET_MAX}"
-    return OffsetsOutOfOrder(reason, position=position, offset=base)
-
-
-def _scan_any(view: memoryview, segment: Segment, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:
-    from kmirror.log.legacy_scan import scan_any_batches  # Old formats are rare, and it needs this module.
-
-    return scan_any_batches(view, segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc)
-
-
-def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
-    """Why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
-    if len(view) - position < LOG_OVERHEAD:
-        return None
-    head = bytes(view[position : position + _START.size])
-    base, length, _, magic = _START.unpack(head.ljust(_START.size, b"\x02"))
-    if length < layout.LEGACY_LENGTH_MIN:
-        return CorruptBatch(f"a batch length of {length} is too small", position=position, offset=base)
-    if len(head) < _START.size:
-        return None
-    if magic != layout.MAGIC_V2:
-        if magic in (0, 1):
-            return UnsupportedMagic(magic, position=position, offset=base)
-        return CorruptBatch(f"message format {magic} does not exist", position=position, offset=base)
-    if length < _LENGTH_MIN:
-        reason = f"a batch length of {length} is below the {_LENGTH_MIN} of an empty batch"
-        return CorruptBatch(reason, position=position, offset=base)
-    return None
 
 
 def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOutOfOrder:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from struct import Struct
 from struct import error as struct_error
-from typing import TYPE_CHECKING
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.index import OffsetIndex, TimeIndex
 from kmirror.log.producer_entry import AbortedTxn
+from kmirror.log.scan_result import Scan
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
@@ -27,9 +27,6 @@ from kmirror.log.state_files import (
 from kmirror.log.store import PartitionStore
 from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
-
-if TYPE_CHECKING:
-    from kmirror.log.scan import Scan
 
 _BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
 _LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # These stand where a batch has them.

@@ -21,13 +21,12 @@ from kmirror.logdir.available_memory import allowed_bytes, in_words
 from kmirror.logdir.checkpoints import (
     META_PROPERTIES,
     FolderFacts,
-    parse_epochs,
     parse_topic_id,
     read_folder_facts,
     read_if_present,
 )
 from kmirror.logdir.faults import refusal
-from kmirror.logdir.load_segments import Expected, check_segments
+from kmirror.logdir.load_segments import load_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
 from kmirror.spec.topics import SYSTEM_TOPICS
@@ -223,17 +222,11 @@ def _read_partition(item: PartitionFolder, facts: FolderFacts, on_read: Callable
         data = read_if_present(item.path / name)
         if data is not None:
             files[name] = data
-    epochs, metadata = files.get(LEADER_EPOCH_CHECKPOINT), files.get(PARTITION_METADATA)
-    expected = Expected(
-        epochs=None if epochs is None else parse_epochs(epochs, item.path / LEADER_EPOCH_CHECKPOINT),
-        log_start_offset=item.log_start_offset,
-        recovery_point=facts.recovery_points.get(item.tp),
-        clean_shutdown=item.clean_shutdown,
-    )
-    segments, scan = check_segments(item.path, item.segments, expected, on_read)
+    metadata = files.get(PARTITION_METADATA)
+    segments, end_offset, batches = load_segments(item, facts.recovery_points.get(item.tp), on_read)
     start, high_watermark = item.log_start_offset, item.high_watermark
     if high_watermark is not None:
-        high_watermark = min(max(high_watermark, start), scan.next_offset)
+        high_watermark = min(max(high_watermark, start), end_offset)
         files[HIGH_WATERMARK] = b"%d" % high_watermark
     files[LOG_START_OFFSET] = b"%d" % start
     return PartitionFiles(
@@ -241,9 +234,9 @@ def _read_partition(item: PartitionFolder, facts: FolderFacts, on_read: Callable
         files=files,
         topic_id=None if metadata is None else parse_topic_id(metadata, item.path / PARTITION_METADATA),
         log_start_offset=start,
-        log_end_offset=scan.next_offset,
+        log_end_offset=end_offset,
         high_watermark=high_watermark,
-        batches=scan.batches,
+        batches=batches,
     )
 
 

@@ -71,6 +71,24 @@ class Mapped:
             pass
 
 
+class WholeFile:
+    """A file that has been read into memory, in the form in which a walk takes a mapped one."""
+
+    __slots__ = ("data", "path", "size", "view")
+
+    def __init__(self, path: Path, data: bytes) -> None:
+        self.path = path
+        self.data = data
+        self.size = len(data)
+        self.view = memoryview(data)
+
+    def about_to_read(self, position: int) -> None:
+        """Do nothing: the bytes are here."""
+
+    def passed(self, position: int) -> None:
+        """Do nothing: the bytes are kept."""
+
+
 def _without_waiting(path: str, flags: int) -> int:
     """Open without blocking: a plain `open` of a pipe waits for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -101,11 +101,11 @@ def _end_offset(file: SegmentFile) -> int:
     return end
 
 
-def segment_fault(path: Path, data: bytes, error: CorruptBatch, expected: int) -> FileFault:
+def segment_fault(path: Path, data: bytes | memoryview, error: CorruptBatch, expected: int) -> FileFault:
     """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
     position = error.position
     assert position is not None, "whoever walks a buffer knows where it is"
-    rest = data[position:]
+    rest = bytes(data[position:])
     stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
     complete = len(rest) >= layout.BATCH_LENGTH_AT
     # Within a segment offsets lie within 31 bits of each other.

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -32,9 +33,6 @@ from kmirror.mirror.state_records import (
 from kmirror.mirror.states import MirrorState, may_follow
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +74,9 @@ def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue]
 class MirrorCoordinator:
     """The shards of `__mirror_state` that this broker leads."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
         self._broker = broker
-        self.runtime = CoordinatorRuntime(broker, MIRROR_STATE_TOPIC, MirrorShard)
+        self.runtime = CoordinatorRuntime(broker, replicas, MIRROR_STATE_TOPIC, MirrorShard)
 
     def _count(self) -> int:
         topic = self._broker.image.topics.get(MIRROR_STATE_TOPIC)

@@ -10,16 +10,21 @@ the source's is higher, the local one is bumped to it first (D14).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from kmirror.client.fetch_session import FetchSession
+from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.java import partition_for
+from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
+from kmirror.mirror.epoch_bumps import bump
+from kmirror.mirror.kinship import Kinship
+from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import code_of
+from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
 from kmirror.protocol.gen.list_offsets_request import (
@@ -31,11 +36,6 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
-
-if TYPE_CHECKING:
-    from kmirror.cluster.replication.partition import Partition
-    from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
 
 FETCH_WITH_DIVERGENCE = 12
 """First version in which a fetch tells the divergence (KIP-595)."""
@@ -74,14 +74,17 @@ class MirrorFetcher:
 class MirrorFetchers:
     """All mirror fetchers of one broker."""
 
-    def __init__(self, component: MirrorComponent) -> None:
-        self._component = component
-        self._broker = component.broker
+    def __init__(self, context: MirrorContext, writer: StateWriter, kinship: Kinship) -> None:
+        self._context = context
+        self._broker = context.broker
+        self._replicas = context.replicas
+        self._writer = writer
+        self._kinship = kinship
         self._fetchers: dict[FetcherKey, MirrorFetcher] = {}
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
         """Fetch `mp` from its source leader; again after anything changed. Without a leader: ask who leads."""
-        source = self._component.sources.get(mp.assignment.mirror)
+        source = self._context.sources.get(mp.assignment.mirror)
         if source is None:
             return
         leader = source.leaders.get(mp.tp)
@@ -89,12 +92,12 @@ class MirrorFetchers:
         if leader is None or endpoint is None:
             self.remove(mp)
             mp.reason = "the source's leader is not known"
-            self._component.refresh_soon(now, mp.assignment.mirror)
+            self._context.refresh_soon(now, mp.assignment.mirror)
             return
         if leader.epoch > SOURCE_EPOCH_MAX:
-            self._component.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
+            self._writer.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
             return
-        if not self._component.kinship.is_settled(now, mp, leader):
+        if not self._kinship.is_settled(now, mp, leader):
             return
         mp.source_epoch = leader.epoch
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
@@ -122,13 +125,13 @@ class MirrorFetchers:
     # -- asking -------------------------------------------------------------------------------
 
     def _fetch(self, now: Instant, fetcher: MirrorFetcher) -> None:
-        source = self._component.sources.get(fetcher.key[0])
+        source = self._context.sources.get(fetcher.key[0])
         if fetcher.in_flight or source is None:
             return
         wanted: dict[TopicPartition, FetchPartition] = {}
         topic_ids = {}
         for tp, mp in fetcher.partitions.items():
-            partition = self._broker.replicas.led(tp)
+            partition = self._replicas.led(tp)
             if partition is None or mp.resolving or mp.paused_until > now or not self._reaches_epochs(now, mp):
                 continue
             topic_ids[tp.topic] = source.topics[tp.topic].topic_id
@@ -170,7 +173,7 @@ class MirrorFetchers:
 
     def _reaches_epochs(self, now: Instant, mp: MirrorPartition) -> bool:
         """Is the local leader epoch at the source's, and at that of our lineage? If not, have it bumped (D14, D45)."""
-        partition = self._broker.replicas.led(mp.tp)
+        partition = self._replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         wanted = max(mp.source_epoch, mp.lineage.since)
         if wanted <= partition.leader_epoch:
@@ -178,7 +181,7 @@ class MirrorFetchers:
         theirs = f"the source's is {mp.source_epoch}"
         mp.reason = f"waiting for leader epoch {wanted}: {theirs}, here it is {partition.leader_epoch}"
         if not mp.bumping:
-            self._component.bump(now, mp, wanted)
+            bump(self._context, now, mp, wanted)
         return False
 
     # -- answers ------------------------------------------------------------------------------
@@ -187,7 +190,7 @@ class MirrorFetchers:
         self,
         now: Instant,
         fetcher: MirrorFetcher,
-        source: SourceCluster,
+        source: RemoteCluster,
         wanted: dict[TopicPartition, FetchPartition],
         reply: Message | None,
     ) -> None:
@@ -211,23 +214,23 @@ class MirrorFetchers:
                     fetcher.session.reset()
         self._fetch(now, fetcher)
 
-    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: SourceCluster) -> None:
+    def _on_lost(self, now: Instant, fetcher: MirrorFetcher, source: RemoteCluster) -> None:
         """No answer: the broker may be gone, its partitions led elsewhere by now."""
         version = source.version(fetcher.endpoint, FetchRequest)
         if source.knows_versions(fetcher.endpoint) and (version is None or version < FETCH_WITH_DIVERGENCE):
             for mp in list(fetcher.partitions.values()):
-                self._component.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
+                self._writer.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
             return
         for mp in fetcher.partitions.values():
             mp.reason = f"the source's broker {fetcher.key[1]} at {fetcher.endpoint} does not answer"
-        self._component.refresh_soon(now, fetcher.key[0])
+        self._context.refresh_soon(now, fetcher.key[0])
         at = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.outbox.set_timer((self._component.name, "fetch", *fetcher.key), at)
+        self._broker.outbox.set_timer((NAME, FETCH_TIMER, *fetcher.key), at)
 
     def _on_partition(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
     ) -> None:
-        partition = self._broker.replicas.led(mp.tp)
+        partition = self._replicas.led(mp.tp)
         if partition is None:
             return
         log = partition.log
@@ -250,31 +253,31 @@ class MirrorFetchers:
             try:
                 info = log.append_as_mirror(data.records, source_epoch=ceiling)
             except CorruptBatch as error:
-                self._component.fail(now, mp, f"{mp.tp} at offset {log.log_end_offset}: {error}")
+                self._writer.fail(now, mp, f"{mp.tp} at offset {log.log_end_offset}: {error}")
                 return
             if info.refused_epoch >= 0:
-                self._component.refresh_soon(now, fetcher.key[0])
+                self._context.refresh_soon(now, fetcher.key[0])
                 self._pause(now, fetcher, mp)
             if info.batches:
-                self._broker.replicas.appended(now, partition)
+                self._replicas.appended(now, partition)
         self.raise_log_start(mp)
 
     def raise_log_start(self, mp: MirrorPartition) -> None:
         """Follow the source's log start, as far as the local high watermark allows."""
-        partition = self._broker.replicas.led(mp.tp)
+        partition = self._replicas.led(mp.tp)
         if partition is None or mp.source_log_start <= partition.log.log_start_offset:
             return
         wanted = min(mp.source_log_start, partition.log.high_watermark)
         if wanted > partition.log.log_start_offset:
             partition.log.advance_log_start(wanted)
-            self._broker.replicas.touch(mp.tp)
+            self._replicas.touch(mp.tp)
 
     def _diverged(self, now: Instant, mp: MirrorPartition, data: PartitionData) -> None:
         """The source ends our last epoch elsewhere: cut to where the two histories meet (second phase of D11)."""
-        partition = self._broker.replicas.led(mp.tp)
+        partition = self._replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        cut = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._component.cut(now, mp, partition, cut.offset, "diverging epoch")
+        end = cut_for_divergence(partition.log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+        cut(self._context, now, mp, partition, end.offset, "diverging epoch")
 
     def _on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -282,18 +285,18 @@ class MirrorFetchers:
             return
         mp.reason = f"the source answers {error.name}"
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
-        self._component.refresh_soon(now, fetcher.key[0])
+        self._context.refresh_soon(now, fetcher.key[0])
         self._pause(now, fetcher, mp)
 
     def _pause(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition) -> None:
         mp.paused_until = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.outbox.set_timer((self._component.name, "fetch", *fetcher.key), mp.paused_until)
+        self._broker.outbox.set_timer((NAME, FETCH_TIMER, *fetcher.key), mp.paused_until)
 
     # -- out of range -------------------------------------------------------------------------
 
     def _resolve_range(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, which: int) -> None:
         """Ask the source leader where its log ends (or begins), and go there."""
-        source = self._component.sources.get(fetcher.key[0])
+        source = self._context.sources.get(fetcher.key[0])
         if source is None:
             return
         mp.resolving = True
@@ -308,7 +311,7 @@ class MirrorFetchers:
                 return
             offset = _offset_in(reply)
             if offset < 0:
-                self._component.refresh_soon(later, fetcher.key[0])
+                self._context.refresh_soon(later, fetcher.key[0])
                 self._pause(later, fetcher, mp)
                 return
             self._on_range(later, fetcher, mp, which, offset)
@@ -317,23 +320,23 @@ class MirrorFetchers:
         source.send(now, fetcher.endpoint, "offsets", request, on_reply)
 
     def _on_range(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, which: int, offset: int) -> None:
-        partition = self._broker.replicas.led(mp.tp)
+        partition = self._replicas.led(mp.tp)
         if partition is None:
             return
         end = partition.log.log_end_offset
         if which == OffsetSpec.LATEST and offset < end:
-            self._component.cut(now, mp, partition, offset, "the source's log end")
+            cut(self._context, now, mp, partition, offset, "the source's log end")
         elif which == OffsetSpec.LATEST:
             self._resolve_range(now, fetcher, mp, OffsetSpec.EARLIEST)
         elif offset > end:
-            self._component.restart(now, mp, partition, offset, "the source's log start")
+            restart(self._context, now, mp, partition, offset, "the source's log start")
         else:
             self._unknown_epoch(now, fetcher, mp, partition)
 
     def _unknown_epoch(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, partition: Partition) -> None:
         """The offset is in the source's range, so what it does not know is the epoch that we named."""
         before = partition.log.latest_epoch
-        self._broker.replicas.cut(now, partition, partition.log.log_end_offset)  # Drops epochs without a batch.
+        self._replicas.cut(now, partition, partition.log.log_end_offset)  # Drops epochs without a batch.
         if partition.log.latest_epoch == before:
             # Before 3.0 a topic of an old format has no epochs at all; then there is nothing to compare by.
             mp.source_without_epochs = before < 0

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader, code_of
 from kmirror.client.requester import OnReply
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.lineage import stretches_from, written_by
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import SourceLeader, code_of
+from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail, PartitionLineage
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -18,19 +19,23 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
-
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
     """Questions about one partition to the broker that led it at the source when the first one was asked."""
 
+    context: MirrorContext
     mp: MirrorPartition
-    source: SourceCluster
-    leader: SourceLeader
+    source: RemoteCluster
+    leader: RemoteLeader
     endpoint: Endpoint
+
+    def resumes(self, state: MirrorState) -> bool:
+        """Is an answer of the source still of use? The partition is then free for its next step."""
+        if not self.context.is_current(self.mp, state):
+            return False
+        self.mp.busy = False
+        return self.context.sources.get(self.mp.assignment.mirror) is self.source
 
     def ask(self, now: Instant, request: Message, on_reply: OnReply) -> None:
         self.source.send(now, self.endpoint, "describe", request, on_reply)
@@ -67,24 +72,24 @@ class Inquiry:
         if row.leader_epoch < self.leader.epoch:
             return f"the source's broker {self.leader.broker_id} does not know of leader epoch {self.leader.epoch} yet"
         mp.source_lineage, mp.source_lineage_epoch = stretches_from(row.stretches), row.leader_epoch
-        self.source.leaders[mp.tp] = SourceLeader(self.leader.broker_id, row.leader_epoch)
+        self.source.learn_leader(mp.tp, self.leader.broker_id, row.leader_epoch)
         return ""
 
 
-def begin_inquiry(component: MirrorComponent, now: Instant, mp: MirrorPartition) -> Inquiry | None:
+def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Inquiry | None:
     """Return the leader at the source to ask, as it is known now; None, with a reason, if it is not.
 
-    The partition is busy until `resumes`.
+    The partition is busy until `Inquiry.resumes`.
     """
-    source = component.sources.get(mp.assignment.mirror)
+    source = context.sources.get(mp.assignment.mirror)
     leader = None if source is None else source.leaders.get(mp.tp)
     endpoint = None if source is None else source.leader_endpoint(mp.tp)
     if source is None or leader is None or endpoint is None:
         mp.reason = "the source's leader is not known"
-        component.refresh_soon(now, mp.assignment.mirror)
+        context.refresh_soon(now, mp.assignment.mirror)
         return None
     mp.busy = True
-    return Inquiry(mp, source, leader, endpoint)
+    return Inquiry(context, mp, source, leader, endpoint)
 
 
 def detail_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> PartitionDetail | None:

@@ -85,7 +85,7 @@ class MirrorPartition:
     """The source did not know the epoch that messages of old formats count as: it is told no epoch for them (D28)."""
     bumping: bool = False
 
-    def heir(self) -> MirrorPartition:
+    def for_new_leader(self) -> MirrorPartition:
         """Return the partition as a new leader sees it: nothing is known but what the source said of itself.
 
         It keeps what no log can tell: the markers that cuts took.

@@ -7,14 +7,20 @@ anything is cut from scratch only on proof (D32).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from enum import Enum, auto
 
+from kmirror.client.remote_cluster import code_of
+from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
+from kmirror.mirror.kinship import Kinship
+from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.source import code_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
+from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsResponse, PartitionDetail
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
@@ -23,46 +29,93 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs, Scope
 
-if TYPE_CHECKING:
-    from kmirror.cluster.replication.partition import Partition
-    from kmirror.mirror.component import MirrorComponent
+
+class PrepareStep(Enum):
+    """What a leader can do next in PREPARING."""
+
+    ASK = auto()
+    """Ask the source, and decide by its answer how far to cut."""
+    ORDER = auto()
+    """Persist who owes the cut."""
+    CUT = auto()
+    WAIT = auto()
+    """Some replica has not confirmed the cut."""
+    FINISH = auto()
+    """Go to MIRRORING."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareFacts:
+    """What decides about the next step; all of it is found out anew each time."""
+
+    is_decided: bool
+    is_ordered: bool
+    """It is persisted that every replica owes the cut, or nothing is to be cut here."""
+    is_cut: bool
+    is_confirmed: bool
+    """Every replica that must be cut has told this leader that it is."""
+
+
+def next_step(facts: PrepareFacts) -> PrepareStep:
+    """Return the next step that is not done yet."""
+    if not facts.is_decided:
+        return PrepareStep.ASK
+    if not facts.is_cut:
+        return PrepareStep.CUT if facts.is_ordered else PrepareStep.ORDER
+    return PrepareStep.FINISH if facts.is_confirmed else PrepareStep.WAIT
 
 
 class Preparing:
     """Carries one broker's partitions through PREPARING; every step may be repeated."""
 
-    def __init__(self, component: MirrorComponent) -> None:
-        self._component = component
-        self._broker = component.broker
+    def __init__(self, context: MirrorContext, writer: StateWriter, kinship: Kinship, look_at: LookAt) -> None:
+        self._context = context
+        self._writer = writer
+        self._kinship = kinship
+        self._look_at = look_at
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the next step that is not done yet."""
-        if mp.cut_epoch is None:
-            self._ask(now, mp)
-        elif mp.cut_at is None:
-            self._cut(now, mp, partition)
-        elif self._all_cut(mp, partition):
-            lineage = self._component.kinship.adopted(mp, partition)
-            self._component.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
+        match next_step(self._facts(mp, partition)):
+            case PrepareStep.ASK:
+                self._ask(now, mp)
+            case PrepareStep.ORDER:
+                self._order(now, mp, partition)
+            case PrepareStep.CUT:
+                self._cut(now, mp, partition)
+            case PrepareStep.WAIT:
+                mp.reason = self._missing(mp, partition)
+            case PrepareStep.FINISH:
+                lineage = self._kinship.adopted(mp, partition)
+                self._writer.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
+
+    def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:
+        is_cut = mp.cut_at is not None
+        return PrepareFacts(
+            is_decided=mp.cut_epoch is not None,
+            is_ordered=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
+            is_cut=is_cut,
+            is_confirmed=is_cut and not self._missing(mp, partition),
+        )
 
     # -- what does the source know of us? -------------------------------------------------------
 
     def _ask(self, now: Instant, mp: MirrorPartition) -> None:
-        inquiry = begin_inquiry(self._component, now, mp)
+        inquiry = begin_inquiry(self._context, now, mp)
         if inquiry is None:
             return
-        if not _is_empty(self._broker.replicas.led(mp.tp)):
+        if not _is_empty(self._context.replicas.led(mp.tp)):
             # That it serves no DescribeMirrors is proof only if it says so now: it may be another release by now,
             # and who cannot be reached has proved nothing (D32).
             inquiry.source.forget_versions(inquiry.endpoint)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if not self._component.resumes(inquiry, MirrorState.PREPARING):
+            if not inquiry.resumes(MirrorState.PREPARING):
                 return
             if reply is None and inquiry.has_no_describe():
                 own = mp.last_mirrored_epoch
                 what = f"to our own last mirrored epoch {own}" if own >= 0 else "from scratch, no delta failback"
-                self._broker.outbox.note(f"{mp.tp} the source has no DescribeMirrors: cut {what}")
+                self._context.note(mp, f"the source has no DescribeMirrors: cut {what}")
                 inquiry.learn_lineage(None)
                 self._decide(later, mp, self._without_source_epoch(mp))
             else:
@@ -73,21 +126,21 @@ class Preparing:
     def _on_described(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> None:
         mp = inquiry.mp
         if not isinstance(reply, DescribeMirrorsResponse) or reply.error_code:
-            self._component.refresh_soon(now, mp.assignment.mirror)
-            self._component.retry_later(now, mp, f"the source did not answer DescribeMirrors{because(reply)}")
+            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{because(reply)}")
             return
         unknown = inquiry.learn_lineage(reply)
         if unknown:
-            self._component.refresh_soon(now, mp.assignment.mirror)
-            self._component.retry_later(now, mp, unknown)
+            self._context.refresh_soon(now, mp.assignment.mirror)
+            self._context.retry_later(now, mp, unknown)
             return
         refused = refusal_in(reply, mp)
         found = detail_in(reply, mp)
         if refused:
-            self._component.retry_later(now, mp, f"the source does not describe its mirror: {code_of(refused).name}")
+            self._context.retry_later(now, mp, f"the source does not describe its mirror: {code_of(refused).name}")
         elif found is not None:
             self._on_found(now, inquiry, found)
-        elif _is_empty(self._broker.replicas.led(mp.tp)):
+        elif _is_empty(self._context.replicas.led(mp.tp)):
             self._decide(now, mp, FROM_SCRATCH)  # Nothing can be lost: silence is enough.
         else:
             self._prove_silence(now, inquiry)
@@ -96,30 +149,30 @@ class Preparing:
         """The source knows the partition under this mirror's name. Is its mirror one of *us*? (D25)"""
         mp = inquiry.mp
         if found.state == MirrorState.UNKNOWN.name:
-            self._component.retry_later(now, mp, "the source has not loaded its own state yet")
+            self._context.retry_later(now, mp, "the source has not loaded its own state yet")
             return
         mp.busy = True
 
         def on_reply(later: Instant, reply: Message | None) -> None:
-            if not self._component.resumes(inquiry, MirrorState.PREPARING):
+            if not inquiry.resumes(MirrorState.PREPARING):
                 return
             if not isinstance(reply, ListMirrorsResponse) or reply.error_code:
-                self._component.retry_later(later, mp, f"the source did not answer ListMirrors{because(reply)}")
+                self._context.retry_later(later, mp, f"the source did not answer ListMirrors{because(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
-            if theirs and theirs[0] not in ("", self._broker.cluster_id):
+            if theirs and theirs[0] not in ("", self._context.broker.cluster_id):
                 # A chain: the name is the same, the source's source is not us.
                 self._decide(later, mp, self._without_source_epoch(mp))
             elif found.state != MirrorState.STOPPED.name:
                 # Two clusters that mirror each other would each cut what only the other has.
                 reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
-                self._component.retry_later(later, mp, reason)
-            elif found.last_mirror_epoch < 0 and not _is_empty(self._broker.replicas.led(mp.tp)):
+                self._context.retry_later(later, mp, reason)
+            elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
                 reason = (
                     f"the source's mirror {mp.assignment.mirror} of us was stopped before it mirrored anything, so "
                     "ours is the only copy: delete that mirror over there to have it cut"
                 )
-                self._component.retry_later(later, mp, reason)
+                self._context.retry_later(later, mp, reason)
             else:
                 # What the source settled says what it had of us then; if ours is greater we had of it since (D39).
                 self._decide(later, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
@@ -141,7 +194,7 @@ class Preparing:
                 inquiry.describe(later, silent_again)
 
         def silent_again(later: Instant, reply: Message | None) -> None:
-            if not self._component.resumes(inquiry, MirrorState.PREPARING):
+            if not inquiry.resumes(MirrorState.PREPARING):
                 return
             if isinstance(reply, DescribeMirrorsResponse) and is_silent(reply, mp) and not inquiry.learn_lineage(reply):
                 mp.busy = True
@@ -156,14 +209,14 @@ class Preparing:
         inquiry.list_offsets(now, led_before)
 
     def _still_leads(self, now: Instant, inquiry: Inquiry, reply: Message | None) -> bool:
-        if not self._component.resumes(inquiry, MirrorState.PREPARING):
+        if not inquiry.resumes(MirrorState.PREPARING):
             return False
         topics = reply.topics if isinstance(reply, ListOffsetsResponse) else []
         rows = [row for topic in topics for row in topic.partitions]
         if len(rows) == 1 and not rows[0].error_code:
             return True
-        self._component.refresh_soon(now, inquiry.mp.assignment.mirror)
-        self._component.retry_later(now, inquiry.mp, "no broker proves to lead this partition at the source")
+        self._context.refresh_soon(now, inquiry.mp.assignment.mirror)
+        self._context.retry_later(now, inquiry.mp, "no broker proves to lead this partition at the source")
         return False
 
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
@@ -176,51 +229,52 @@ class Preparing:
     # -- the cut --------------------------------------------------------------------------------
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
-        shared = self._component.kinship.shared_with_source(mp)
+        shared = self._kinship.shared_with_source(mp)
         # What a settled epoch says of two logs holds until one of them is written anew by a third cluster (D45).
         mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
-        self._component.look_at(now, mp)
+        self._look_at(now, mp)
+
+    def _order(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """Persist who owes the cut, before anything goes (D30)."""
+        assert mp.cut_epoch is not None, "decided"
+        owing = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+        settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
+        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=owing)
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Cut at the first local epoch above the decided one; who owes the cut is persisted first (D30)."""
+        """Cut at the first local epoch above the decided one."""
         assert mp.cut_epoch is not None, "decided"
         log, epoch = partition.log, mp.cut_epoch
-        offset, end = cut_offset(log, epoch), log.log_end_offset
-        if offset < end and not self._is_ordered(mp, partition, epoch):
-            owing = after_cut(mp.uncut, partition.image.replicas, epoch)
-            settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
-            self._component.write_state(now, mp, MirrorState.PREPARING, settled, uncut=owing)
-            return
-        if epoch < 0 and end > 0:
-            self._component.restart(now, mp, partition, 0, "no LME")
+        if epoch < 0 and log.log_end_offset > 0:
+            restart(self._context, now, mp, partition, 0, "no LME")
         else:
-            self._component.cut(now, mp, partition, offset, f"LME {epoch}")
+            cut(self._context, now, mp, partition, cut_offset(log, epoch), f"LME {epoch}")
         mp.cut_at = log.log_end_offset
         partition.log_was_cut(now)  # Also if nothing went: who fetched before has confirmed nothing (D35).
-        self._broker.replicas.touch(mp.tp)
+        self._context.replicas.touch(mp.tp)
 
-    def _is_ordered(self, mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
-        """Is it persisted already that everybody owes this cut?"""
-        return all(mp.uncut.get(row, epoch + 1) <= epoch for row in (SESSION, *partition.image.replicas))
-
-    def _all_cut(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Are all who must be cut? With unclean elections supported that is every assigned replica (D11)."""
+    def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
+        """Return whose cut is missing, empty if nobody's; with unclean elections every replica must be cut (D11)."""
         topic = mp.tp.topic
-        configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
+        configs = Configs(Scope.TOPIC, self._context.broker.image.topic_config(topic), self._context.broker.configs)
         isr = partition.isr
         if configs.flag("mirror.support.unclean.leader.election"):
             missing = [b for b in partition.image.replicas if b not in isr]
             if missing:
-                mp.reason = f"replicas {missing} are not in the ISR"
-                return False
+                return f"replicas {missing} are not in the ISR"
         if len(isr) < partition.min_isr:
-            mp.reason = f"ISR {list(isr)} is smaller than min.insync.replicas"
-            return False
+            return f"ISR {list(isr)} is smaller than min.insync.replicas"
         uncut = partition.unconfirmed(isr)
         if uncut:
-            mp.reason = f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
-            return False
+            return f"members {uncut} of ISR {list(isr)} have not confirmed the cut to {mp.cut_at}"
+        return ""
+
+
+def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
+    """Is it persisted that everybody owes the cut to `epoch`, or is there nothing to cut here?"""
+    if cut_offset(partition.log, epoch) >= partition.log.log_end_offset:
         return True
+    return all(mp.uncut.get(row, epoch + 1) <= epoch for row in (SESSION, *partition.image.replicas))
 
 
 def _is_empty(partition: Partition | None) -> bool:

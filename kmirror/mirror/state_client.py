@@ -7,8 +7,8 @@ errors mean: try again, nothing is known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.coordinator import MirrorCoordinator, StateWrite
 from kmirror.mirror.state_records import PartitionState, StateKey, kept_from, put_plan
@@ -20,9 +20,6 @@ from kmirror.protocol.gen.write_mirror_states_response import WriteMirrorStatesR
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 CHANNEL = "mirror-states"
 
 OnRead = Callable[[Instant, PartitionState | None], None]
@@ -30,7 +27,7 @@ OnWritten = Callable[[Instant, ErrorCode], None]
 
 
 class StateClient:
-    def __init__(self, broker: Broker, coordinator: MirrorCoordinator) -> None:
+    def __init__(self, broker: BrokerContext, coordinator: MirrorCoordinator) -> None:
         self._broker = broker
         self._coordinator = coordinator
 

@@ -1,7 +1,7 @@
 """The states of a mirrored partition: which there are, and which may follow which (D4, D5).
 
 Rules
-1. The persisted state changes only along a row of `SOURCES`; the coordinator checks every write.
+1. The persisted state changes only along a row of `PREDECESSORS`; the coordinator checks every write.
    Writing the same state again is always allowed and means: run its action again.
 2. What the user wants is not a state. It is the `mirror.name` config (naming.py), and `following`
    says which state comes next on the way there. A leader that takes over reads the persisted
@@ -38,7 +38,7 @@ class MirrorState(IntEnum):
 
 _S = MirrorState
 
-SOURCES: dict[MirrorState, frozenset[MirrorState]] = {
+PREDECESSORS: dict[MirrorState, frozenset[MirrorState]] = {
     _S.PREPARING: frozenset((_S.UNKNOWN, _S.STOPPED)),
     _S.MIRRORING: frozenset((_S.PREPARING, _S.PAUSED)),
     _S.PAUSING: frozenset((_S.MIRRORING,)),
@@ -90,7 +90,7 @@ FOLLOWING: dict[tuple[Wish, MirrorState], MirrorState] = {
 
 def may_follow(before: MirrorState, after: MirrorState) -> bool:
     """May `after` be written where `before` is persisted?"""
-    return before is after or before in SOURCES[after]
+    return before is after or before in PREDECESSORS[after]
 
 
 def following(wish: Wish, state: MirrorState) -> MirrorState:

@@ -13,60 +13,117 @@ still be behind what is committed, and a cut to the last stable offset below it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from enum import Enum, auto
 
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cutting import SESSION, epoch_after_stop
+from kmirror.mirror.epoch_bumps import bump
 from kmirror.mirror.lineage import Lineage, written_on
+from kmirror.mirror.log_cuts import cut
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.reopened import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
+from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.records.control import ControlType, end_txn_marker, mirror_pid_reset
 from kmirror.records.legacy import AnyBatch
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.replication.partition import Partition
-    from kmirror.mirror.component import MirrorComponent
+
+class StopStep(Enum):
+    """What a leader can do next in STOPPING."""
+
+    WAIT = auto()
+    """Some member of the ISR does not have what the leader has, or too few are in it."""
+    DECIDE = auto()
+    """Persist the plan of the stop."""
+    CUT = auto()
+    BUMP = auto()
+    """Have the leader epoch raised to the plan's."""
+    RESET = auto()
+    """End what the cut left open, and forget the source's producers."""
+    FINISH = auto()
+    """Go to STOPPED."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopFacts:
+    """What decides about the next step; all of it is found out anew each time."""
+
+    is_touched: bool
+    """This session has cut the log, or fed it (D33)."""
+    is_level: bool
+    """Every member of the ISR has exactly what the leader has, and they are enough of them."""
+    is_decided: bool = False
+    is_cut: bool = False
+    """Nothing is left of what the plan cuts."""
+    is_reset: bool = False
+    """Our own producer reset is the last batch, and the whole ISR has it."""
+    is_bumped: bool = False
+    """This leader leads in an epoch that was begun for this stop (D36)."""
+
+
+def next_step(facts: StopFacts) -> StopStep:
+    """Return the next step that is not done yet."""
+    if not facts.is_touched:  # Nothing was cut and nothing came: whatever is in the log is ours and stays (D33).
+        return StopStep.FINISH
+    if facts.is_decided and not facts.is_cut:
+        return StopStep.CUT
+    if not facts.is_level:
+        return StopStep.WAIT
+    if not facts.is_decided:
+        return StopStep.DECIDE
+    if facts.is_reset:
+        return StopStep.FINISH
+    return StopStep.RESET if facts.is_bumped else StopStep.BUMP
 
 
 class Stopping:
     """Carries one broker's partitions through STOPPING; every step may be repeated."""
 
-    def __init__(self, component: MirrorComponent) -> None:
-        self._component = component
-        self._broker = component.broker
+    def __init__(self, context: MirrorContext, writer: StateWriter, look_at: LookAt) -> None:
+        self._context = context
+        self._writer = writer
+        self._look_at = look_at
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Do the next step that is not done yet."""
-        if not mp.is_touched:  # Nothing was cut and nothing came: whatever is in the log is ours and stays (D33).
-            self._component.transition(now, mp, MirrorState.STOPPED)
-            return
-        if mp.stop is None:
-            if not self._is_behind(mp, partition):
+        step = next_step(self._facts(mp, partition))
+        if step is StopStep.CUT:
+            self._cut(now, mp, partition)
+            step = next_step(self._facts(mp, partition))
+        match step:
+            case StopStep.WAIT:
+                mp.reason = who_is_behind(partition)
+            case StopStep.DECIDE:
                 self._decide(now, mp, partition)
-            return
-        self._cut(now, mp, partition, mp.stop)
-        if self._is_behind(mp, partition):
-            return
-        if self._is_reset(mp, partition):
-            self._component.transition(now, mp, MirrorState.STOPPED)
-        elif self._is_bumped(now, mp, partition, mp.stop):
-            self._end_transactions(now, mp, partition, mp.stop)
+            case StopStep.BUMP:
+                self._bump(now, mp)
+            case StopStep.RESET:
+                self._end_transactions(now, mp, partition)
+            case StopStep.FINISH:
+                self._writer.transition(now, mp, MirrorState.STOPPED)
+            case StopStep.CUT:
+                raise AssertionError(f"{mp.tp} was cut just now")
 
-    def _is_behind(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Is there a member of the ISR that does not have exactly what the leader has, as far as we know? (D37)"""
-        log, isr = partition.log, partition.isr
-        if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
-            mp.reason = f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end"
-        elif len(isr) < partition.min_isr:
-            mp.reason = f"ISR {list(isr)} is smaller than min.insync.replicas"
-        else:
-            return False
-        return True
+    def _facts(self, mp: MirrorPartition, partition: Partition) -> StopFacts:
+        plan = mp.stop
+        is_level = not who_is_behind(partition)
+        if plan is None:
+            return StopFacts(is_touched=mp.is_touched, is_level=is_level)
+        return StopFacts(
+            is_touched=mp.is_touched,
+            is_level=is_level,
+            is_decided=True,
+            is_cut=self._is_cut(mp, partition),
+            is_reset=is_level and self._is_reset(mp, partition),
+            is_bumped=self._is_bumped(mp, partition),
+        )
 
     def _decide(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist the one cut, to the last stable offset, and the last epoch below it, before anything is done.
@@ -82,24 +139,27 @@ class Stopping:
         else:
             offset = log.log_end_offset
         plan = plan_of(log, mp.own_markers, offset, epoch_after_stop(partition.leader_epoch, epoch))
-        writers = written_on(self._component.kinship.of(mp), plan.epoch, self._broker.cluster_id)
+        writers = written_on(self._context.writers_of(mp), plan.epoch, self._context.broker.cluster_id)
         lineage = Lineage(writers, plan.epoch)
-        self._component.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
+        self._writer.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
 
-    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> None:
-        """Cut what was mirrored above the decided offset; what the stop itself wrote there stays."""
-        log = partition.log
-        if log.log_end_offset > plan.offset and log.epochs.epoch_for_offset(plan.offset) < plan.epoch:
-            self._component.cut(now, mp, partition, plan.offset, "LSO")
+    def _is_cut(self, mp: MirrorPartition, partition: Partition) -> bool:
+        """Is nothing left that was mirrored above the decided offset? What the stop itself wrote there stays."""
+        log, plan = partition.log, _plan(mp)
+        return log.log_end_offset <= plan.offset or log.epochs.epoch_for_offset(plan.offset) >= plan.epoch
 
-    def _is_bumped(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> bool:
-        """Does this leader reign in an epoch that was begun for this stop? If not, ask for one (D36)."""
-        if partition.leader_epoch >= plan.epoch:
-            return True
-        mp.reason = f"waiting for leader epoch {plan.epoch}, above the last mirrored one"
+    def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        cut(self._context, now, mp, partition, _plan(mp).offset, "LSO")
+
+    def _is_bumped(self, mp: MirrorPartition, partition: Partition) -> bool:
+        """Does this leader lead in an epoch that was begun for this stop? (D36)"""
+        return partition.leader_epoch >= _plan(mp).epoch
+
+    def _bump(self, now: Instant, mp: MirrorPartition) -> None:
+        epoch = _plan(mp).epoch
+        mp.reason = f"waiting for leader epoch {epoch}, above the last mirrored one"
         if not mp.bumping:
-            self._component.bump(now, mp, plan.epoch)
-        return False
+            bump(self._context, now, mp, epoch)
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
         """Is our own producer reset the last batch? Its epoch is above all that the session cut to or fed."""
@@ -110,25 +170,23 @@ class Stopping:
         record = last.control()
         return record is not None and record.type is ControlType.MIRROR_PID_RESET
 
-    def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan) -> None:
+    def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """End what the cut left open, each with a marker, then forget the source's producers, in one go (D29)."""
         try:
             for producer_id in list(partition.log.producers.ongoing.values()):
-                marker = self._marker(now, mp, partition, plan, producer_id)
-                self._broker.replicas.append(now, partition, marker, origin=AppendOrigin.COORDINATOR)
+                marker = self._marker(now, mp, partition, producer_id)
+                self._context.replicas.append(now, partition, marker, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
-            self._component.retry_later(now, mp, f"marker of a transaction that the cut reopened: {error}")
+            self._context.retry_later(now, mp, f"marker of a transaction that the cut reopened: {error}")
             return
         self._reset_producers(now, mp, partition)
 
-    def _marker(
-        self, now: Instant, mp: MirrorPartition, partition: Partition, plan: StopPlan, producer_id: int
-    ) -> bytes:
+    def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, producer_id: int) -> bytes:
         """Return the marker of an open transaction: COMMIT where that was decided and nothing of it is missing."""
-        entry = partition.log.producers.entries[producer_id]
+        entry, plan = partition.log.producers.entries[producer_id], _plan(mp)
         # A log that ends below the cut has lost records, by an unclean election.
         commit = producer_id in plan.commits and partition.log.log_end_offset >= plan.offset
-        self._component.note(
+        self._context.note(
             mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
         )
         return end_txn_marker(
@@ -146,27 +204,42 @@ class Stopping:
             base_offset=0,
             leader_epoch=partition.leader_epoch,
             timestamp_ms=to_ms(now),
-            source_cluster_id=self._component.source_cluster_id(mp.assignment.mirror),
+            source_cluster_id=self._context.source_cluster_id(mp.assignment.mirror),
         )
         try:
-            info = self._broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+            info = self._context.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:  # For instance a max.message.bytes that not even this batch keeps to.
-            self._component.retry_later(now, mp, f"producer reset: {error}")
+            self._context.retry_later(now, mp, f"producer reset: {error}")
             return
-        self._component.note(mp, f"producer reset at offset {info.first_offset}, leader epoch {partition.leader_epoch}")
+        self._context.note(mp, f"producer reset at offset {info.first_offset}, leader epoch {partition.leader_epoch}")
         mp.busy = True
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
-            if not self._component.is_current(mp, MirrorState.STOPPING):
+            if not self._context.is_current(mp, MirrorState.STOPPING):
                 return
             mp.busy = False
             if error:
-                self._component.retry_later(later, mp, f"producer reset: {error.name}")
+                self._context.retry_later(later, mp, f"producer reset: {error.name}")
             else:
-                self._component.look_at(later, mp)
+                self._look_at(later, mp)
 
-        timeout_ms = self._broker.configs.integer("request.timeout.ms")
-        self._broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+        timeout_ms = self._context.broker.configs.integer("request.timeout.ms")
+        self._context.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+
+
+def who_is_behind(partition: Partition) -> str:
+    """Tell that some member of the ISR does not have exactly what the leader has, as far as is known; else "" (D37)."""
+    log, isr = partition.log, partition.isr
+    if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
+        return f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end"
+    if len(isr) < partition.min_isr:
+        return f"ISR {list(isr)} is smaller than min.insync.replicas"
+    return ""
+
+
+def _plan(mp: MirrorPartition) -> StopPlan:
+    assert mp.stop is not None, "decided"
+    return mp.stop
 
 
 def last_batch(partition: Partition) -> AnyBatch | None:

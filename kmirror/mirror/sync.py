@@ -8,11 +8,11 @@ Left out so far: partition growth, configs, groups, ACLs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.client.remote_cluster import RemoteCluster
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.states import Wish
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest, MirrorInfo
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
@@ -25,28 +25,24 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
-    from kmirror.mirror.source import SourceCluster
-
 
 class MetadataSync:
-    def __init__(self, component: MirrorComponent) -> None:
-        self._component = component
-        self._broker = component.broker
+    def __init__(self, context: MirrorContext) -> None:
+        self._context = context
+        self._broker = context.broker
         self._creating: dict[str, None] = {}
         self._remembering: dict[str, None] = {}
 
-    def run(self, now: Instant, mirror: str, source: SourceCluster) -> None:
+    def run(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
         """Bring the destination's metadata of `mirror` in line with what the source just said."""
-        if not self._component.coordinates(mirror):
+        if not self._context.coordinates(mirror):
             return
-        if any(self._is_ours(topic, source) for topic in self._component.topics_of(mirror)):
+        if any(self._is_ours(topic, source) for topic in self._context.topics_of(mirror)):
             self._remember_source(now, mirror, source)
-        if self._component.source_cluster_id(mirror) not in ("", source.cluster_id):
+        if self._context.source_cluster_id(mirror) not in ("", source.cluster_id):
             return  # Another cluster answers (D16): nothing is created after it.
-        for topic in self._component.topics_of(mirror):
-            assignment = self._component.assignments[topic]
+        for topic in self._context.topics_of(mirror):
+            assignment = self._context.assignments[topic]
             known = source.topics.get(topic)
             missing = topic not in self._broker.image.topics
             if assignment.wish is Wish.MIRROR and missing and known is not None and topic not in source.missing:
@@ -61,15 +57,15 @@ class MetadataSync:
                     ),
                 )
 
-    def _is_ours(self, topic: str, source: SourceCluster) -> bool:
+    def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
         """Does the source have this topic, the same one as here if there is one here?"""
         known, here = source.topics.get(topic), self._broker.image.topics.get(topic)
         if known is None or topic in source.missing:
             return False
         return here is None or known.topic_id in (Uuid.ZERO, here.topic_id)
 
-    def _remember_source(self, now: Instant, mirror: str, source: SourceCluster) -> None:
-        if self._component.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
+    def _remember_source(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
+        if self._context.source_cluster_id(mirror) or source.cluster_id is None or mirror in self._remembering:
             return
         self._remembering[mirror] = None
         config = AlterableConfig(name=SOURCE_CLUSTER_ID, config_operation=ConfigOp.SET, value=source.cluster_id)

@@ -12,33 +12,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import mirror_names
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import NOBODY, SESSION, cut_offset, merged, without
+from kmirror.mirror.cutting import NOBODY, SESSION, merged, without
 from kmirror.mirror.lineage import OWN
+from kmirror.mirror.log_cuts import cut_what_we_owe
 from kmirror.mirror.owing import put_in_force
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
+from kmirror.mirror.state_writer import StateWriter
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
 
 
 class Takeover:
     """Brings one broker's partitions to the point from which `look_at` goes on."""
 
-    def __init__(self, component: MirrorComponent) -> None:
-        self._component = component
-        self._broker = component.broker
+    def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
+        self._context = context
+        self._writer = writer
 
     def begin(self, now: Instant, mp: MirrorPartition) -> None:
         """Read what is persisted of `mp`, under its mirror's name and all others."""
         mp.busy = True
-        mirrors = [mp.assignment.mirror, *(m for m in mirror_names(self._broker.image) if m != mp.assignment.mirror)]
+        names = mirror_names(self._context.broker.image)
+        mirrors = [mp.assignment.mirror, *(name for name in names if name != mp.assignment.mirror)]
         keys = [StateKey(mirror, mp.topic_id, mp.tp.partition) for mirror in mirrors]
         found: dict[StateKey, PartitionState] = {}
         left = len(keys)
@@ -48,7 +48,7 @@ class Takeover:
             left -= 1
             if state is not None:
                 found[key] = state
-            if left or self._component.partitions.get(mp.tp) is not mp:
+            if left or not self._context.is_present(mp):
                 return
             if len(found) < len(keys):
                 self._give_up(later, mp, "the mirror coordinator did not answer")
@@ -56,7 +56,7 @@ class Takeover:
                 self._gather(later, mp, found)
 
         for key in keys:
-            self._component.states.read(
+            self._context.states.read(
                 now,
                 key,
                 mp.tp.topic,
@@ -76,7 +76,7 @@ class Takeover:
 
         def emptied(later: Instant) -> None:
             if not elsewhere:
-                self._enter(later, mp, own)
+                self._after_state_read(later, mp, own)
                 return
             key, state = elsewhere.popitem()
             kept = NOBODY if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
@@ -90,12 +90,12 @@ class Takeover:
     def _persist(
         self, now: Instant, mp: MirrorPartition, key: StateKey, state: PartitionState, then: Callable[[Instant], None]
     ) -> None:
-        partition = self._broker.replicas.led(mp.tp)
+        partition = self._context.replicas.led(mp.tp)
         if partition is None:
             return
 
         def on_written(later: Instant, error: ErrorCode) -> None:
-            if self._component.partitions.get(mp.tp) is not mp:
+            if not self._context.is_present(mp):
                 return
             if error:
                 self._give_up(later, mp, f"moving what replicas owe from another mirror: {error.name}")
@@ -105,34 +105,20 @@ class Takeover:
         write = StateWrite(
             key, mp.tp.topic, state.state, NOT_SETTLED, partition.leader_epoch, state.uncut, state.stop, state.lineage
         )
-        self._component.states.write(now, write, on_written)
+        self._context.states.write(now, write, on_written)
 
     def _give_up(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         mp.busy = False
-        self._component.retry_later(now, mp, reason)
+        self._context.retry_later(now, mp, reason)
 
-    def _enter(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
+    def _after_state_read(self, now: Instant, mp: MirrorPartition, own: PartitionState) -> None:
         mp.busy = False
         mp.enter(own.state)
         mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
-        self._component.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
-        put_in_force(mp, self._broker.replicas.led(mp.tp), own.uncut)
-        self.cut_ourselves(now, mp)
-        self._component.state_is_known(now, mp)
-
-    def cut_ourselves(self, now: Instant, mp: MirrorPartition) -> None:
-        """A listed replica that leads cuts its log, and serves nothing until it is struck off."""
-        partition = self._broker.replicas.led(mp.tp)
-        epoch = mp.uncut.get(self._broker.node_id)
-        if partition is None or epoch is None:
-            return
-        mp.held = True
-        why = f"a cut to epoch {epoch} that this replica missed"
-        if epoch < 0:
-            self._component.restart(now, mp, partition, 0, why)
-        else:
-            self._component.cut(now, mp, partition, cut_offset(partition.log, epoch), why)
-        partition.log_was_cut(now)
+        self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
+        put_in_force(mp, self._context.replicas.led(mp.tp), own.uncut)
+        cut_what_we_owe(self._context, now, mp)
+        self._writer.go_on(now, mp)
 
 
 def _has_more_than_a_state(state: PartitionState) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from kmirror.client import requester
 from kmirror.client.requester import Requester
 from kmirror.kernel.clock import SECOND, Duration, Instant
-from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, TimerFired
+from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, TimerFired
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.message import Message
@@ -27,10 +27,10 @@ class ClientNode:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
-            case ResponseReceived(peer, channel, frame):
-                self.requester.on_response(now, peer, channel, frame)
-            case LinkClosed(peer, channel):
-                self.requester.on_link_closed(now, peer, channel)
+            case ResponseReceived(link, frame):
+                self.requester.on_response(now, link, frame)
+            case LinkClosed(OutboundLink() as link):
+                self.requester.on_link_closed(now, link)
             case TimerFired((requester.TIMER, int(correlation_id))):
                 self.requester.on_timeout(now, correlation_id)
             case _:

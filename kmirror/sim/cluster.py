@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Self
 
-from kmirror.cluster.broker.broker import Broker, BrokerOptions
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.controller.controller import Controller, ControllerComponent, ControllerOptions
 from kmirror.cluster.images import MetadataImage
@@ -150,7 +151,7 @@ class Cluster:
                 broker_id, self.cluster_id, self.endpoint(broker_id), self.endpoint(CONTROLLER_ID), self.configs
             )
             broker = Broker(options, self.disks[broker_id], self._node_rng(broker_id))
-            mirror: BrokerComponent = MirrorComponent(broker)
+            mirror: BrokerComponent = MirrorComponent(broker.context, broker.replicas)
             broker.add(mirror)
             return broker
 
@@ -253,7 +254,7 @@ class Cluster:
         image = self.image.partition(tp)
         if image is None or image.leader not in self.broker_ids or not self.runs(image.leader):
             return None
-        partition = self.broker(image.leader).replicas.led(tp)
+        partition = self.broker(image.leader).parts.replicas.led(tp)
         return partition if partition is not None and partition.leader_epoch == image.leader_epoch else None
 
     def replicas(self, tp: TopicPartition) -> dict[int, Partition]:
@@ -261,7 +262,7 @@ class Cluster:
         found = {}
         image = self.image.partition(tp)
         for broker_id in () if image is None else image.replicas:
-            if self.runs(broker_id) and (p := self.broker(broker_id).replicas.partitions.get(tp)) is not None:
+            if self.runs(broker_id) and (p := self.broker(broker_id).parts.replicas.partitions.get(tp)) is not None:
                 found[broker_id] = p
         return found
 

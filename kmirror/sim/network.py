@@ -17,20 +17,23 @@ slow or lossy; a line that nobody touched draws the numbers it always drew.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
+from kmirror.kernel.events import InboundLink, OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng
 
 MILLION = 1_000_000
+PORT_MIN = 32768
+PORTS = 28232
 PACKET_BYTES = 1460
 RETRANSMIT_MIN: Duration = 200 * MILLISECOND
 """The shortest retransmission timeout of Linux; a packet with others behind it is missed after a round trip."""
 DOUBLINGS_MAX = 6
 
-LinkKey = tuple[str, Endpoint, str]
-"""(name of the node that opened it, peer, channel)"""
+LinkKey = tuple[str, OutboundLink]
+"""The node that opened it, and what that node calls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,24 @@ class Link:
     there_at: Instant = 0
     back_at: Instant = 0
     open: bool = True
+    is_told: bool = False
+    """Does the server know of it yet? It learns of it with the first frame."""
+
+    inbound: InboundLink = field(init=False)
+    """What the server calls it."""
+
+    def __post_init__(self) -> None:
+        self.inbound = InboundLink((self.client, self.outbound.channel, self.number))
+
+    @property
+    def outbound(self) -> OutboundLink:
+        """Return what the client calls it."""
+        return self.key[1]
+
+    @property
+    def port(self) -> int:
+        """Return the port on the client's side, one of the range that Linux takes them from."""
+        return PORT_MIN + self.number % PORTS
 
 
 class Network:

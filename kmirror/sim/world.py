@@ -15,15 +15,15 @@ from kmirror.errors import SimulationFailure, moment_of_run
 from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
-    ClientGone,
     CloseLink,
-    Connection,
-    Disconnect,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
+    LinkOpened,
     Node,
     Note,
+    OutboundLink,
     Reply,
     RequestReceived,
     ResponseReceived,
@@ -33,13 +33,17 @@ from kmirror.kernel.events import (
     TimerFired,
     TimerKey,
 )
-from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.trace import Trace
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
 
 START: Instant = 1_798_761_600 * 1_000_000
 """2027-01-01T00:00:00Z: virtual time begins after the timestamps in any log of today."""
+
+LISTENER = "PLAINTEXT"
+LOOPBACK = "127.0.0.1"
+"""The simulated nodes live on one host, on which each link has a port of its own."""
 
 MakeNode = Callable[[], Node]
 
@@ -73,7 +77,7 @@ class World:
         self._heap: list[tuple[Instant, int, Callable[[], None]]] = []
         self._sequence = 0
         self._links: dict[LinkKey, Link] = {}
-        self._served: dict[Connection, Link] = {}
+        self._served: dict[InboundLink, Link] = {}
         self._link_count = 0
         self._timer_count = 0
 
@@ -168,14 +172,18 @@ class World:
         if process.node is None or process.incarnation != incarnation:
             return
         match event:
-            case RequestReceived(connection, frame):
-                self.trace.bytes(self.now, name, f"request from {connection[0]} {len(frame)} B", frame)
-            case ResponseReceived(peer, channel, frame):
-                self.trace.bytes(self.now, name, f"response from {peer} on {channel} {len(frame)} B", frame)
+            case RequestReceived(client, frame):
+                self.trace.bytes(self.now, name, f"request from {client.name[0]} {len(frame)} B", frame)
+            case ResponseReceived(link, frame):
+                self.trace.bytes(self.now, name, f"response from {link.peer} on {link.channel} {len(frame)} B", frame)
             case TimerFired(key):
                 self.trace.add(self.now, name, f"timer {key}")
-            case LinkClosed(peer, channel):
+            case LinkClosed(OutboundLink(peer, channel)):
                 self.trace.add(self.now, name, f"link to {peer} on {channel} closed")
+            case LinkClosed(InboundLink()):
+                self.trace.add(self.now, name, "ClientGone")
+            case LinkOpened():
+                pass  # The request that follows tells enough.
             case _:
                 self.trace.add(self.now, name, type(event).__name__)
         for effect in process.node.handle(self.now, event):
@@ -183,21 +191,19 @@ class World:
 
     def _carry_out(self, process: Process, effect: Effect) -> None:
         match effect:
-            case Send(peer, channel, frame):
-                self._send(process, peer, channel, frame)
-            case Reply(connection, frame):
-                self._reply(process, connection, frame)
+            case Send(link, frame):
+                self._send(process, link, frame)
+            case Reply(client, frame):
+                self._reply(client, frame)
             case SetTimer(key, at):
                 self._set_timer(process, key, at)
             case CancelTimer(key):
                 process.timers.pop(key, None)
-            case CloseLink(peer, channel):
-                link = self._links.get((process.name, peer, channel))
-                if link is not None:
-                    self._close(link, tell_client=False, tell_server=True)
-            case Disconnect(connection):
-                served = self._served.get(connection)
-                if served is not None:
+            case CloseLink(OutboundLink() as ours):
+                if (opened := self._links.get((process.name, ours))) is not None:
+                    self._close(opened, tell_client=False, tell_server=True)
+            case CloseLink(InboundLink() as theirs):
+                if (served := self._served.get(theirs)) is not None:
                     self._close(served, tell_client=True, tell_server=False)
             case Note(text, fact):
                 self.trace.add(self.now, process.name, text)
@@ -219,67 +225,67 @@ class World:
 
     # -- links --------------------------------------------------------------------------------
 
-    def _send(self, process: Process, peer: Endpoint, channel: str, frame: bytes) -> None:
-        key = (process.name, peer, channel)
+    def _send(self, process: Process, name: OutboundLink, frame: bytes) -> None:
+        key = (process.name, name)
         link = self._links.get(key)
         if link is None:
-            server = self.network.addresses.get(peer)
+            server = self.network.addresses.get(name.peer)
             if server is None or not self.runs(server):
-                self._refuse(process, peer, channel)
+                self._refuse(process, name)
                 return
             self._link_count += 1
             link = self._links[key] = Link(key, self._link_count, process.name, server)
-            self._served[self._connection(link)] = link
+            self._served[link.inbound] = link
         if self.network.is_cut(link.client, link.server):
             return
         link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at, len(frame))
-        server, incarnation = link.server, self.processes[link.server].incarnation
-        connection = self._connection(link)
+        incarnation = self.processes[link.server].incarnation
 
         def arrive() -> None:
             if link.open:
-                self._deliver(server, incarnation, RequestReceived(connection, frame))
+                self._on_frame(link, incarnation, frame)
 
         self.at(link.there_at, arrive)
 
-    def _reply(self, process: Process, connection: Connection, frame: bytes) -> None:
-        link = self._served.get(connection)
+    def _on_frame(self, link: Link, incarnation: int, frame: bytes) -> None:
+        """Give a frame to the server, which is told first who opened the link if it does not know that yet."""
+        if not link.is_told:
+            link.is_told = True
+            opened = LinkOpened(link.inbound, LISTENER, ANONYMOUS, Endpoint(LOOPBACK, link.port))
+            self._deliver(link.server, incarnation, opened)
+        self._deliver(link.server, incarnation, RequestReceived(link.inbound, frame))
+
+    def _reply(self, name: InboundLink, frame: bytes) -> None:
+        link = self._served.get(name)
         if link is None or not link.open or self.network.is_cut(link.server, link.client):
             return
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         incarnation = self.processes[link.client].incarnation
-        _, peer, channel = link.key
 
         def arrive() -> None:
             if link.open:
-                self._deliver(link.client, incarnation, ResponseReceived(peer, channel, frame))
+                self._deliver(link.client, incarnation, ResponseReceived(link.outbound, frame))
 
         self.at(link.back_at, arrive)
 
-    def _refuse(self, process: Process, peer: Endpoint, channel: str) -> None:
+    def _refuse(self, process: Process, name: OutboundLink) -> None:
         """Nobody listens there: the sender learns it after a round trip."""
         incarnation = process.incarnation
 
         def arrive() -> None:
-            self._deliver(process.name, incarnation, LinkClosed(peer, channel))
+            self._deliver(process.name, incarnation, LinkClosed(name))
 
         self.at(self.now + 1000, arrive)
 
     def _close(self, link: Link, *, tell_client: bool, tell_server: bool) -> None:
         link.open = False
         self._links.pop(link.key, None)
-        connection = self._connection(link)
-        self._served.pop(connection, None)
+        self._served.pop(link.inbound, None)
         if tell_client and self.runs(link.client) and not self.network.is_cut(link.server, link.client):
             incarnation = self.processes[link.client].incarnation
-            _, peer, channel = link.key
             when = self.network.arrival(self.now, link.server, link.client, link.back_at)
-            self.at(when, lambda: self._deliver(link.client, incarnation, LinkClosed(peer, channel)))
+            self.at(when, lambda: self._deliver(link.client, incarnation, LinkClosed(link.outbound)))
         if tell_server and self.runs(link.server) and not self.network.is_cut(link.client, link.server):
             served_by = self.processes[link.server].incarnation
             when = self.network.arrival(self.now, link.client, link.server, link.there_at)
-            self.at(when, lambda: self._deliver(link.server, served_by, ClientGone(connection)))
-
-    @staticmethod
-    def _connection(link: Link) -> Connection:
-        return (link.client, link.key[2], link.number)
+            self.at(when, lambda: self._deliver(link.server, served_by, LinkClosed(link.inbound)))

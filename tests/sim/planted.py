@@ -27,18 +27,18 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log import producers
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.producers import AppendOrigin, ProducerStates
-from kmirror.mirror import component, fetchers, preparing, reopened, sync
-from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror import access, fetchers, log_cuts, preparing, reopened, state_writer, sync
 from kmirror.mirror.cutting import SESSION
 from kmirror.mirror.inquiry import Inquiry
 from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened import StopPlan
-from kmirror.mirror.state_client import StateClient
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
+from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.takeover import Takeover
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -89,14 +89,11 @@ def planted(name: str) -> Iterator[None]:
 def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionState], PartitionState]) -> None:
     """Let new leaders read another state than what is persisted."""
 
-    def read(self: Any, now: Any, key: Any, topic: str, on_read: Any) -> None:
-        def on_found(later: Any, found: Any) -> None:
-            led = self._broker.replicas.led(TopicPartition(topic, key.partition))
-            on_read(later, found if found is None or led is None else change(led, found))
+    def gather(self: Any, now: Any, mp: Any, found: Any) -> None:
+        led = self._context.replicas.led(mp.tp)
+        original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
-        original(self, now, key, topic, on_found)
-
-    original = patch(StateClient, "read", read)
+    original = patch(Takeover, "_gather", gather)
 
 
 # -- cuts -----------------------------------------------------------------------------------------
@@ -121,22 +118,14 @@ def epoch_off_by_one(patch: Patch) -> None:
 @fault
 def stop_does_not_cut(patch: Patch) -> None:
     """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
-    patch(Stopping, "_cut", lambda self, now, mp, partition, plan: None)
-    patch(
-        Stopping,
-        "_end_transactions",
-        lambda self, now, mp, partition, plan: self._reset_producers(now, mp, partition),
-    )
+    patch(Stopping, "_is_cut", lambda self, mp, partition: True)
+    patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
 @fault
 def reopened_transactions_left_open(patch: Patch) -> None:
     """A stop writes no marker for a transaction that its cut reopened (D29)."""
-    patch(
-        Stopping,
-        "_end_transactions",
-        lambda self, now, mp, partition, plan: self._reset_producers(now, mp, partition),
-    )
+    patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
 @fault
@@ -164,7 +153,7 @@ def half_a_transaction_committed(patch: Patch) -> None:
         return original(_MarkersOnly(log), offset)
 
     original = patch(reopened, "tail_of", tail_of)
-    patch(component, "tail_of", tail_of)
+    patch(log_cuts, "tail_of", tail_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +204,9 @@ def preparing_does_not_wait(patch: Patch) -> None:
         partition.must_cut.clear()
         return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
 
-    patch(Preparing, "_all_cut", lambda self, mp, partition: True)
+    patch(Preparing, "_missing", lambda self, mp, partition: "")
     patch(Partition, "has_confirmed", lambda self, replica: True)
-    original = patch(component, "still_owing", owing)
+    original = patch(state_writer, "still_owing", owing)
 
 
 @fault
@@ -252,7 +241,7 @@ def reset_before_the_epoch_is_settled(patch: Patch) -> None:
         finally:
             mp.last_mirrored_epoch += 1
 
-    original = patch(MirrorComponent, "write_state", write_state)
+    original = patch(StateWriter, "write_state", write_state)
     knows = patch(Stopping, "_is_reset", is_reset)
 
 
@@ -281,19 +270,17 @@ def bump_skipped(patch: Patch) -> None:
     """The plan of each stop that has written its reset: the engine tells its own by its epoch."""
 
     def is_written(self: Any, mp: Any, partition: Any) -> bool:
-        return written.get((self._broker.cluster_id, mp.tp)) is mp.stop
+        return written.get((self._context.broker.cluster_id, mp.tp)) is mp.stop
 
-    patch(Stopping, "_is_bumped", lambda self, now, mp, partition, plan: True)
+    def is_cut(self: Any, mp: Any, partition: Any) -> bool:
+        return is_written(self, mp, partition) or bool(finds(self, mp, partition))
+
+    patch(Stopping, "_is_bumped", lambda self, mp, partition: True)
     patch(Stopping, "_is_reset", is_written)
-
-    def cut(self: Any, now: Any, mp: Any, partition: Any, plan: Any) -> None:
-        if not is_written(self, mp, partition):
-            cuts(self, now, mp, partition, plan)
-
-    cuts = patch(Stopping, "_cut", cut)
+    finds = patch(Stopping, "_is_cut", is_cut)
 
     def reset(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        written[self._broker.cluster_id, mp.tp] = mp.stop
+        written[self._context.broker.cluster_id, mp.tp] = mp.stop
         original(self, now, mp, partition)
 
     original = patch(Stopping, "_reset_producers", reset)
@@ -480,7 +467,7 @@ def producer_reset_not_written(patch: Patch) -> None:
     """A stop leaves the source's producers known."""
 
     def finish(self: Any, now: Any, mp: Any, partition: Any) -> None:
-        self._component.transition(now, mp, MirrorState.STOPPED)
+        self._writer.transition(now, mp, MirrorState.STOPPED)
 
     patch(Stopping, "_reset_producers", finish)
 
@@ -488,7 +475,7 @@ def producer_reset_not_written(patch: Patch) -> None:
 @fault
 def read_only_not_enforced(patch: Patch) -> None:
     """A mirrored topic takes writes."""
-    patch(MirrorComponent, "produce_error", lambda self, tp: None)
+    patch(access, "produce_error", lambda context, tp: None)
 
 
 # -- states and metadata --------------------------------------------------------------------------
@@ -502,7 +489,7 @@ def stop_never_finishes(patch: Patch) -> None:
         if target is not MirrorState.STOPPED:
             original(self, now, mp, target)
 
-    original = patch(MirrorComponent, "transition", transition)
+    original = patch(StateWriter, "transition", transition)
 
 
 @fault

@@ -11,7 +11,7 @@ from typing import Any
 
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import SECOND, Instant
-from kmirror.kernel.events import Effect, Event, LinkClosed, ResponseReceived, Send
+from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, Send
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -197,7 +197,7 @@ class RawClient:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
-            case ResponseReceived(_, _, frame):
+            case ResponseReceived(_, frame):
                 self._box.append(frame)
             case LinkClosed():
                 self._box.append(None)
@@ -216,7 +216,7 @@ class RawClient:
     def send(self, endpoint: Endpoint, frame: bytes, wants_answer: bool = True) -> bytes | None:
         """Send a frame and run until it is answered (returns the frame) or the link is closed (None)."""
         self._box.clear()
-        self._world.perform(self.NAME, [Send(endpoint, f"raw {self.channel}", frame)])
+        self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), frame)])
         if not wants_answer:
             self._cluster.simulation.run_for(0.01)
             return None
@@ -291,6 +291,6 @@ def producer_ids(cluster: Cluster) -> tuple[int, ...]:
     """Return the producer ids in the logs and those of the transactional ids."""
     found: dict[int, None] = dict.fromkeys((1, 2, 3))
     for broker_id in cluster.living():
-        coordinator = cluster.broker(broker_id).transactions
+        coordinator = cluster.broker(broker_id).parts.transactions
         found.update({t.producer_id: None for n in TRANSACTIONAL_IDS if (t := coordinator.find(n)) is not None})
     return tuple(found)

@@ -216,7 +216,7 @@ def check_epochs(*clusters: Cluster) -> None:
     """After every event: no leader holds a batch of an epoch above its own (D14), nor marks out of order."""
     for cluster in clusters:
         for broker_id in cluster.living():
-            for tp, partition in cluster.broker(broker_id).replicas.partitions.items():
+            for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                 log = partition.log
                 assert log.log_start_offset <= log.high_watermark <= log.log_end_offset, f"{cluster.name} {tp}: {log}"
                 if partition.is_leader:
@@ -351,13 +351,13 @@ def log_of(cluster: Cluster, tp: TopicPartition = TP) -> PartitionLog:
 
 
 def component(cluster: Cluster, broker_id: int) -> MirrorComponent:
-    return next(c for c in cluster.broker(broker_id).components if isinstance(c, MirrorComponent))
+    return next(c for c in cluster.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
 
 def mirror_partition(cluster: Cluster, tp: TopicPartition = TP) -> MirrorPartition | None:
     """Return what the leader knows of the mirrored partition, or None if nobody does."""
     found = cluster.leader(tp)
-    return None if found is None else component(cluster, found.broker_id).partitions.get(tp)
+    return None if found is None else component(cluster, found.broker_id).context.partitions.get(tp)
 
 
 def state_of(cluster: Cluster, tp: TopicPartition = TP) -> str:
@@ -374,7 +374,7 @@ def persisted(cluster: Cluster, tp: TopicPartition = TP) -> PartitionState:
     """Return what the coordinators of `cluster` have persisted of a partition."""
     topic_id = cluster.image.topics[tp.topic].topic_id
     for broker_id in cluster.living():
-        for shard in component(cluster, broker_id).coordinator.runtime.states().values():
+        for shard in component(cluster, broker_id).context.coordinator.runtime.states().values():
             for key, found in shard.partitions.items():
                 if key.topic_id == topic_id and key.partition == tp.partition:
                     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import Connection, Disconnect, Effect, Event, Reply, RequestReceived
+from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
@@ -22,6 +22,7 @@ from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.apis import ROWS, Served
 from kmirror.spec.error_codes import ErrorCode
+from tests.links import opened
 from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
 from tests.sim.stage import T0_MS
 
@@ -86,19 +87,20 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
     rng = Rng(node_id)
     both = generators(cluster, rng.split("messages"))
     node = cluster.controller if node_id == CONTROLLER_ID else cluster.broker(node_id)
-    ends: dict[Connection, list[Effect]] = {("stranger", "raw", number): [] for number in range(FRAMES)}
+    clients = [opened("stranger", "raw", number) for number in range(FRAMES)]
+    ends: dict[Link, list[Effect]] = {client.link: [] for client in clients}
     handle = node.handle
 
     def watched(now: Instant, event: Event) -> list[Effect]:
         effects = handle(now, event)
         for effect in effects:
-            if isinstance(effect, Reply | Disconnect) and effect.connection in ends:
-                ends[effect.connection].append(effect)
+            if isinstance(effect, Reply | CloseLink) and effect.link in ends:
+                ends[effect.link].append(effect)
         return effects
 
     monkeypatch.setattr(node, "handle", watched)
-    sent = {}
-    for number, connection in enumerate(ends):
+    sent: dict[Link, bytes] = {}
+    for number, client in enumerate(clients):
         row = rng.choice(ROWS)
         version = rng.between(row.first, row.last)
         body = rng.choice(both).message(by_key(row.key).request, version)
@@ -106,14 +108,15 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
         for _ in range(rng.between(1, 3)):
             frame[rng.below(len(frame))] = rng.below(256)
         cut = frame[: rng.below(len(frame) + 1)] if rng.chance(1, 3) else frame
-        sent[connection] = bytes(cut)
-        world.perform(cluster.process(node_id), node.handle(world.now, RequestReceived(connection, bytes(cut))))
+        sent[client.link] = bytes(cut)
+        effects = node.handle(world.now, client) + node.handle(world.now, RequestReceived(client.link, bytes(cut)))
+        world.perform(cluster.process(node_id), effects)
     cluster.simulation.run_for(15)
-    assert [(sent[connection], found) for connection, found in ends.items() if len(found) != 1] == []
-    replies = {connection: found[0] for connection, found in ends.items() if isinstance(found[0], Reply)}
+    assert [(sent[link], found) for link, found in ends.items() if len(found) != 1] == []
+    replies = {link: found[0] for link, found in ends.items() if isinstance(found[0], Reply)}
     assert 0 < len(replies) < FRAMES, "some are answered, and some lose their link"
-    for connection, reply in replies.items():
-        assert reply.frame[:4] == sent[connection][4:8], "the answer has the request's correlation id"
+    for link, reply in replies.items():
+        assert reply.frame[:4] == sent[link][4:8], "the answer has the request's correlation id"
 
 
 @pytest.mark.parametrize("version", range(1, 12))

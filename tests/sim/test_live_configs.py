@@ -73,7 +73,7 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
     assert try_write(cluster, TP) is ErrorCode.NOT_ENOUGH_REPLICAS
     cluster.restart(victim)
     cluster.simulation.run_until(cluster.is_settled, what="a full ISR")
-    assert cluster.broker(victim).configs.integer("min.insync.replicas") == 3
+    assert cluster.broker(victim).context.configs.integer("min.insync.replicas") == 3
     assert cluster.replicas(TP)[victim].min_isr == 3
     cluster.kill(victim)
     cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
@@ -103,10 +103,10 @@ def test_the_controller_elects_by_what_was_altered(cluster: Cluster, unclean: bo
     [("broker.heartbeat.interval.ms", "100"), ("request.timeout.ms", "5"), ("replica.lag.time.max.ms", "1")],
 )
 def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: Cluster, key: str, value: str) -> None:
-    before = cluster.broker(1).configs.text(key)
+    before = cluster.broker(1).context.configs.text(key)
     for name in ("", "1"):
         assert alter(cluster, ResourceType.BROKER, name, key, value) is ErrorCode.INVALID_REQUEST
-    assert cluster.broker(1).configs.text(key) == before
+    assert cluster.broker(1).context.configs.text(key) == before
 
 
 def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
@@ -127,7 +127,7 @@ def count_metadata_requests(cluster: Cluster) -> list[int]:
     """Return a list that grows by the broker's id with each Metadata request that comes in."""
     seen: list[int] = []
     for broker_id in cluster.broker_ids:
-        server = cluster.broker(broker_id).server
+        server = cluster.broker(broker_id).parts.server
         handler = server.routes[MetadataRequest]
 
         def count(now: Instant, inbound: Inbound, broker_id: int = broker_id, handler: Handler = handler) -> None:

@@ -30,7 +30,7 @@ def consumers_of(cluster: Cluster) -> dict[str, None]:
         return handle
 
     for broker_id in cluster.broker_ids:
-        server = cluster.broker(broker_id).server
+        server = cluster.broker(broker_id).parts.server
         server.serve({FetchRequest: watched(server.routes[FetchRequest])})
     return seen
 

@@ -69,7 +69,7 @@ def test_produce_is_refused_while_preparing_and_stopping() -> None:
     def probe(state: str) -> None:
         run_until(p, lambda: state_of(p.b) == state, state)
         partition = leader(p.b)
-        error = p.b.broker(partition.broker_id).produce_error(TP)
+        error = p.b.broker(partition.broker_id).parts.components.produce_error(TP)
         seen[state] = ErrorCode.NONE if error is None else error
 
     p.there.create()

@@ -84,8 +84,8 @@ def test_new_apis_and_bumps_are_hidden_without_the_feature() -> None:
 @pytest.mark.parametrize("role", ["broker", "controller"])
 def test_a_node_has_a_handler_for_every_api_of_the_table_and_for_no_other(role: str) -> None:
     cluster = make(1)
-    node = cluster.broker(1) if role == "broker" else cluster.controller
-    routed = sorted(request.NAME for request in node.server.routes)
+    server = cluster.broker(1).parts.server if role == "broker" else cluster.controller.server
+    routed = sorted(request.NAME for request in server.routes)
     assert routed == sorted(f"{row.name}Request" for row in ROWS if role in row.roles)
 
 

@@ -106,7 +106,7 @@ def test_a_source_epoch_is_not_appended_while_the_controller_cannot_bump() -> No
     bump(p.a, before + 1)
     write(p.a, "too new")
     for broker_id in p.b.broker_ids:
-        log = p.b.broker(broker_id).replicas.partitions[TP].log
+        log = p.b.broker(broker_id).parts.replicas.partitions[TP].log
         hold(p, 5, lambda log=log: log.log_end_offset == 2, "nothing above the local epoch is appended")  # type: ignore[misc]
     p.b.restart(100)
     assert_equal(p.there)

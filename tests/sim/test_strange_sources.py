@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.fetchers import SOURCE_EPOCH_MAX
-from kmirror.mirror.source import code_of
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
@@ -55,7 +55,7 @@ def mirroring() -> Pair:
 def answer_fetches(cluster: Cluster, make: Callable[[int], PartitionData]) -> None:
     """Answer every consumer's fetch with what `make` says of each partition; followers are served as ever."""
     for broker_id in cluster.broker_ids:
-        server = cluster.broker(broker_id).server
+        server = cluster.broker(broker_id).parts.server
         server.serve({FetchRequest: _instead(server.routes[FetchRequest], make)})
 
 
@@ -103,7 +103,7 @@ def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
     end = leader(p.b).log.log_end_offset
     answer_fetches(p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
     for broker_id in p.a.broker_ids:
-        server = p.a.broker(broker_id).server
+        server = p.a.broker(broker_id).parts.server
         server.serve({ListOffsetsRequest: lambda now, inbound: inbound.reply(ListOffsetsResponse())})
     survives(p)
     assert leader(p.b).log.log_end_offset == end
@@ -113,11 +113,11 @@ def tell_versions(cluster: Cluster, other: Mapping[type[Message], tuple[int, int
     """Have each broker tell these versions, and of all other APIs those that it serves."""
     for broker_id in cluster.broker_ids:
         broker = cluster.broker(broker_id)
-        served = {**broker.api_versions(), **{key_of(request): versions for request, versions in other.items()}}
+        served = {**broker.context.api_versions(), **{key_of(request): versions for request, versions in other.items()}}
         told = ApiVersionsResponse(
             api_keys=[ApiVersion(api_key=k, min_version=a, max_version=b) for k, (a, b) in served.items()]
         )
-        broker.server.serve({ApiVersionsRequest: lambda now, inbound, told=told: inbound.reply(told)})  # type: ignore[misc]
+        broker.parts.server.serve({ApiVersionsRequest: lambda now, inbound, told=told: inbound.reply(told)})  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(("request_class", "last"), [(FetchRequest, 11), (MetadataRequest, 3)])
@@ -138,7 +138,7 @@ def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
     mp = mirror_partition(p.b)
     assert mp is not None
     for broker_id in p.b.broker_ids:
-        source = component(p.b, broker_id).sources["m"]
+        source = component(p.b, broker_id).context.sources["m"]
         for tp, known in list(source.leaders.items()):
             source.leaders[tp] = type(known)(known.broker_id, SOURCE_EPOCH_MAX + 1)
     run_until(p, lambda: state_of(p.b) == "FAILED", "the partition to fail")
@@ -157,13 +157,13 @@ def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
     p = mirroring()
     led = leader(p.b)
     mirror = component(p.b, led.broker_id)
-    stale = mirror.partitions[TP]
+    stale = mirror.context.partitions[TP]
     stale.state, stale.busy = MirrorState.STOPPING, True  # What another leader did meanwhile is not known here.
     broker = p.b.broker(led.broker_id)
     mirror.on_leadership(p.simulation.world.now, TP, leads=True)
-    p.simulation.world.perform(p.b.process(led.broker_id), broker.outbox.drain())
+    p.simulation.world.perform(p.b.process(led.broker_id), broker.context.outbox.drain())
     run_until(p, lambda: state_of(p.b) == "MIRRORING", "the state to be read again")
-    assert mirror.partitions[TP] is not stale
+    assert mirror.context.partitions[TP] is not stale
     assert persisted(p.b).state is MirrorState.MIRRORING
     Producer(p.a).send({TP: [RecordData(value=b"more")]})
     assert_equal(p.there)

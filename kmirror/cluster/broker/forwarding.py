@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.default_principal_data import DefaultPrincipalData
@@ -11,9 +10,6 @@ from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 LOOPBACK = bytes((127, 0, 0, 1))
 
@@ -24,7 +20,7 @@ def principal_bytes() -> bytes:
     return (0).to_bytes(2, "big") + data.encode(0)
 
 
-def forward(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     """Hand the request to the controller and its answer back to the client, byte for byte.
 
     A controller that cannot be reached costs the client its connection, so that it tries again.
@@ -39,4 +35,4 @@ def forward(broker: Broker, now: Instant, inbound: Inbound) -> None:
         else:
             inbound.drop()
 
-    broker.ask_controller(now, request, 0, on_reply, channel="forward")
+    context.ask_controller(now, request, 0, on_reply, channel="forward")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.create_topics_request import (
     CreatableTopic,
@@ -14,9 +14,6 @@ from kmirror.protocol.gen.create_topics_request import (
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import Configs
 from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +59,8 @@ def creatable(name: str, configs: Configs) -> CreatableTopic:
 class InternalTopics:
     """Asks the controller for internal topics, one request at a time for each."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
         self._asked: dict[str, None] = {}
 
     def ensure(self, now: Instant, name: str) -> None:
@@ -75,5 +72,5 @@ class InternalTopics:
         def on_reply(_: Instant, reply: Message | None) -> None:
             self._asked.pop(name, None)
 
-        request = CreateTopicsRequest(topics=[creatable(name, self._broker.configs)], timeout_ms=30000)
-        self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)
+        request = CreateTopicsRequest(topics=[creatable(name, self._context.configs)], timeout_ms=30000)
+        self._context.ask_controller(now, request, self._context.version_of(request), on_reply)

@@ -8,8 +8,7 @@ whose heartbeats stop is fenced and loses its leaderships; when they come back i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.context import BrokerContext
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
@@ -20,9 +19,6 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 TIMER = "heartbeat"
 RETRY_MS = 100
 
@@ -30,44 +26,51 @@ RETRY_MS = 100
 class Lifecycle:
     """Registers the broker and keeps it alive."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._incarnation = Uuid(broker.rng.split("incarnation").octets(16))
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self._incarnation = Uuid(context.rng.split("incarnation").octets(16))
         self.epoch = -1
         self.fenced = True
+        self.caught_up = False
+        """Has this broker replayed the metadata log up to its own registration?"""
 
     def start(self, now: Instant) -> None:
-        broker = self._broker
+        context = self._context
         request = BrokerRegistrationRequest(
-            broker_id=broker.node_id,
-            cluster_id=broker.cluster_id,
+            broker_id=context.node_id,
+            cluster_id=context.cluster_id,
             incarnation_id=self._incarnation,
-            listeners=[Listener(name="PLAINTEXT", host=broker.endpoint.host, port=broker.endpoint.port)],
+            listeners=[Listener(name="PLAINTEXT", host=context.endpoint.host, port=context.endpoint.port)],
             features=[
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
         )
-        broker.ask_controller(now, request, broker.version_of(request), self._on_registered, channel="lifecycle")
+        context.ask_controller(now, request, context.version_of(request), self._on_registered, channel="lifecycle")
+
+    def on_replayed(self, offset: int) -> bool:
+        """Learn that the metadata log was replayed through `offset`, its end; True if our registration is in there."""
+        self.caught_up = 0 <= self.epoch <= offset
+        return self.caught_up
 
     def on_timer(self, now: Instant) -> None:
         if self.epoch < 0:
             self.start(now)
             return
         request = BrokerHeartbeatRequest(
-            broker_id=self._broker.node_id,
+            broker_id=self._context.node_id,
             broker_epoch=self.epoch,
-            current_metadata_offset=self._broker.image.offset,
-            want_fence=not self._broker.metadata.caught_up,
+            current_metadata_offset=self._context.image.offset,
+            want_fence=not self.caught_up,
         )
-        self._broker.ask_controller(
-            now, request, self._broker.version_of(request), self._on_heartbeat, channel="lifecycle"
+        self._context.ask_controller(
+            now, request, self._context.version_of(request), self._on_heartbeat, channel="lifecycle"
         )
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:
             self.epoch = reply.broker_epoch
-            self._broker.outbox.note(f"registered with broker epoch {self.epoch}")
+            self._context.outbox.note(f"registered with broker epoch {self.epoch}")
             self.on_timer(now)
             return
         self._again(now, RETRY_MS)
@@ -83,8 +86,8 @@ class Lifecycle:
         if reply.error_code == ErrorCode.NONE:
             self.fenced = reply.is_fenced
         # While fenced a broker reports often, to be let in soon after it caught up.
-        interval = RETRY_MS if self.fenced else self._broker.configs.integer("broker.heartbeat.interval.ms")
+        interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:
-        self._broker.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)
+        self._context.outbox.set_timer((TIMER,), now + after_ms * MILLISECOND)

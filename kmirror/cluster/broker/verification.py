@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import Components
+from kmirror.cluster.replication.partition import Partition
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -27,10 +29,6 @@ from kmirror.records.batch import Batch
 from kmirror.records.layout import Buffer
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-    from kmirror.cluster.replication.partition import Partition
 
 ADDS_FROM = 12
 """First version of Produce whose clients leave it to the leader to add the partition (KIP-890 part 2)."""
@@ -53,7 +51,8 @@ ALL_GOOD: Verdicts = {}
 class Verification:
     """One request's question to the coordinator."""
 
-    broker: Broker
+    context: BrokerContext
+    components: Components
     transactional_id: str
     version: int
     """Of the Produce request."""
@@ -94,10 +93,9 @@ class Verification:
         def on_reply(later: Instant, reply: Message | None) -> None:
             then(later, self._verdicts(reply))
 
-        broker = self.broker
-        shard = broker.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
-        image = None if shard is None else broker.image.partition(shard)
-        if image is None or not broker.ask_broker(now, image.leader, "verification", self._request(), on_reply):
+        shard = self.components.coordinator_for(CoordinatorType.TRANSACTION, self.transactional_id)
+        image = None if shard is None else self.context.image.partition(shard)
+        if image is None or not self.context.ask_broker(now, image.leader, "verification", self._request(), on_reply):
             on_reply(now, None)
 
     def _request(self) -> AddPartitionsToTxnRequest:

@@ -9,22 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Protocol
 
-from kmirror.cluster.controller.apis.fetch import TIMER as FETCH_TIMER
-from kmirror.cluster.controller.apis.routes import DECISIONS, ROUTES
+from kmirror.cluster.controller import sessions
+from kmirror.cluster.controller.apis import fetch
+from kmirror.cluster.controller.apis.routes import DECISIONS, routes
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
-from kmirror.cluster.controller.elections import fence_records, unfence_records
 from kmirror.cluster.controller.metadata_log import MetadataLog
-from kmirror.cluster.images import Delta, MetadataImage
+from kmirror.cluster.controller.sessions import BrokerSessions
+from kmirror.cluster.images import Delta
 from kmirror.cluster.server import Inbound, Server
-from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
-    ClientGone,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
+    LinkOpened,
     RequestReceived,
     ResponseReceived,
     Started,
@@ -32,17 +34,12 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.ids import Endpoint, TopicPartition
-from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
-from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.message import Message
-from kmirror.spec.apis import versions_disabled, versions_served
 from kmirror.spec.configs import broker_configs
-from kmirror.spec.features import MIRROR_VERSION
 from kmirror.spec.topics import METADATA_TOPIC
 
-SESSION_TIMER = "sessions"
 METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 
@@ -69,33 +66,29 @@ class Controller:
         self, options: ControllerOptions, disk: Disk, rng: Rng, components: Sequence[ControllerComponent] = ()
     ) -> None:
         self.options = options
-        self.node_id = options.node_id
-        self.cluster_id = options.cluster_id
-        self.rng = rng
-        self.configs = broker_configs(options.configs, {})
-        """What holds now; another object after every alteration, so nobody keeps it."""
-        self.image = MetadataImage()
-        self.outbox = Outbox()
-        self.server = Server(self.api_versions, self.disabled_versions, self.outbox)
-        self.heard_from: dict[int, Instant] = {}
-        """When each unfenced broker last reported."""
         self._disk = disk
-        self.log: MetadataLog | None = None
-        self.server.serve({request: partial(handler, self) for request, handler in ROUTES.items()})
-        self.decisions: dict[type[Message], Decide] = dict(DECISIONS)
+        self.context = ControllerContext(options.node_id, options.cluster_id, broker_configs(options.configs, {}), rng)
+        self.image = self.context.image
+        self.outbox = self.context.outbox
+        self.sessions = BrokerSessions(self.context, self.commit)
+        self._decisions: dict[type[Message], Decide] = dict(DECISIONS)
         for component in components:
-            self.decisions.update(component.decisions())
-        self.server.serve(dict.fromkeys(self.decisions, self._decide))
+            self._decisions.update(component.decisions())
+        self.server = Server(self.context.api_versions, self.context.disabled_versions, self.outbox)
+        self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
+        self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
         match event:
             case Started():
                 self._start(now)
-            case RequestReceived(connection, frame):
-                self.server.on_frame(now, connection, frame)
-            case ClientGone(connection):
-                self.server.on_gone(connection)
+            case LinkOpened():
+                self.server.on_opened(event)
+            case RequestReceived(link, frame):
+                self.server.on_frame(now, link, frame)
+            case LinkClosed(InboundLink() as gone):
+                self.server.on_closed(gone)
             case TimerFired(key):
                 self._on_timer(now, key)
             case ResponseReceived() | LinkClosed():
@@ -105,101 +98,50 @@ class Controller:
         return self.outbox.drain()
 
     def _start(self, now: Instant) -> None:
-        self.log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
-        self.log.replay(self.image)
+        log = self.context.opened_log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
+        log.replay(self.image)
         self._read_configs()
         if self.image.offset < 0 and self.options.bootstrap:
             self.commit(now, self.options.bootstrap)
-        for broker in self.image.brokers.values():
-            if not broker.fenced:
-                self.heard_from[broker.broker_id] = now
-        self._watch_sessions(now)
+        self.sessions.start(now)
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (kind,) if kind == SESSION_TIMER:
-                self._expire_sessions(now)
-                self._watch_sessions(now)
-            case (kind, int(parked)) if kind == FETCH_TIMER:
-                assert self.log is not None, "started"
-                self.log.force(now, parked)
+            case (sessions.TIMER,):
+                self.sessions.on_timer(now)
+            case (fetch.TIMER, int(parked)):
+                self.context.log.force(now, parked)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 
     # -- decisions ----------------------------------------------------------------------------
 
-    def _decide(self, now: Instant, inbound: Inbound) -> None:
-        inbound.reply(self.decide(now, inbound.body, inbound.version))
+    def _on_decision(self, now: Instant, inbound: Inbound) -> None:
+        answer = self.decide(now, inbound.body, inbound.version)
+        assert answer is not None, "served because it is decided"
+        inbound.reply(answer)
 
-    def decide(self, now: Instant, body: Message, version: int) -> Message:
-        """Decide a request, persist what was decided, return the answer."""
-        decision = self.decisions[type(body)](self, now, body, version)
+    def decide(self, now: Instant, body: Message, version: int) -> Message | None:
+        """Decide a request, persist what was decided, return the answer; None if it is not one to decide."""
+        if type(body) not in self._decisions:
+            return None
+        decision = self._decisions[type(body)](self.context, now, body, version)
         self.commit(now, decision.records)
         return decision.response
 
-    def commit(self, now: Instant, records: Sequence[Message]) -> int:
-        """Append `records` as one batch and replay them; returns the offset of the last one."""
+    def commit(self, now: Instant, records: Sequence[Message]) -> None:
+        """Append `records` as one batch and replay them; nothing happens if there are none."""
         if not records:
-            return self.image.offset
-        assert self.log is not None, "started"
+            return
         delta = Delta()
-        last = self.log.append(now, records)
+        last = self.context.log.append(now, records)
         for record in records:
             self.image.apply(record, delta)
         self.image.offset = last
-        if delta.alters_node(self.node_id):
+        if delta.alters_node(self.context.node_id):
             self._read_configs()
-        self.log.wake(now)
-        return last
+        self.context.log.wake(now)
 
     def _read_configs(self) -> None:
-        self.configs = broker_configs(self.options.configs, self.image.broker_config(self.node_id))
-
-    def next_offset(self) -> int:
-        """Return the offset that the next record will get; a broker's epoch is the one of its registration."""
-        return self.image.offset + 1
-
-    # -- liveness -----------------------------------------------------------------------------
-
-    def fence(self, now: Instant, broker_id: int) -> None:
-        """Take a broker out: no leaderships, no ISR membership, until it reports again."""
-        self.heard_from.pop(broker_id, None)
-        broker = self.image.brokers[broker_id]
-        self.outbox.note(f"fencing broker {broker_id}")
-        records: list[Message] = [
-            BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=1)
-        ]
-        records += fence_records(self.image, self.configs, broker_id)
-        self.commit(now, records)
-
-    def unfence(self, now: Instant, broker_id: int) -> None:
-        """Let a broker in; partitions without a leader may get one."""
-        self.heard_from[broker_id] = now
-        broker = self.image.brokers[broker_id]
-        self.outbox.note(f"unfencing broker {broker_id}")
-        records: list[Message] = [
-            BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=-1)
-        ]
-        records += unfence_records(self.image, self.configs, broker_id)
-        self.commit(now, records)
-
-    def _watch_sessions(self, now: Instant) -> None:
-        self.outbox.set_timer((SESSION_TIMER,), now + SECOND // 2)
-
-    def _expire_sessions(self, now: Instant) -> None:
-        timeout = self.configs.integer("broker.session.timeout.ms") * MILLISECOND
-        for broker_id, heard in list(self.heard_from.items()):
-            if now - heard > timeout:
-                self.fence(now, broker_id)
-
-    @property
-    def mirror_enabled(self) -> bool:
-        return self.image.features.get(MIRROR_VERSION, 0) >= 1
-
-    def api_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what this controller serves now: api key to (first, last) version."""
-        return versions_served("controller", mirror=self.mirror_enabled)
-
-    def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
-        return versions_disabled("controller", mirror=self.mirror_enabled)
+        dynamic = self.image.broker_config(self.context.node_id)
+        self.context.configs = broker_configs(self.options.configs, dynamic)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.message import Message
-
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +18,8 @@ class Decision:
     response: Message
 
 
-Decide = Callable[["Controller", Instant, Message, int], Decision]
-"""(controller, now, request, version) -> decision"""
+Decide = Callable[[ControllerContext, Instant, Message, int], Decision]
+"""(controller's context, now, request, version) -> decision"""
+
+DecideAndCommit = Callable[[Instant, Message, int], Message | None]
+"""(now, request, version) -> the answer, once what was decided is persisted; None if a request is not one to decide."""

@@ -13,17 +13,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 KeyValue = tuple[bytes, bytes | None]
 
@@ -67,9 +66,16 @@ class CoordinatorRuntime(Generic[S]):
     """The shards of one internal topic that this broker leads."""
 
     def __init__(
-        self, broker: Broker, topic: str, make_state: Callable[[], S], *, on_late: OnLate | None = None
+        self,
+        context: BrokerContext,
+        replicas: ReplicaManager,
+        topic: str,
+        make_state: Callable[[], S],
+        *,
+        on_late: OnLate | None = None,
     ) -> None:
-        self._broker = broker
+        self._context = context
+        self._replicas = replicas
         self.topic = topic
         self._make_state = make_state
         self._on_late = on_late
@@ -89,7 +95,7 @@ class CoordinatorRuntime(Generic[S]):
 
     def _load(self, tp: TopicPartition) -> S:
         state = self._make_state()
-        for batch in self._broker.replicas.partitions[tp].log.batches():
+        for batch in self._replicas.partitions[tp].log.batches():
             if batch.is_control:
                 continue
             for record in batch.records():
@@ -132,7 +138,7 @@ class CoordinatorRuntime(Generic[S]):
         self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], on_done: OnDone
     ) -> None:
         tp = TopicPartition(self.topic, partition)
-        led = self._broker.replicas.led(tp)
+        led = self._replicas.led(tp)
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             current = self._shards.get(partition) is shard
@@ -159,13 +165,13 @@ class CoordinatorRuntime(Generic[S]):
             partition_leader_epoch=led.leader_epoch,
         )
         try:
-            info = self._broker.replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
+            info = self._replicas.append(now, led, batch, origin=AppendOrigin.COORDINATOR)
         except LogAppendError as error:
             refuse(error.code)
             return
         end = info.last_offset + 1
-        timeout_ms = self._broker.configs.integer("request.timeout.ms")
-        self._broker.replicas.await_acks(now, led, end, timeout_ms, on_acked)
+        timeout_ms = self._context.configs.integer("request.timeout.ms")
+        self._replicas.await_acks(now, led, end, timeout_ms, on_acked)
 
     def _replay(self, shard: Shard[S], records: Sequence[KeyValue]) -> None:
         shard.writing = shard.in_doubt = False
@@ -175,7 +181,7 @@ class CoordinatorRuntime(Generic[S]):
     def _doubt(self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], end: int) -> None:
         """Wait on until it is known whether `records`, which end at `end`, stand; nobody else waits with them."""
         tp = TopicPartition(self.topic, partition)
-        led = self._broker.replicas.led(tp)
+        led = self._replicas.led(tp)
         if led is None:
             return  # The reign is over, and the shard goes with it.
 
@@ -191,8 +197,8 @@ class CoordinatorRuntime(Generic[S]):
             self._next(later, partition, shard)
 
         shard.in_doubt = True
-        timeout_ms = self._broker.configs.integer("request.timeout.ms")
-        self._broker.replicas.await_acks(now, led, end, timeout_ms, on_acked)
+        timeout_ms = self._context.configs.integer("request.timeout.ms")
+        self._replicas.await_acks(now, led, end, timeout_ms, on_acked)
         while shard.queue:
             _, on_done = shard.queue.popleft()
             on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -10,9 +10,12 @@ a source cluster's epochs, MirrorLeaderEpoch takes that part (D13).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from kmirror.client.fetch_session import FetchSession
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import MILLISECOND, Instant
@@ -33,10 +36,6 @@ from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-    from kmirror.cluster.replication.partition import Partition
 
 TIMER = "follow"
 LIST_OFFSETS_VERSION = 9
@@ -72,13 +71,15 @@ class Fetcher:
 class ReplicaFetchers:
     """All fetchers of one broker."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, context: BrokerContext, lifecycle: Lifecycle, replicas: ReplicaManager) -> None:
+        self._context = context
+        self._lifecycle = lifecycle
+        self._replicas = replicas
         self._fetchers: dict[int, Fetcher] = {}
 
     def assign(self, now: Instant, tp: TopicPartition) -> None:
         """Follow the leader that the image names for `tp`, or nobody."""
-        partition = self._broker.replicas.partitions.get(tp)
+        partition = self._replicas.partitions.get(tp)
         for fetcher in self._fetchers.values():
             known = fetcher.partitions.get(tp)
             stays = (
@@ -91,7 +92,7 @@ class ReplicaFetchers:
                 del fetcher.partitions[tp]
         if partition is None or partition.is_leader or partition.image.leader < 0:
             return
-        endpoint = self._broker.image.endpoint(partition.image.leader)
+        endpoint = self._context.image.endpoint(partition.image.leader)
         if endpoint is None:
             return
         leader = self._fetchers.get(partition.image.leader)
@@ -103,7 +104,7 @@ class ReplicaFetchers:
 
     def on_brokers(self, now: Instant) -> None:
         """Brokers came or went: follow them under their present endpoints."""
-        for partition in self._broker.replicas.partitions.values():
+        for partition in self._replicas.partitions.values():
             if not partition.is_leader and partition.image.leader >= 0:
                 self.assign(now, partition.tp)
 
@@ -122,7 +123,7 @@ class ReplicaFetchers:
         for tp, following in fetcher.partitions.items():
             if following.resolving or following.paused_until > now:
                 continue
-            partition = self._broker.replicas.partitions[tp]
+            partition = self._replicas.partitions[tp]
             wanted[tp] = self._position(partition, following)
             epochs[tp] = following.mirror_epoch if following.mirror_epoch >= 0 else following.leader_epoch
         if not wanted and fetcher.session.is_empty:
@@ -134,14 +135,14 @@ class ReplicaFetchers:
             fetcher.in_flight = False
             self._on_reply(later, fetcher, wanted, epochs, reply)
 
-        self._broker.requester.send(
+        self._context.requester.send(
             now,
             fetcher.endpoint,
             fetcher.channel,
             request,
-            self._broker.version_of(request),
+            self._context.version_of(request),
             on_reply,
-            timeout_ms=self._broker.configs.integer("request.timeout.ms"),
+            timeout_ms=self._context.configs.integer("request.timeout.ms"),
         )
 
     def _position(self, partition: Partition, following: Following) -> FetchPartition:
@@ -152,15 +153,15 @@ class ReplicaFetchers:
             fetch_offset=log.log_end_offset,
             last_fetched_epoch=last_epoch(log),
             log_start_offset=log.log_start_offset,
-            partition_max_bytes=self._broker.configs.integer("replica.fetch.max.bytes"),
+            partition_max_bytes=self._context.configs.integer("replica.fetch.max.bytes"),
             high_watermark=log.high_watermark,
             mirror_leader_epoch=following.mirror_epoch,
         )
 
     def _request(self, fetcher: Fetcher, wanted: dict[TopicPartition, FetchPartition]) -> FetchRequest:
-        configs = self._broker.configs
+        configs = self._context.configs
         request = FetchRequest(
-            replica_state=ReplicaState(replica_id=self._broker.node_id, replica_epoch=self._broker.lifecycle.epoch),
+            replica_state=ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch),
             max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
             min_bytes=configs.integer("replica.fetch.min.bytes"),
             max_bytes=configs.integer("replica.fetch.response.max.bytes"),
@@ -190,7 +191,7 @@ class ReplicaFetchers:
             return
         fetcher.session.accept(reply)
         for topic in reply.responses:
-            name = self._broker.image.topic_names.get(topic.topic_id)
+            name = self._context.image.topic_names.get(topic.topic_id)
             for data in topic.partitions:
                 tp = TopicPartition(name or "", data.partition_index)
                 following = fetcher.partitions.get(tp)
@@ -210,7 +211,7 @@ class ReplicaFetchers:
         max_epoch: int,
         data: PartitionData,
     ) -> None:
-        partition = self._broker.replicas.partitions[tp]
+        partition = self._replicas.partitions[tp]
         log = partition.log
         if data.error_code:
             self._on_error(now, fetcher, tp, following, ErrorCode(data.error_code))
@@ -219,14 +220,14 @@ class ReplicaFetchers:
             return  # The log moved since the question; the next fetch asks from where it is now.
         if data.diverging_epoch.epoch != -1:
             cut = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-            self._broker.outbox.note(f"{tp} follower cut at {cut.offset} (was {log.log_end_offset})")
+            self._context.outbox.note(f"{tp} follower cut at {cut.offset} (was {log.log_end_offset})")
             log.truncate_to(cut.offset)
             return
         if data.records:
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
             except CorruptBatch as error:
-                self._broker.outbox.note(f"{tp} unreadable batch from broker {fetcher.broker_id}: {error}")
+                self._context.outbox.note(f"{tp} unreadable batch from broker {fetcher.broker_id}: {error}")
                 self._pause(now, fetcher, following)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
@@ -244,12 +245,12 @@ class ReplicaFetchers:
         self._pause(now, fetcher, following)
 
     def _pause(self, now: Instant, fetcher: Fetcher, following: Following) -> None:
-        following.paused_until = now + self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.outbox.set_timer((TIMER, fetcher.broker_id), following.paused_until)
+        following.paused_until = now + self._context.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
+        self._context.outbox.set_timer((TIMER, fetcher.broker_id), following.paused_until)
 
     def _later(self, now: Instant, fetcher: Fetcher) -> None:
-        backoff = self._broker.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._broker.outbox.set_timer((TIMER, fetcher.broker_id), now + backoff)
+        backoff = self._context.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
+        self._context.outbox.set_timer((TIMER, fetcher.broker_id), now + backoff)
 
     # -- out of range -------------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ class ReplicaFetchers:
         """Ask the leader where its log ends (or begins), and go there."""
         following.resolving = True
         request = ListOffsetsRequest(
-            replica_id=self._broker.node_id,
+            replica_id=self._context.node_id,
             topics=[
                 ListOffsetsTopic(
                     name=tp.topic,
@@ -282,27 +283,27 @@ class ReplicaFetchers:
             self._on_range(later, fetcher, tp, following, which, reply.topics[0].partitions[0].offset)
             self._fetch(later, fetcher)
 
-        self._broker.requester.send(
+        self._context.requester.send(
             now,
             fetcher.endpoint,
             f"{fetcher.channel}-offsets",
             request,
             LIST_OFFSETS_VERSION,
             on_reply,
-            timeout_ms=self._broker.configs.integer("request.timeout.ms"),
+            timeout_ms=self._context.configs.integer("request.timeout.ms"),
         )
 
     def _on_range(
         self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following, which: int, offset: int
     ) -> None:
-        log = self._broker.replicas.partitions[tp].log
+        log = self._replicas.partitions[tp].log
         if which == OffsetSpec.LATEST and offset < log.log_end_offset:
-            self._broker.outbox.note(f"{tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
+            self._context.outbox.note(f"{tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
             log.truncate_to(offset)
         elif which == OffsetSpec.LATEST:
             self._resolve_range(now, fetcher, tp, following, OffsetSpec.EARLIEST)
         elif offset > log.log_end_offset:
-            self._broker.outbox.note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})")
+            self._context.outbox.note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})")
             log.truncate_fully_and_start_at(offset)
         else:  # In range, so what the leader does not know is our last epoch. It goes if it has no batch.
             before = log.latest_epoch

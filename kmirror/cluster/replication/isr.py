@@ -6,10 +6,11 @@ high watermark back, and the same question is asked again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest, BrokerState
@@ -18,9 +19,6 @@ from kmirror.protocol.gen.alter_partition_request import TopicData as AskedTopic
 from kmirror.protocol.gen.alter_partition_response import AlterPartitionResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 TIMER = "isr"
 VERSION = 3
@@ -41,17 +39,19 @@ OVERTAKEN = (
 class IsrManager:
     """Watches the followers of led partitions and proposes ISR changes."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, context: BrokerContext, lifecycle: Lifecycle, replicas: ReplicaManager) -> None:
+        self._context = context
+        self._lifecycle = lifecycle
+        self._replicas = replicas
 
     def start(self, now: Instant) -> None:
-        interval = self._broker.configs.integer("replica.lag.time.max.ms") * MILLISECOND // 2
-        self._broker.outbox.set_timer((TIMER,), now + max(interval, 1))
+        interval = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND // 2
+        self._context.outbox.set_timer((TIMER,), now + max(interval, 1))
 
     def on_timer(self, now: Instant) -> None:
         """Propose to drop the followers that lag."""
-        lag_max = self._broker.configs.integer("replica.lag.time.max.ms") * MILLISECOND
-        for partition in self._broker.replicas.partitions.values():
+        lag_max = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND
+        for partition in self._replicas.partitions.values():
             if not partition.is_leader:
                 continue
             gone = partition.lagging(now, lag_max)
@@ -61,7 +61,7 @@ class IsrManager:
 
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
         """Propose to add `replica` if it caught up, in the incarnation that the controller holds for alive."""
-        broker = self._broker.image.brokers.get(replica)
+        broker = self._context.image.brokers.get(replica)
         if broker is None or broker.fenced or not partition.may_join(replica):
             return
         if partition.followers[replica].broker_epoch in (UNKNOWN_EPOCH, broker.epoch):
@@ -69,7 +69,7 @@ class IsrManager:
 
     def retry(self, now: Instant, tp: TopicPartition) -> None:
         """Ask again, if the proposal still stands."""
-        partition = self._broker.replicas.led(tp)
+        partition = self._replicas.led(tp)
         if partition is not None and partition.pending_isr is not None:
             self._propose(now, partition, partition.pending_isr)
 
@@ -78,8 +78,8 @@ class IsrManager:
         partition.pending_isr = isr
         members = [BrokerState(broker_id=b, broker_epoch=self._broker_epoch(partition, b)) for b in isr]
         request = AlterPartitionRequest(
-            broker_id=self._broker.node_id,
-            broker_epoch=self._broker.lifecycle.epoch,
+            broker_id=self._context.node_id,
+            broker_epoch=self._lifecycle.epoch,
             topics=[
                 AskedTopic(
                     topic_id=partition.topic_id,
@@ -99,27 +99,27 @@ class IsrManager:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._on_reply(later, partition, asked_in, reply)
 
-        self._broker.ask_controller(now, request, VERSION, on_reply)
+        self._context.ask_controller(now, request, VERSION, on_reply)
 
     def _broker_epoch(self, partition: Partition, member: int) -> int:
-        if member == self._broker.node_id:
-            return self._broker.lifecycle.epoch
+        if member == self._context.node_id:
+            return self._lifecycle.epoch
         follower = partition.followers.get(member)
         return UNKNOWN_EPOCH if follower is None else follower.broker_epoch
 
     def _on_reply(self, now: Instant, partition: Partition, asked_in: PartitionImage, reply: Message | None) -> None:
-        if self._broker.replicas.led(partition.tp) is not partition or partition.pending_isr is None:
+        if self._replicas.led(partition.tp) is not partition or partition.pending_isr is None:
             return
         if partition.image.partition_epoch != asked_in.partition_epoch:
             return  # The metadata log was faster; it has already settled the proposal.
         if not isinstance(reply, AlterPartitionResponse) or reply.error_code or not reply.topics:
-            self._broker.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
+            self._context.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
             return
         answer = reply.topics[0].partitions[0]
         if answer.error_code in OVERTAKEN:
             return
         if answer.error_code not in (ErrorCode.NONE, *NOT_CARRIED_OUT):
-            self._broker.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
+            self._context.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
             return
         partition.pending_isr = None
         if answer.error_code == ErrorCode.NONE:
@@ -133,4 +133,4 @@ class IsrManager:
             if confirmed.leader_epoch == partition.leader_epoch:
                 partition.apply(now, confirmed)
                 partition.advance_high_watermark()
-        self._broker.replicas.touch(partition.tp)
+        self._replicas.touch(partition.tp)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
@@ -24,9 +25,6 @@ from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 OnAcked = Callable[[Instant, ErrorCode], None]
 CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
@@ -59,8 +57,9 @@ class Parked:
 class ReplicaManager:
     """Owns the partitions of one broker; the only place where their logs are opened and appended to."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, context: BrokerContext, components: Components) -> None:
+        self._context = context
+        self._components = components
         self.partitions: dict[TopicPartition, Partition] = {}
         self._acks: dict[TopicPartition, list[AckWait]] = {}
         self._parked: dict[int, Parked] = {}
@@ -72,8 +71,8 @@ class ReplicaManager:
     # -- what outlives the process ------------------------------------------------------------
 
     def start(self, now: Instant) -> None:
-        interval = self._broker.configs.integer("replica.high.watermark.checkpoint.interval.ms")
-        self._broker.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
+        interval = self._context.configs.integer("replica.high.watermark.checkpoint.interval.ms")
+        self._context.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
 
     def checkpoint(self, now: Instant) -> None:
         """Write down high watermarks and log starts: a log start that is forgotten brings deleted records back."""
@@ -86,17 +85,17 @@ class ReplicaManager:
     def apply(self, now: Instant, delta: Delta) -> dict[TopicPartition, bool]:
         """Take over leaderships; returns the partitions whose leader epoch changed, and whether we lead."""
         changed: dict[TopicPartition, bool] = {}
-        topics = self._broker.image.topics
+        topics = self._context.image.topics
         for topic in delta.topics_deleted:
             topic_id = topics[topic].topic_id if topic in topics else None
             for tp in [tp for tp, p in self.partitions.items() if tp.topic == topic and p.topic_id != topic_id]:
                 self._drop(tp)
                 changed[tp] = False
         for tp in delta.partitions:
-            image = self._broker.image.partition(tp)
+            image = self._context.image.partition(tp)
             if image is None:
                 continue
-            if self._broker.node_id not in image.replicas:
+            if self._context.node_id not in image.replicas:
                 if tp in self.partitions:
                     self._drop(tp)
                     changed[tp] = False
@@ -117,24 +116,24 @@ class ReplicaManager:
         return changed
 
     def _apply_partition(self, now: Instant, tp: TopicPartition, image: PartitionImage) -> bool:
-        topic_id = self._broker.image.topics[tp.topic].topic_id
+        topic_id = self._context.image.topics[tp.topic].topic_id
         partition = self.partitions.get(tp)
         if partition is not None and partition.topic_id != topic_id:
             self._drop(tp)
             partition = None
         if partition is None:
             log = self._open_log(now, tp, topic_id)
-            partition = self.partitions[tp] = Partition(self._broker.node_id, tp, topic_id, log)
+            partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
         changed = partition.apply(now, image)
         if partition.is_leader:
-            if changed and not self._broker.foreign_epochs(partition):
+            if changed and not self._components.foreign_epochs(partition):
                 partition.log.assign_epoch_start(image.leader_epoch)
             partition.advance_high_watermark()  # A member that held it back may have left the ISR.
         return changed
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
-        disk = self._broker.disk
+        disk = self._context.disk
         store = disk.open(tp)
         text = store.read_file(PARTITION_METADATA)
         if text is not None and f"topic_id: {topic_id}" not in text.decode().splitlines():
@@ -149,7 +148,7 @@ class ReplicaManager:
         )
 
     def log_config(self, topic: str) -> LogConfig:
-        configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
+        configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
         return LogConfig(
             segment_bytes=configs.integer("segment.bytes"),
             index_interval_bytes=configs.integer("index.interval.bytes"),
@@ -166,11 +165,11 @@ class ReplicaManager:
 
     def _drop(self, tp: TopicPartition) -> None:
         del self.partitions[tp]
-        self._broker.disk.delete(tp)
+        self._context.disk.delete(tp)
         self.touch(tp)
 
     def _min_insync_replicas(self, topic: str) -> int:
-        configs = Configs(Scope.TOPIC, self._broker.image.topic_config(topic), self._broker.configs)
+        configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
         return configs.integer("min.insync.replicas")
 
     def led(self, tp: TopicPartition) -> Partition | None:
@@ -201,7 +200,7 @@ class ReplicaManager:
         self._timed[timer] = partition.tp
         wait = AckWait(required, on_acked, timer)
         self._acks.setdefault(partition.tp, []).append(wait)
-        self._broker.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
+        self._context.outbox.set_timer((TIMER, timer), now + timeout_ms * MILLISECOND)
         self.touch(partition.tp)
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
@@ -238,7 +237,7 @@ class ReplicaManager:
         self._parked[key] = parked
         for tp in parked.watched:
             self._watchers.setdefault(tp, {})[key] = None
-        self._broker.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
+        self._context.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
 
     def touch(self, tp: TopicPartition) -> None:
         self._dirty[tp] = None
@@ -260,7 +259,7 @@ class ReplicaManager:
                 self._unpark(key, cancel=True)
         for tp in dirty:
             if self.led(tp) is not None:
-                self._broker.on_progress(now, tp)
+                self._components.on_progress(now, tp)
         return True
 
     def _settle_acks(self, now: Instant, tp: TopicPartition) -> None:
@@ -286,7 +285,7 @@ class ReplicaManager:
 
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
         self._timed.pop(wait.timer, None)
-        self._broker.outbox.cancel_timer((TIMER, wait.timer))
+        self._context.outbox.cancel_timer((TIMER, wait.timer))
         wait.on_acked(now, error)
 
     def on_timer(self, now: Instant, key: int) -> None:
@@ -312,7 +311,7 @@ class ReplicaManager:
         for tp in parked.watched:
             self._watchers[tp].pop(key, None)
         if cancel:
-            self._broker.outbox.cancel_timer((TIMER, key))
+            self._context.outbox.cancel_timer((TIMER, key))
 
     def _new_id(self) -> int:
         self._next_id += 1

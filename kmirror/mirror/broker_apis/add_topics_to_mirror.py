@@ -5,38 +5,34 @@ A topic that was removed before must be STOPPED in every partition, else INVALID
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import PartitionState, StateKey
 from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
-
 ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 
-def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     """Ask for the states that matter, then forward or refuse."""
     request = inbound.body
     assert isinstance(request, AddTopicsToMirrorRequest)
-    image = component.broker.image
+    image = context.broker.image
     keys: list[tuple[StateKey, str]] = []
     for topic in request.topics:
-        assignment = component.assignments.get(topic.topic_name)
+        assignment = context.assignments.get(topic.topic_name)
         known = image.topics.get(topic.topic_name)
         if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
             continue  # Nothing was ever persisted, or the controller refuses it anyway.
         keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
     left = len(keys)
     if not left:
-        forward(component.broker, now, inbound)
+        forward(context.broker, now, inbound)
         return
     refused: list[str] = []
 
@@ -49,7 +45,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
         if left:
             return
         if not refused:
-            forward(component.broker, later, inbound)
+            forward(context.broker, later, inbound)
             return
         message = "Every partition must be UNKNOWN or STOPPED: " + ", ".join(sorted(refused))
         inbound.reply(
@@ -59,7 +55,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
         )
 
     for key, topic_name in keys:
-        component.states.read(
+        context.states.read(
             now,
             key,
             topic_name,

@@ -9,12 +9,13 @@ not (D45). Left out: authorized operations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.access import withholds
 from kmirror.mirror.configs import mirror_names
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.lineage import Stretches
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest, LineageTopic
@@ -29,14 +30,11 @@ from kmirror.protocol.gen.describe_mirrors_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
 
-
-def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, DescribeMirrorsRequest)
-    known = mirror_names(component.broker.image)
+    known = mirror_names(context.broker.image)
     response = DescribeMirrorsResponse()
     for mirror in request.mirror_names or known:
         described = DescribedMirror(mirror_name=mirror)
@@ -45,37 +43,62 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
             described.error_code = ErrorCode.UNKNOWN_MIRROR
             continue
         topics: dict[str, TopicPartitions] = {}
-        for tp, mp in sorted(component.partitions.items()):
+        for tp, mp in sorted(context.partitions.items()):
             if mp.assignment.mirror == mirror:
                 topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
-                topic.partitions.append(_detail(component, mp))
+                topic.partitions.append(_detail(context, mp))
         described.topics = list(topics.values())
-    response.lineages = [_lineages(component, topic) for topic in request.lineages]
+    response.lineages = [_lineages(context, topic) for topic in request.lineages]
     inbound.reply(response)
 
 
-def _lineages(component: MirrorComponent, asked: LineageTopic) -> TopicLineage:
+def _lineages(context: MirrorContext, asked: LineageTopic) -> TopicLineage:
     topic = TopicLineage(topic_name=asked.topic_name)
     for partition in asked.partitions:
-        error, leader_epoch, stretches = component.lineage(TopicPartition(asked.topic_name, partition))
+        error, leader_epoch, stretches = _writers(context, TopicPartition(asked.topic_name, partition))
         row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
         row.stretches = [LineageStretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in stretches]
         topic.partitions.append(row)
     return topic
 
 
-def _detail(component: MirrorComponent, mp: MirrorPartition) -> PartitionDetail:
+def _detail(context: MirrorContext, mp: MirrorPartition) -> PartitionDetail:
     state = MirrorState.UNKNOWN if mp.state is None else mp.state
     detail = PartitionDetail(
         partition_index=mp.tp.partition,
         state=state.name,
         last_mirror_epoch=max(-1, mp.last_mirrored_epoch),
-        reason=component.reason(mp),
+        reason=_reason(context, mp),
     )
-    partition = component.broker.replicas.led(mp.tp)
+    partition = context.replicas.led(mp.tp)
     if partition is not None:
         detail.destination_offset = partition.log.log_end_offset
     if mp.source_offset >= 0:
         detail.source_offset = mp.source_offset
         detail.lag = max(0, mp.source_offset - detail.destination_offset)
     return detail
+
+
+def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
+    """Return who wrote the log of a partition that this broker leads, for which leader epoch that is true (D45).
+
+    An error if it does not lead, or cannot tell yet.
+    """
+    partition, mp = context.replicas.led(tp), context.partitions.get(tp)
+    if partition is None:
+        known = context.broker.image.partition(tp) is not None
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, ()
+    if withholds(context, partition) or (mp is not None and partition.leader_epoch < mp.lineage.since):
+        return ErrorCode.OFFSET_NOT_AVAILABLE, -1, ()
+    return ErrorCode.NONE, partition.leader_epoch, context.writers_of(mp)
+
+
+def _reason(context: MirrorContext, mp: MirrorPartition) -> str:
+    """Return why a partition waits or failed, or what it lacks though it is mirrored; empty if all is well."""
+    source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
+    known = None if source is None else source.topics.get(mp.tp.topic)
+    if mp.reason or mp.state is not MirrorState.MIRRORING or known is None or here is None:
+        return mp.reason
+    grown = known.partitions > len(here.partitions)
+    text = f"the source's topic has {known.partitions} partitions, here are {len(here.partitions)}: growth is not"
+    return f"{text} mirrored yet" if grown else ""

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
+from kmirror.mirror.context import MirrorContext
 from kmirror.protocol.gen.list_mirrors_response import ListedMirror, ListMirrorsResponse
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
 
-
-def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     response = ListMirrorsResponse()
-    for mirror in mirror_names(component.broker.image):
-        configs = mirror_configs(component.broker.image, mirror)
+    for mirror in mirror_names(context.broker.image):
+        configs = mirror_configs(context.broker.image, mirror)
         assert configs is not None, f"mirror {mirror} is in the image"
         response.mirrors.append(
             ListedMirror(
                 mirror_name=mirror,
                 source_bootstrap=configs.text(BOOTSTRAP_SERVERS),
-                source_cluster_id=component.source_cluster_id(mirror),
-                topic_count=len(component.topics_of(mirror)),
+                source_cluster_id=context.source_cluster_id(mirror),
+                topic_count=len(context.topics_of(mirror)),
             )
         )
     inbound.reply(response)

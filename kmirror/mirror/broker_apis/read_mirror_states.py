@@ -5,10 +5,9 @@ A partition of which nothing is persisted is UNKNOWN, without an error. Left out
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.state_records import StateKey, put_plan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.read_mirror_states_request import ReadMirrorStatesRequest
@@ -21,25 +20,22 @@ from kmirror.protocol.gen.read_mirror_states_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
 
-
-def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ReadMirrorStatesRequest)
     response = ReadMirrorStatesResponse()
     for topic in request.topics:
         result = TopicResult(name=topic.name)
         response.topics.append(result)
-        topic_id = component.coordinator.topic_id(topic.name)
+        topic_id = context.coordinator.topic_id(topic.name)
         for asked in topic.partitions:
             row = PartitionResult(partition_index=asked.partition_index, state=MirrorState.UNKNOWN)
             result.partitions.append(row)
             if topic_id is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue
-            found = component.coordinator.read(StateKey(request.mirror_name, topic_id, asked.partition_index))
+            found = context.coordinator.read(StateKey(request.mirror_name, topic_id, asked.partition_index))
             if found is None:
                 row.error_code = ErrorCode.NOT_COORDINATOR
             else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
@@ -15,6 +14,7 @@ from kmirror.mirror.broker_apis import (
     read_mirror_states,
     write_mirror_states,
 )
+from kmirror.mirror.context import MirrorContext
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.describe_mirrors_request import DescribeMirrorsRequest
@@ -24,15 +24,12 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsF
 from kmirror.protocol.gen.write_mirror_states_request import WriteMirrorStatesRequest
 from kmirror.protocol.message import Message
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
+
+def _forward(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    forward(context.broker, now, inbound)
 
 
-def _forward(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
-    forward(component.broker, now, inbound)
-
-
-ROUTES: Mapping[type[Message], Callable[[MirrorComponent, Instant, Inbound], None]] = {
+ROUTES: Mapping[type[Message], Callable[[MirrorContext, Instant, Inbound], None]] = {
     CreateMirrorRequest: _forward,
     AddTopicsToMirrorRequest: add_topics_to_mirror.handle,
     RemoveTopicsFromMirrorRequest: _forward,

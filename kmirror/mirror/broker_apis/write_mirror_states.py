@@ -7,11 +7,10 @@ Left out: authorisation (D18).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
 from kmirror.mirror.state_records import StateKey, kept_from
 from kmirror.mirror.states import MirrorState
@@ -23,11 +22,8 @@ from kmirror.protocol.gen.write_mirror_states_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.mirror.component import MirrorComponent
 
-
-def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
+def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, WriteMirrorStatesRequest)
     response = WriteMirrorStatesResponse()
@@ -44,7 +40,7 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
         response.topics.append(result)
         topic_id = topic.topic_id
         if topic_id == Uuid.ZERO:  # A writer that knows no ids (D9).
-            topic_id = component.coordinator.topic_id(topic.name) or Uuid.ZERO
+            topic_id = context.coordinator.topic_id(topic.name) or Uuid.ZERO
         for asked in topic.partitions:
             row = PartitionResult(partition_index=asked.partition_index)
             result.partitions.append(row)
@@ -66,5 +62,5 @@ def handle(component: MirrorComponent, now: Instant, inbound: Inbound) -> None:
                 asked.leader_epoch,
                 *kept_from(asked),
             )
-            component.coordinator.write(now, write, on_done)
+            context.coordinator.write(now, write, on_done)
     settled()

@@ -7,8 +7,7 @@ gets its config ahead of time and is created by the metadata sync with the sourc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -22,20 +21,17 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
 from kmirror.spec.wire_values import ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
-    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
+    if (ResourceType.MIRROR, mirror) not in context.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
     records: list[Message] = []
     for topic in request.topics:
-        error = _check(controller, topic)
+        error = _check(context, topic)
         response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
         if not error:
             records.append(
@@ -49,14 +45,14 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     return Decision(records, response)
 
 
-def _check(controller: Controller, topic: TopicData) -> ErrorCode:
+def _check(context: ControllerContext, topic: TopicData) -> ErrorCode:
     name = topic.topic_name
     if problem_with_name(name) is not None or is_internal(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    known = controller.image.topics.get(name)
+    known = context.image.topics.get(name)
     if known is not None and topic.topic_id not in (Uuid.ZERO, known.topic_id):
         return ErrorCode.INCONSISTENT_TOPIC_ID
-    assignment = parse(controller.image.topic_config(name).get(MIRROR_NAME, ""))
+    assignment = parse(context.image.topic_config(name).get(MIRROR_NAME, ""))
     if assignment is not None and assignment.wish is not Wish.REMOVE:
         return ErrorCode.TOPIC_ALREADY_IN_MIRROR
     return ErrorCode.NONE

@@ -6,8 +6,7 @@ is written anew. An epoch that is already high enough is a success that changes 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.bump_leader_epochs_request import BumpLeaderEpochsRequest
@@ -20,26 +19,22 @@ from kmirror.protocol.gen.partition_record import PartitionRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
-
-
 EPOCH_MAX = 0x7FFFFFFF - 1000
 """Elections must have room above what is asked for."""
 
 
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, BumpLeaderEpochsRequest)
     records: list[Message] = []
     response = BumpLeaderEpochsResponse()
     for topic in request.topics:
-        name = controller.image.topic_names.get(topic.topic_id)
+        name = context.image.topic_names.get(topic.topic_id)
         answers = TopicPartitions(topic_id=topic.topic_id, topic_name=name or "")
         response.topics.append(answers)
         for asked in topic.partitions:
             row = PartitionDetail(partition_index=asked.partition_index)
             answers.partitions.append(row)
-            image = None if name is None else controller.image.topics[name].partitions.get(asked.partition_index)
+            image = None if name is None else context.image.topics[name].partitions.get(asked.partition_index)
             if name is None:
                 row.error_code = ErrorCode.UNKNOWN_TOPIC_ID
             elif image is None:

@@ -6,10 +6,9 @@ the first topic is added. Left out: authorisation (D18).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.broker.internal_topics import creatable
 from kmirror.cluster.controller.apis.create_topics import Refused, topic_records
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
@@ -23,19 +22,16 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, CreateMirrorRequest)
-    error, message = _check(controller, request)
+    error, message = _check(context, request)
     if error:
         return Decision((), CreateMirrorResponse(error_code=error, error_message=message))
     records: list[Message] = []
-    if MIRROR_STATE_TOPIC not in controller.image.topics:
+    if MIRROR_STATE_TOPIC not in context.image.topics:
         try:
-            records += topic_records(controller, creatable(MIRROR_STATE_TOPIC, controller.configs))
+            records += topic_records(context, creatable(MIRROR_STATE_TOPIC, context.configs))
         except Refused as refused:
             return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
     records += [
@@ -47,11 +43,11 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     return Decision(records, CreateMirrorResponse(error_message=None))
 
 
-def _check(controller: Controller, request: CreateMirrorRequest) -> tuple[ErrorCode, str | None]:
+def _check(context: ControllerContext, request: CreateMirrorRequest) -> tuple[ErrorCode, str | None]:
     problem = problem_with_mirror(request.mirror_name)
     if problem is not None:
         return ErrorCode.INVALID_MIRROR_NAME, problem
-    if (ResourceType.MIRROR, request.mirror_name) in controller.image.configs:
+    if (ResourceType.MIRROR, request.mirror_name) in context.image.configs:
         return ErrorCode.MIRROR_ALREADY_EXISTS, f"Mirror '{request.mirror_name}' already exists."
     if len({config.name for config in request.config}) != len(request.config):
         return ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys"

@@ -5,10 +5,9 @@ The rules are CreateMirror's. `source.cluster.id` may be set once, by the metada
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
 from kmirror.cluster.controller.apis.create_topics import Refused
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
@@ -19,20 +18,17 @@ from kmirror.spec.configs import Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
+
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request)
 
 
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
-    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, controller, request)
-
-
-def alter_mirror(controller: Controller, resource: AlterConfigsResource) -> cluster.Changes:
+def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
     """Return the changes of a mirror's configs; raises Refused."""
-    if not controller.mirror_enabled:  # A version that does not know mirrors can still name their type (D1).
+    if not context.mirror_enabled:  # A version that does not know mirrors can still name their type (D1).
         raise Refused(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
     name = resource.resource_name
-    known = controller.image.configs.get((ResourceType.MIRROR, name))
+    known = context.image.configs.get((ResourceType.MIRROR, name))
     if known is None:
         raise Refused(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
     learned = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.naming import MIRROR_NAME, Assignment, parse
@@ -18,24 +17,21 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, RemoveTopicsFromMirrorRequest)
     mirror = request.mirror_name
     response = RemoveTopicsFromMirrorResponse(mirror_name=mirror)
-    if (ResourceType.MIRROR, mirror) not in controller.image.configs:
+    if (ResourceType.MIRROR, mirror) not in context.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
     records: list[Message] = []
     for topic in request.topics:
-        error, assignment = membership(controller, mirror, topic.topic_name)
+        error, assignment = membership(context, mirror, topic.topic_name)
         response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
         if not error and assignment is not None and assignment.wish is not Wish.REMOVE:
             # A topic that never came to be leaves nothing behind for the next one of its name (D34).
-            exists = topic.topic_name in controller.image.topics
+            exists = topic.topic_name in context.image.topics
             records.append(
                 ConfigRecord(
                     resource_type=ResourceType.TOPIC,
@@ -47,12 +43,12 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     return Decision(records, response)
 
 
-def membership(controller: Controller, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
+def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
     """Return the topic's place in `mirror`, or why it has none there."""
-    value = controller.image.topic_config(topic).get(MIRROR_NAME, "")
+    value = context.image.topic_config(topic).get(MIRROR_NAME, "")
     assignment = parse(value)
     if assignment is None:
-        known = topic in controller.image.topics
+        known = topic in context.image.topics
         return ErrorCode.UNKNOWN_MIRROR if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
     if assignment.mirror != mirror:
         return ErrorCode.TOPIC_NOT_IN_MIRROR, assignment

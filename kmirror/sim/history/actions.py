@@ -183,7 +183,7 @@ def _cut_power(hands: Hands, args: Args) -> None:
     cluster, broker_id = str(args["cluster"]), int(args["broker"])
     found = hands.scene.clusters[cluster]
     # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
-    away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).lifecycle.fenced]
+    away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
     if away:
         raise Skipped(f"brokers {away} of {cluster} are away")
     for topic in hands.scene.image(cluster).topics.values():

@@ -206,7 +206,7 @@ class Observer:
             account.topic_ids.append((name, topic.name, str(topic.topic_id)))
             found: dict[str, None] = {}
             for broker_id in cluster.living():
-                for tp, partition in cluster.broker(broker_id).replicas.partitions.items():
+                for tp, partition in cluster.broker(broker_id).parts.replicas.partitions.items():
                     if tp.topic == topic.name and partition.topic_id != topic.topic_id:
                         found[str(partition.topic_id)] = None
             account.topic_ids.extend((name, topic.name, other) for other in found)
@@ -216,9 +216,9 @@ class Observer:
         leader = self._scene.leader(cluster, tp)
         if leader is None:
             return None
-        for component in self._scene.clusters[cluster].broker(leader.broker_id).components:
+        for component in self._scene.clusters[cluster].broker(leader.broker_id).parts.components:
             if isinstance(component, MirrorComponent):
-                return component.partitions.get(tp)
+                return component.context.partitions.get(tp)
         return None
 
 

@@ -106,7 +106,7 @@ class Scene:
         best: Partition | None = None
         for broker_id in found.broker_ids:
             if found.runs(broker_id):
-                led = found.broker(broker_id).replicas.led(tp)
+                led = found.broker(broker_id).parts.replicas.led(tp)
                 if led is not None and (best is None or led.leader_epoch > best.leader_epoch):
                     best = led
         return best

@@ -29,6 +29,7 @@ from kmirror.log.state_files import decode_snapshot, encode_snapshot
 from kmirror.logdir.verify.partition import Job
 from kmirror.records.batch import iter_batches
 from kmirror.records.build import build_batch
+from kmirror.records.codecs import Compression, compress
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import build_message
 from kmirror.records.record import RecordData
@@ -201,6 +202,30 @@ def test_offsets_and_counts(tmp_path: Path) -> None:
         "the segment goes on to offset 2, and the next one begins with 2",
         "an offset more than 2147483647 above the segment's base offset 2",
     ]
+
+
+def test_a_batch_that_belongs_to_a_later_segment_is_named_where_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "t-0"
+    folder.mkdir()
+    segment(folder, 0).write_bytes(batch() + batch(offset=1) + batch(offset=2))
+    segment(folder, 2).write_bytes(batch(offset=3))
+    for moved in (2, 9):
+        segment(folder, 0).write_bytes(batch() + batch(offset=1) + batch(offset=moved))
+        first = verify(folder)[1][0]
+        assert (first["position"], first["offset"]) == (2 * len(batch()), moved)
+        assert first["reason"] == f"the segment goes on to offset {moved}, and the next one begins with 2"
+
+
+def test_a_deep_look_holds_a_wrappers_offset_against_those_inside(tmp_path: Path) -> None:
+    (folder := tmp_path / "orders-0").mkdir()
+    inside = build_message(RecordData(None, b"v"), magic=0, offset=3)
+    wrapper = RecordData(None, compress(Compression.GZIP, inside))
+    segment(folder, 0).write_bytes(build_message(wrapper, magic=0, offset=3, attributes=1))
+    assert verify(folder, "--deep")[1] == []
+    segment(folder, 0).write_bytes(build_message(wrapper, magic=0, offset=4, attributes=1))
+    assert verify(folder)[1] == []
+    (fault,) = verify(folder, "--deep")[1]
+    assert (fault["position"], fault["reason"]) == (0, "the wrapper has offset 4, and its last message 3")
 
 
 def with_crc(batch: bytes) -> bytes:

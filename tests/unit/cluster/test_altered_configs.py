@@ -248,7 +248,7 @@ def test_the_controller_reads_its_own_configs_before_everybodys_before_its_file(
     c = controller(configs={"unclean.leader.election.enable": "false"})
 
     def unclean() -> bool:
-        return c.configs.flag("unclean.leader.election.enable")
+        return c.context.configs.flag("unclean.leader.election.enable")
 
     assert not unclean()
     one(c, BROKER, "", ("unclean.leader.election.enable", SET, "true"))

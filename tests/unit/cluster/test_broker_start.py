@@ -11,6 +11,7 @@ from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTop
 from kmirror.protocol.headers import encode_request
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
+from tests.links import opened
 
 TP = TopicPartition("t", 0)
 
@@ -33,7 +34,7 @@ def test_a_leader_that_died_and_is_back_at_once_does_not_lead_in_its_old_epoch(c
     cluster.restart(old)
 
     def leads_in_old_epoch() -> bool:
-        partition = cluster.broker(old).replicas.led(TP)
+        partition = cluster.broker(old).parts.replicas.led(TP)
         return partition is not None and partition.leader_epoch == before.leader_epoch
 
     for _ in range(300):
@@ -50,7 +51,8 @@ def test_requests_wait_until_a_broker_has_caught_up(cluster: Cluster) -> None:
     world = cluster.simulation.world
     frame = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id=None)
     broker = cluster.broker(2)
-    effects = broker.handle(world.now, RequestReceived(("stranger", "raw", 1), frame))
+    client = opened("stranger", "raw", 1)
+    effects = broker.handle(world.now, client) + broker.handle(world.now, RequestReceived(client.link, frame))
     assert not any(isinstance(effect, Reply) for effect in effects)
     cluster.client.call(cluster.endpoint(2), ApiVersionsRequest(), 0)
-    assert broker.metadata.caught_up and broker.image.topics
+    assert broker.parts.lifecycle.caught_up and broker.context.image.topics

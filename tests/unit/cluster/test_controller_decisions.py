@@ -35,6 +35,7 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
+from tests.links import opened
 from tests.unit.cluster.stage import BROKER_EPOCH, TOPIC_ID, TP, controller, fence
 
 SOURCE_ID = Uuid.from_ints(77, 77)
@@ -216,7 +217,8 @@ def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
     """Send an envelope in a frame; returns its answer."""
     envelope = EnvelopeRequest(request_data=frame, request_principal=b"", client_host_address=b"\x7f\0\0\1")
     outer = encode_request(envelope, 0, correlation_id=5, client_id="broker-1")
-    effects = target.handle(0, RequestReceived(("broker-1",), outer))
+    client = opened("broker-1")
+    effects = target.handle(0, client) + target.handle(0, RequestReceived(client.link, outer))
     reply = next(effect for effect in effects if isinstance(effect, Reply))
     body = decode_response(reply.frame, 58, 0).body
     assert isinstance(body, EnvelopeResponse)
@@ -316,7 +318,7 @@ def test_a_restarted_controller_replays_what_it_decided() -> None:
     options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), {}, bootstrap)
     first = Controller(options, disk, Rng(1))
     first.handle(0, Started())
-    first.fence(0, 1)
+    first.sessions.fence(0, 1)
     second = Controller(options, disk, Rng(2))
     second.handle(5, Started())
     assert second.image.topics == first.image.topics

@@ -10,7 +10,7 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication import isr
 from kmirror.cluster.replication.partition import Partition
-from kmirror.kernel.events import LinkClosed, Send, SetTimer, TimerFired
+from kmirror.kernel.events import LinkClosed, OutboundLink, Send, SetTimer, TimerFired
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.memory_store import MemoryStore
@@ -58,42 +58,42 @@ def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_s
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
     told: list[ErrorCode] = []
-    info = broker.replicas.append(now, partition, batch(5, timestamp=cluster.simulation.now_ms))
-    broker.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
+    info = broker.parts.replicas.append(now, partition, batch(5, timestamp=cluster.simulation.now_ms))
+    broker.parts.replicas.await_acks(now, partition, info.last_offset + 1, 1000, lambda _, error: told.append(error))
     if new_start is None:
-        broker.replicas.cut(now, partition, 0)
-        broker.replicas.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
+        broker.parts.replicas.cut(now, partition, 0)
+        broker.parts.replicas.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
         partition.log.update_high_watermark(9)
     else:
-        broker.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
-    broker.replicas.settle(now)
+        broker.parts.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
+    broker.parts.replicas.settle(now)
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
 def test_a_member_asked_for_holds_the_high_watermark_until_the_outcome_is_known(cluster: Cluster) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
-    joining = next(b for b in partition.isr if b != broker.node_id)
+    joining = next(b for b in partition.isr if b != broker.context.node_id)
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
-    broker.isr.maybe_expand(now, partition, joining)
+    broker.parts.isr.maybe_expand(now, partition, joining)
     assert joining in partition.maximal_isr()
-    effects = broker.handle(now, LinkClosed(broker.options.controller, "controller"))
+    effects = broker.handle(now, LinkClosed(OutboundLink(broker.context.controller, "controller")))
     assert joining in partition.maximal_isr()
     assert any(isinstance(effect, SetTimer) and effect.key == (isr.TIMER, TP) for effect in effects)
     again = broker.handle(now, TimerFired((isr.TIMER, TP)))
-    assert any(isinstance(effect, Send) and effect.peer == broker.options.controller for effect in again)
+    assert any(isinstance(effect, Send) and effect.link.peer == broker.context.controller for effect in again)
 
 
 def test_a_replica_is_proposed_only_in_the_incarnation_that_fetched(cluster: Cluster) -> None:
     broker, partition = led(cluster)
     now = cluster.simulation.world.now
-    joining = next(b for b in partition.isr if b != broker.node_id)
+    joining = next(b for b in partition.isr if b != broker.context.node_id)
     partition.image = replace(partition.image, isr=tuple(b for b in partition.isr if b != joining))
-    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.image.brokers[joining].epoch - 1)
-    broker.isr.maybe_expand(now, partition, joining)
+    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.context.image.brokers[joining].epoch - 1)
+    broker.parts.isr.maybe_expand(now, partition, joining)
     assert partition.pending_isr is None
-    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.image.brokers[joining].epoch)
-    broker.isr.maybe_expand(now, partition, joining)
+    partition.on_follower_fetch(now, joining, 0, broker_epoch=broker.context.image.brokers[joining].epoch)
+    broker.parts.isr.maybe_expand(now, partition, joining)
     assert partition.pending_isr is not None
 
 
@@ -109,7 +109,7 @@ def test_the_end_of_the_log_is_not_told_before_the_new_leader_knows_it(
     def ask(timestamp: int) -> int:
         row = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=[row])])
-        reply = cluster.client.call(cluster.endpoint(broker.node_id), request, version)
+        reply = cluster.client.call(cluster.endpoint(broker.context.node_id), request, version)
         assert isinstance(reply, ListOffsetsResponse)
         return reply.topics[0].partitions[0].error_code
 
@@ -144,7 +144,7 @@ def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> 
     cluster.controller.commit(world.now, [RemoveTopicRecord(topic_id=old_id)])
     world.perform(cluster.process(100), cluster.controller.outbox.drain())
     cluster.simulation.run_for(3)
-    assert all(TP not in cluster.broker(b).replicas.partitions for b in cluster.broker_ids)
+    assert all(TP not in cluster.broker(b).parts.replicas.partitions for b in cluster.broker_ids)
     assert all(TP not in cluster.disks[b].partitions() for b in cluster.broker_ids)
     create(cluster)
     assert Producer(cluster).send({TP: [RecordData(value=b"new")]}) == {TP: 0}

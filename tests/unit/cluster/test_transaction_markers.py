@@ -64,7 +64,7 @@ def status(cluster: Cluster) -> Status | None:
     state = cluster.leader(STATE)
     if state is None:
         return None
-    for component in cluster.broker(state.broker_id).components:
+    for component in cluster.broker(state.broker_id).parts.components:
         if isinstance(component, TransactionCoordinator) and (found := component.find("id")) is not None:
             return found.status
     return None
@@ -157,7 +157,7 @@ def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() ->
     producer = begin(cluster, own)
     cut_off(cluster, coordinator)
     assert ask(cluster, coordinator, producer, commit=True) == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    log = cluster.broker(coordinator).replicas.partitions[own].log
+    log = cluster.broker(coordinator).parts.replicas.partitions[own].log
     cluster.simulation.run_for(1)
     assert not any(batch.is_control for batch in log.batches()), "the successor may decide otherwise"
     cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)

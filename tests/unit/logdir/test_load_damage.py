@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.logdir.faults import Unreadable
+from kmirror.logdir.faults import FileFault, Unreadable
 from kmirror.logdir.load import read_log_dirs
-from kmirror.records import iter_batches, layout, set_base_offset_and_epoch
+from kmirror.records import RecordData, build_batch, iter_batches, layout, set_base_offset_and_epoch
+from kmirror.records.build import frame_batch
 from tests.builders import batch
 from tests.unit.logdir.folders import SAMPLE, TAILS, checkpoint, partition, refused, sample
 
@@ -21,11 +22,6 @@ from tests.unit.logdir.folders import SAMPLE, TAILS, checkpoint, partition, refu
 # bear witness to every header field outside the checksum.
 GAPLESS = ("clients", "codecs", "epochs", "idem", "logappend", "txn")
 SEGMENTS = [path for path in sorted(SAMPLE.rglob("*.log")) if path.stat().st_size]
-
-
-def at_offset(offset: int) -> bytes:
-    """Return a batch at an offset that no builder would write."""
-    return offset.to_bytes(8, "big", signed=True) + batch()[8:]
 
 
 def label(path: Path) -> str:
@@ -138,18 +134,25 @@ def test_a_closed_segment_that_lost_its_last_batch_is_found_by_its_time_index(tm
     assert "time index has offset 2" in error.reason
 
 
+def at_offset(offset: int) -> bytes:
+    """Return a batch at an offset that no builder would write."""
+    return offset.to_bytes(8, "big", signed=True) + batch()[8:]
+
+
 @pytest.mark.parametrize(
     ("segments", "file", "position", "offset", "reason"),
     [
-        ({0: batch(3) + batch(offset=2)}, 0, len(batch(3)), 2, "offsets go backwards"),
-        ({0: batch(3) + batch(3)}, 0, len(batch(3)), 0, "offsets go backwards"),
-        ({10: batch(2, offset=9)}, 10, 0, 9, "below the base offset 10"),
-        ({0: at_offset(-1)}, 0, 0, -1, "below the base offset 0"),
-        ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "beyond the next segment's base offset 2"),
-        ({0: batch(), 5: batch(offset=4)}, 5, 0, 4, "below the base offset 5"),
-        ({0: at_offset(2**63 - 1)}, 0, 0, 2**63 - 1, "beyond the greatest offset"),
-        ({0: batch(epoch=5) + batch(offset=1, epoch=4)}, 0, len(batch()), 1, "falls from 5 to 4"),
-        ({0: batch(epoch=5), 1: batch(offset=1, epoch=-1)}, 1, 0, 1, "falls from 5 to -1"),
+        ({0: batch(3) + batch(offset=2)}, 0, len(batch(3)), 2, "not above 2, the last one before"),
+        ({0: batch(3) + batch(3)}, 0, len(batch(3)), 0, "not above 2, the last one before"),
+        ({10: batch(2, offset=9)}, 10, 0, 9, "below the segment's base offset 10"),
+        ({0: at_offset(-1)}, 0, 0, -1, "below the segment's base offset 0"),
+        ({0: batch(3), 2: batch(offset=3)}, 0, 0, 0, "goes on to offset 2, and the next one begins with 2"),
+        ({0: batch(), 5: batch(offset=4)}, 5, 0, 4, "below the segment's base offset 5"),
+        ({0: at_offset(2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
+        ({2**63 - 1: at_offset(2**63 - 1)}, 2**63 - 1, 0, 2**63 - 1, "the greatest offset that there can be"),
+        ({0: batch() + batch(2, offset=2**31 - 1)}, 0, len(batch()), 2**31, "more than 2147483647 above"),
+        ({0: batch(epoch=5) + batch(offset=1, epoch=4)}, 0, len(batch()), 1, "is 4, after 5"),
+        ({0: batch(epoch=5), 1: batch(offset=1, epoch=-1)}, 1, 0, 1, "is -1, after 5"),
     ],
 )
 def test_batches_out_of_their_place_are_refused(
@@ -170,6 +173,74 @@ def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shu
     error = refused(tmp_path)
     assert (error.position, error.offset) == (len(batch()), 1)
     assert "checkpoint says 0" in error.reason
+
+
+@pytest.mark.parametrize(
+    ("entries", "position", "reason"),
+    [
+        ([], 0, "the leader epoch is 2, and leader-epoch-checkpoint says -1"),
+        (["1 3"], 0, "the leader epoch is 2, and leader-epoch-checkpoint says -1"),
+        (["1 0", "2 1"], 0, "the leader epoch is 2, and leader-epoch-checkpoint says 1"),
+        (["2 0", "3 2"], len(batch(2)), "the leader epoch is 2, and leader-epoch-checkpoint says 3"),
+    ],
+)
+def test_a_checkpoint_that_lost_an_epoch_of_the_log_is_no_clean_shutdown(
+    entries: list[str], position: int, reason: str, tmp_path: Path
+) -> None:
+    files = {"leader-epoch-checkpoint": checkpoint(entries)}
+    partition(tmp_path, "t-0", {0: batch(2, epoch=2) + batch(offset=2, epoch=2)}, files)
+    read_log_dirs(tmp_path)  # After a crash the checkpoint may lag behind.
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
+    error = refused(tmp_path)
+    assert (error.position, error.reason) == (position, reason)
+
+
+@pytest.mark.parametrize("epoch", [-1, 1])
+def test_a_batch_below_the_log_start_has_the_epoch_that_the_checkpoint_knows(epoch: int, tmp_path: Path) -> None:
+    files = {"leader-epoch-checkpoint": checkpoint(["0 0", "2 4"])}
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 4"]))
+    partition(
+        tmp_path, "t-0", {0: batch(2, epoch=epoch) + batch(2, offset=2, epoch=1) + batch(offset=4, epoch=2)}, files
+    )
+    error = refused(tmp_path)
+    assert (error.position, error.offset) == (0, 0)
+    assert f"the leader epoch is {epoch}, and leader-epoch-checkpoint says 0" in error.reason
+
+
+def test_a_checkpoint_that_is_cut_at_the_log_start_knows_nothing_below_it(tmp_path: Path) -> None:
+    files = {"leader-epoch-checkpoint": checkpoint(["1 3", "2 4"])}
+    (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
+    (tmp_path / "log-start-offset-checkpoint").write_bytes(checkpoint(["t 0 3"]))
+    partition(tmp_path, "t-0", {0: batch(2) + batch(2, offset=2, epoch=1) + batch(offset=4, epoch=2)}, files)
+    read_log_dirs(tmp_path)
+
+
+def test_more_records_than_offsets_are_refused_though_the_checksum_holds(tmp_path: Path) -> None:
+    whole = build_batch([RecordData(b"k", b"v", timestamp=1000)] * 2, partition_leader_epoch=0)
+    body = bytearray(whole[layout.ATTRIBUTES_AT :])
+    body[layout.LAST_OFFSET_DELTA_AT - layout.ATTRIBUTES_AT + 3] = 0
+    partition(tmp_path, "t-0", {0: frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0)})
+    assert refused(tmp_path).reason == "2 records in 1 offsets"
+
+
+def test_attributes_that_a_producer_made_up_are_read_as_a_broker_does(tmp_path: Path) -> None:
+    """A broker keeps the bits that it does not know, so they are no damage; `verify` names them."""
+    body = bytearray(batch()[layout.ATTRIBUTES_AT :])
+    body[1] |= 0x80
+    partition(tmp_path, "t-0", {0: frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0)})
+    read_log_dirs(tmp_path)
+    body[1] = 5  # A codec that there is not: no broker takes it.
+    (tmp_path / "t-0" / f"{0:020d}.log").write_bytes(frame_batch(bytes(body), base_offset=0, partition_leader_epoch=0))
+    assert "have bits that mean nothing" in refused(tmp_path).reason
+
+
+def test_a_segment_that_no_broker_can_open_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    place = partition(tmp_path, "t-0", {0: b""})
+    with (place / f"{0:020d}.log").open("wb") as stream:
+        stream.truncate(1 << 31)  # A hole.
+    with pytest.raises(FileFault, match="more than the 2147483647 of a segment"):
+        read_log_dirs(tmp_path, memory_limit=1 << 40)
 
 
 def test_a_magic_byte_that_was_flipped_to_an_old_format_is_no_old_message(tmp_path: Path) -> None:

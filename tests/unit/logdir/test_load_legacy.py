@@ -108,16 +108,40 @@ def renumbered(message: bytes, offset: int) -> bytes:
 @pytest.mark.parametrize(
     ("segments", "file", "position", "offset", "reason"),
     [
-        ({0: messages(0, 3) + messages(2)}, 0, len(messages(0, 3)), 2, "offsets go backwards"),
-        ({0: messages(0, 3) + messages(2, 2, codec=GZIP)}, 0, len(messages(0, 3)), 3, "offsets go backwards"),
-        ({0: batch(3) + messages(1, magic=0)}, 0, len(batch(3)), 1, "offsets go backwards"),
-        ({10: messages(9)}, 10, 0, 9, "below the base offset 10"),
-        ({0: renumbered(messages(0), -1)}, 0, 0, -1, "below the base offset 0"),
-        ({0: messages(0, 3), 2: messages(3)}, 0, 2 * len(messages(0)), 2, "beyond the next segment's base offset 2"),
-        ({0: messages(0), 5: messages(4, 2, codec=GZIP)}, 5, 0, 5, "below the base offset 5"),
-        ({0: renumbered(messages(0), 2**63 - 1)}, 0, 0, 2**63 - 1, "beyond the greatest offset"),
+        ({0: messages(0, 3) + messages(2)}, 0, len(messages(0, 3)), 2, "not above 2, the last one before"),
+        (
+            {0: messages(0, 3) + messages(2, 2, codec=GZIP)},
+            0,
+            len(messages(0, 3)),
+            3,
+            "begins with offset 2: an offset that is not above 2",
+        ),
+        ({0: batch(3) + messages(1, magic=0)}, 0, len(batch(3)), 1, "not above 2, the last one before"),
+        ({10: messages(9)}, 10, 0, 9, "below the segment's base offset 10"),
+        ({0: renumbered(messages(0), -1)}, 0, 0, -1, "below the segment's base offset 0"),
+        (
+            {0: messages(0, 3), 2: messages(3)},
+            0,
+            2 * len(messages(0)),
+            2,
+            "goes on to offset 2, and the next one begins with 2",
+        ),
+        (
+            {0: messages(0), 5: messages(4, 2, codec=GZIP)},
+            5,
+            0,
+            5,
+            "begins with offset 4: an offset below the segment's base offset 5",
+        ),
+        ({0: renumbered(messages(0), 2**63 - 1)}, 0, 0, 2**63 - 1, "more than 2147483647 above"),
         ({0: renumbered(messages(0, 3, magic=0, codec=GZIP), 5)}, 0, 0, 5, "has offset 5, and its last message 2"),
-        ({0: batch(epoch=5) + messages(1) + batch(offset=2, epoch=4)}, 0, len(batch() + messages(1)), 2, "from 5 to 4"),
+        (
+            {0: batch(epoch=5) + messages(1) + batch(offset=2, epoch=4)},
+            0,
+            len(batch() + messages(1)),
+            2,
+            "is 4, after 5",
+        ),
     ],
 )
 def test_messages_out_of_their_place_are_refused(
@@ -168,7 +192,7 @@ def test_a_checkpoint_that_gives_a_message_an_epoch_is_contradicted_by_it(tmp_pa
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"")
     error = refused(tmp_path)
     assert (error.position, error.offset) == (len(messages(0)), 1)
-    assert "format 1 has no epoch, and the leader-epoch-checkpoint says 0" in error.reason
+    assert "format 1 has no epoch, and leader-epoch-checkpoint says 0" in error.reason
 
 
 def test_an_interrupted_compaction_of_old_messages_is_brought_to_its_end(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from kmirror.mirror.states import FOLLOWING, SOURCES, MirrorState, Wish, following, may_follow
+from kmirror.mirror.states import FOLLOWING, PREDECESSORS, MirrorState, Wish, following, may_follow
 
 S = MirrorState
 LEGAL = {
@@ -49,7 +49,7 @@ def test_every_transition_is_legal_or_not_as_decided(before: MirrorState, after:
 
 @pytest.mark.decision("D5")
 def test_every_state_has_a_row_and_every_state_can_be_reached() -> None:
-    assert set(SOURCES) == set(S)
+    assert set(PREDECESSORS) == set(S)
     reached = {S.UNKNOWN}
     while grown := {after for after in S for before in reached if may_follow(before, after)} - reached:
         reached |= grown

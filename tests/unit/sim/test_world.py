@@ -8,13 +8,13 @@ from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
 from kmirror.kernel.events import (
     CancelTimer,
-    ClientGone,
     CloseLink,
-    Disconnect,
     Effect,
     Event,
     LinkClosed,
+    LinkOpened,
     Note,
+    OutboundLink,
     Reply,
     RequestReceived,
     ResponseReceived,
@@ -40,7 +40,7 @@ class Recorder:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         self.seen.append((now, event))
         if self._echo and isinstance(event, RequestReceived):
-            return [Reply(event.connection, event.frame)]
+            return [Reply(event.link, event.frame)]
         return []
 
     def events(self, kind: type) -> list[Event]:
@@ -59,7 +59,7 @@ def world(seed: int = 1, *, echo: bool = True) -> tuple[World, Recorder, Recorde
 
 
 def send(w: World, *frames: bytes, channel: str = "c") -> None:
-    w.perform("client", [Send(SERVER, channel, frame) for frame in frames])
+    w.perform("client", [Send(OutboundLink(SERVER, channel), frame) for frame in frames])
 
 
 def test_a_started_node_is_told_so_first() -> None:
@@ -110,16 +110,16 @@ def test_nodes_and_sites_can_be_cut_in_any_mix(ends: tuple[str, str]) -> None:
 def test_a_cut_one_way_lets_the_other_way_through() -> None:
     w, client, server = world()
     w.network.cut_one_way("there", "here")
-    w.perform("client", [Send(SERVER, "c", b"asked")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"asked")])
     w.run_for(SECOND)
     assert len(server.events(RequestReceived)) == 1 and not client.events(ResponseReceived)
     w.network.heal("here", "there")
     w.network.cut_one_way("client", "server")
-    w.perform("client", [Send(SERVER, "c", b"not heard")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"not heard")])
     w.run_for(SECOND)
     assert len(server.events(RequestReceived)) == 1
     w.network.heal("client", "server")
-    w.perform("client", [Send(SERVER, "c", b"heard")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"heard")])
     w.run_for(SECOND)
     assert [e.frame for e in client.events(ResponseReceived)] == [b"heard"]
 
@@ -128,13 +128,13 @@ def test_a_line_made_slow_takes_longer_until_it_is_not() -> None:
     w, _, server = world()
     began = w.now
     w.network.slow_down("here", "server", SECOND)
-    w.perform("client", [Send(SERVER, "c", b"1")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"1")])
     w.run_for(2 * SECOND)
     [first] = [at for at, event in server.seen if isinstance(event, RequestReceived)]
     assert first - began >= SECOND + 20 * MILLISECOND
     w.network.slow_down("here", "server", 0)
     began = w.now
-    w.perform("client", [Send(SERVER, "d", b"2")])
+    w.perform("client", [Send(OutboundLink(SERVER, "d"), b"2")])
     w.run_for(SECOND)
     assert server.seen[-1][0] - began <= 30 * MILLISECOND
 
@@ -144,7 +144,7 @@ def test_a_line_made_lossy_holds_frames_up_and_others_draw_what_they_drew() -> N
         w, _, server = world()
         w.network.lose("here", lossy, 900_000)
         for _ in range(20):
-            w.perform("client", [Send(SERVER, "c", b"x")])
+            w.perform("client", [Send(OutboundLink(SERVER, "c"), b"x")])
             w.run_for(100 * MILLISECOND)
         w.run_for(100 * SECOND)
         return [at for at, event in server.seen if isinstance(event, RequestReceived)]
@@ -160,7 +160,7 @@ def test_a_dead_server_closes_its_links_and_refuses_new_ones() -> None:
     w.run_for(SECOND)
     w.kill("server")
     w.run_for(SECOND)
-    assert client.events(LinkClosed) == [LinkClosed(SERVER, "c")]
+    assert client.events(LinkClosed) == [LinkClosed(OutboundLink(SERVER, "c"))]
     send(w, b"y")
     w.run_for(SECOND)
     assert len(client.events(LinkClosed)) == 2
@@ -172,27 +172,45 @@ def test_a_dead_client_is_gone_for_its_server() -> None:
     w.run_for(SECOND)
     w.kill("client")
     w.run_for(SECOND)
-    assert len(server.events(ClientGone)) == 1
+    assert len(server.events(LinkClosed)) == 1
 
 
 def test_a_link_that_is_given_up_gets_no_answer() -> None:
     w, client, server = world()
     send(w, b"x")
-    w.perform("client", [CloseLink(SERVER, "c")])
+    w.perform("client", [CloseLink(OutboundLink(SERVER, "c"))])
     w.run_for(SECOND)
     assert not client.events(ResponseReceived) and not client.events(LinkClosed)
-    assert len(server.events(ClientGone)) == 1
+    assert len(server.events(LinkClosed)) == 1
 
 
-def test_a_server_may_disconnect() -> None:
+def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None:
+    w, _, server = world()
+    send(w, b"x", b"y", channel="one")
+    send(w, b"z", channel="other")
+    w.run_for(SECOND)
+    seen = [event for _, event in server.seen[1:]]
+    links = [event.link for event in seen if isinstance(event, LinkOpened)]
+    assert len(links) == len(set(links)) == 2
+    for link in links:
+        first, *frames = [event for event in seen if not isinstance(event, Started) and event.link == link]
+        assert isinstance(first, LinkOpened) and not any(isinstance(event, LinkOpened) for event in frames)
+        assert (first.listener, str(first.principal), first.address.host) == (
+            "PLAINTEXT",
+            "User:ANONYMOUS",
+            "127.0.0.1",
+        )
+
+
+def test_a_server_may_close_a_link() -> None:
     w, client, server = world(echo=False)
     send(w, b"x")
     w.run_for(SECOND)
     request = server.events(RequestReceived)[0]
     assert isinstance(request, RequestReceived)
-    w.perform("server", [Disconnect(request.connection)])
+    w.perform("server", [CloseLink(request.link)])
     w.run_for(SECOND)
-    assert client.events(LinkClosed) == [LinkClosed(SERVER, "c")]
+    assert client.events(LinkClosed) == [LinkClosed(OutboundLink(SERVER, "c"))]
 
 
 def test_timers_fire_once_and_are_replaced_and_cancelled() -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.api_versions import describe
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
-
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
-    inbound.reply(describe(broker.api_versions(), broker.image, inbound.version))
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    inbound.reply(describe(parts.context.api_versions(), parts.context.image, inbound.version))

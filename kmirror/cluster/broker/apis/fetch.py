@@ -12,8 +12,8 @@ Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, failed, read_partition
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, Key, Session, knows_too_low
 from kmirror.cluster.replication.partition import UNKNOWN_EPOCH, UNKNOWN_OFFSET, Partition
@@ -31,22 +31,19 @@ from kmirror.protocol.gen.fetch_response import (
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 TOPIC_IDS_FROM = 13
 CURRENT_LEADER_FROM = 16
 """First version in which an error tells who leads instead (KIP-951)."""
 
 
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, FetchRequest)
-    error, session, asked = broker.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
+    error, session, asked = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
     if error:
         inbound.reply(FetchResponse(error_code=error, session_id=NO_SESSION))
         return
-    _Fetch(broker, inbound, request, session, asked).start(now)
+    _Fetch(parts, inbound, request, session, asked).start(now)
 
 
 class _Fetch:
@@ -54,14 +51,14 @@ class _Fetch:
 
     def __init__(
         self,
-        broker: Broker,
+        parts: BrokerParts,
         inbound: Inbound,
         request: FetchRequest,
         session: Session | None,
         asked: dict[Key, FetchPartition],
     ) -> None:
         replica = request.replica_state.replica_id if inbound.version >= 15 else request.replica_id
-        self.broker = broker
+        self.parts = parts
         self.inbound = inbound
         self.request = request
         self.session = session
@@ -80,7 +77,7 @@ class _Fetch:
             self._answer()
             return
         self.waiting = {tp: key for key, tp in self.names.items() if tp is not None}
-        self.broker.replicas.park(now, self.waiting, self.request.max_wait_ms, self._attempt)
+        self.parts.replicas.park(now, self.waiting, self.request.max_wait_ms, self._attempt)
 
     def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
         """Answer if the time is up or what moved is worth it; what did not move is as it was."""
@@ -92,33 +89,33 @@ class _Fetch:
     def _name(self, key: Key) -> TopicPartition | None:
         topic, topic_id, index = key
         if self.inbound.version >= TOPIC_IDS_FROM:
-            found = self.broker.image.topic_names.get(topic_id)
+            found = self.parts.context.image.topic_names.get(topic_id)
             return None if found is None else TopicPartition(found, index)
         return TopicPartition(topic, index)
 
     def _led(self, key: Key) -> Partition | None:
         tp = self.names[key]
-        return None if tp is None else self.broker.replicas.led(tp)
+        return None if tp is None else self.parts.replicas.led(tp)
 
     def _learn_follower(self, now: Instant) -> None:
         """A follower's fetch offset says what it holds; only a fetch that can be read counts."""
         epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
         for key, wanted in self.asked.items():
             tp = self._name(key)
-            partition = None if tp is None else self.broker.replicas.led(tp)
+            partition = None if tp is None else self.parts.replicas.led(tp)
             if partition is None or tp is None or self.reader.replica_id not in partition.followers:
                 continue
-            foreign = self.broker.foreign_epochs(partition)
+            foreign = self.parts.components.foreign_epochs(partition)
             seen = read_partition(partition, wanted, self.reader, max_bytes=0, min_one=False, foreign=foreign)
             if seen.error_code or seen.diverging_epoch.epoch != -1:
                 continue
             partition.on_follower_fetch(now, self.reader.replica_id, wanted.fetch_offset, broker_epoch=epoch)
             if partition.must_cut.pop(self.reader.replica_id, None) is not None:
-                self.broker.on_cut_confirmed(now, tp)
-            if not self.broker.withholds(partition):
-                self.broker.isr.maybe_expand(now, partition, self.reader.replica_id)
+                self.parts.components.on_cut_confirmed(now, tp)
+            if not self.parts.components.withholds(partition):
+                self.parts.isr.maybe_expand(now, partition, self.reader.replica_id)
             partition.advance_high_watermark()
-            self.broker.replicas.touch(tp)
+            self.parts.replicas.touch(tp)
 
     def _is_ready(self, keys: Iterable[Key]) -> bool:
         """Look at some partitions: are there enough bytes now, or something that cannot wait?"""
@@ -146,7 +143,7 @@ class _Fetch:
     def _read(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
         data = self._read_led(key, wanted, max_bytes, min_one=min_one)
         tp = self.names[key]
-        partition = None if tp is None else self.broker.replicas.partitions.get(tp)
+        partition = None if tp is None else self.parts.replicas.partitions.get(tp)
         elsewhere = data.error_code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
         if elsewhere and partition is not None and self.inbound.version >= CURRENT_LEADER_FROM:
             data.current_leader = LeaderIdAndEpoch(
@@ -158,18 +155,18 @@ class _Fetch:
         tp = self.names[key]
         if tp is None:
             return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
-        partition = self.broker.replicas.partitions.get(tp)
+        partition = self.parts.replicas.partitions.get(tp)
         if partition is None:
-            known = self.broker.image.partition(tp) is not None
+            known = self.parts.context.image.partition(tp) is not None
             missing = ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return failed(wanted.partition, missing)
         if not partition.is_leader:
             return failed(wanted.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if self.reader.is_follower and self.reader.replica_id not in partition.followers:
             return failed(wanted.partition, ErrorCode.UNKNOWN_LEADER_EPOCH)
-        if self.broker.withholds(partition):
+        if self.parts.components.withholds(partition):
             return failed(wanted.partition, ErrorCode.OFFSET_NOT_AVAILABLE)
-        foreign = self.broker.foreign_epochs(partition)
+        foreign = self.parts.components.foreign_epochs(partition)
         return read_partition(partition, wanted, self.reader, max_bytes=max_bytes, min_one=min_one, foreign=foreign)
 
     def _answer(self) -> None:

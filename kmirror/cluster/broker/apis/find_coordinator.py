@@ -6,18 +6,13 @@ is created on the first question. Left out: group (0) and share (2) coordinators
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 
 FIRST_VERSION: dict[int, int] = {
     CoordinatorType.GROUP: 0,
@@ -28,12 +23,12 @@ FIRST_VERSION: dict[int, int] = {
 """Coordinator type to the first version that may ask for it; type 3 is D1's."""
 
 
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, FindCoordinatorRequest)
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
-    found = [_find(broker, now, request.key_type, key, served=served) for key in keys]
+    found = [_find(parts, now, request.key_type, key, served=served) for key in keys]
     if inbound.version >= 4:
         inbound.reply(FindCoordinatorResponse(coordinators=found))
         return
@@ -49,17 +44,17 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     )
 
 
-def _find(broker: Broker, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
+def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:
     answer = Coordinator(key=key, node_id=-1, host="", port=-1, error_message=None)
-    shard = broker.coordinator_for(key_type, key) if served else None
+    shard = parts.components.coordinator_for(key_type, key) if served else None
     if shard is None:
         answer.error_code = ErrorCode.INVALID_REQUEST
         answer.error_message = f"coordinator type {key_type} is not served"
         return answer
-    partition = broker.image.partition(shard)
+    partition = parts.context.image.partition(shard)
     if partition is None:
-        broker.internal_topics.ensure(now, shard.topic)
-    endpoint = None if partition is None else broker.image.endpoint(partition.leader)
+        parts.internal_topics.ensure(now, shard.topic)
+    endpoint = None if partition is None else parts.context.image.endpoint(partition.leader)
     if partition is None or endpoint is None:
         answer.error_code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         return answer

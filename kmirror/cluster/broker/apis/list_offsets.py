@@ -10,8 +10,8 @@ UNSUPPORTED_VERSION, a partition named twice INVALID_REQUEST.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import leader_error
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
@@ -27,9 +27,6 @@ from kmirror.protocol.gen.list_offsets_response import (
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST: 1,
     OffsetSpec.EARLIEST: 1,
@@ -44,7 +41,7 @@ LEADER_EPOCH_FROM = 4
 OFFSET_NOT_AVAILABLE_FROM = 5
 
 
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ListOffsetsRequest)
     named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
@@ -54,7 +51,7 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
             return ListOffsetsPartitionResponse(
                 partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
             )
-        return _answer(broker, topic, asked, request, inbound.version)
+        return _answer(parts, topic, asked, request, inbound.version)
 
     inbound.reply(
         ListOffsetsResponse(
@@ -70,15 +67,15 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
 
 
 def _answer(
-    broker: Broker, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
+    parts: BrokerParts, topic: str, asked: ListOffsetsPartition, request: ListOffsetsRequest, version: int
 ) -> ListOffsetsPartitionResponse:
     tp = TopicPartition(topic, asked.partition_index)
     answer = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
     if asked.timestamp < 0 and FIRST_VERSION.get(asked.timestamp, version + 1) > version:
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return answer
-    partition = broker.replicas.partitions.get(tp)
-    if partition is None and broker.image.partition(tp) is None:
+    partition = parts.replicas.partitions.get(tp)
+    if partition is None and parts.context.image.partition(tp) is None:
         answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return answer
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
@@ -91,7 +88,7 @@ def _answer(
         return answer
     unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
     behind = unsettled and request.replica_id < 0 and partition.is_behind_election
-    if behind or broker.withholds(partition):
+    if behind or parts.components.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:

@@ -6,8 +6,7 @@ Left out: creation of missing topics, authorized operations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.images import TopicImage
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -22,46 +21,43 @@ from kmirror.protocol.gen.metadata_response import (
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 TOPIC_IDS_FROM = 12
 """Versions 10 and 11 have the field, but a topic may not be asked for by it yet (KAFKA-15275)."""
 
 
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, MetadataRequest)
     # Version 0 had no null: there an empty list means every topic.
     everything = request.topics is None or (inbound.version == 0 and not request.topics)
-    image = broker.image
+    image = parts.context.image
     alive = [b for b in image.brokers.values() if not b.fenced]
     response = MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=b.broker_id, host=b.endpoint.host, port=b.endpoint.port, rack=b.rack)
             for b in alive
         ],
-        cluster_id=broker.cluster_id,
+        cluster_id=parts.context.cluster_id,
         controller_id=alive[0].broker_id if alive else -1,  # KRaft: any living broker forwards.
     )
     if everything:
-        response.topics = [_describe(broker, topic) for topic in image.topics.values()]
+        response.topics = [_describe(parts, topic) for topic in image.topics.values()]
     else:
-        response.topics = [_find(broker, asked, inbound.version) for asked in request.topics or ()]
+        response.topics = [_find(parts, asked, inbound.version) for asked in request.topics or ()]
     inbound.reply(response)
 
 
-def _find(broker: Broker, asked: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
     if version < TOPIC_IDS_FROM and (asked.name is None or asked.topic_id != Uuid.ZERO):
         return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "", partitions=[])
     if asked.name is None or asked.topic_id != Uuid.ZERO:
-        name = broker.image.topic_names.get(asked.topic_id)
+        name = parts.context.image.topic_names.get(asked.topic_id)
         if name is None:
             return MetadataResponseTopic(
                 error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id, partitions=[]
             )
-        return _describe(broker, broker.image.topics[name])
-    topic = broker.image.topics.get(asked.name)
+        return _describe(parts, parts.context.image.topics[name])
+    topic = parts.context.image.topics.get(asked.name)
     if topic is None:
         illegal = problem_with_name(asked.name) is not None
         return MetadataResponseTopic(
@@ -70,13 +66,13 @@ def _find(broker: Broker, asked: MetadataRequestTopic, version: int) -> Metadata
             partitions=[],
             is_internal=is_internal(asked.name),
         )
-    return _describe(broker, topic)
+    return _describe(parts, topic)
 
 
-def _describe(broker: Broker, topic: TopicImage) -> MetadataResponseTopic:
+def _describe(parts: BrokerParts, topic: TopicImage) -> MetadataResponseTopic:
     partitions = []
     for index, partition in topic.partitions.items():
-        led = broker.image.is_alive(partition.leader)
+        led = parts.context.image.is_alive(partition.leader)
         partitions.append(
             MetadataResponsePartition(
                 error_code=ErrorCode.NONE if led else ErrorCode.LEADER_NOT_AVAILABLE,
@@ -85,7 +81,7 @@ def _describe(broker: Broker, topic: TopicImage) -> MetadataResponseTopic:
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
-                offline_replicas=[r for r in partition.replicas if not broker.image.is_alive(r)],
+                offline_replicas=[r for r in partition.replicas if not parts.context.image.is_alive(r)],
             )
         )
     return MetadataResponseTopic(

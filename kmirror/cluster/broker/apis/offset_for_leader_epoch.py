@@ -6,8 +6,7 @@ is none. Consumers are served from the same log as followers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import leader_error
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -23,11 +22,8 @@ from kmirror.protocol.gen.offset_for_leader_epoch_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
-
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, OffsetForLeaderEpochRequest)
     inbound.reply(
@@ -35,7 +31,7 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
             topics=[
                 OffsetForLeaderTopicResult(
                     topic=topic.topic,
-                    partitions=[_answer(broker, topic.topic, asked) for asked in topic.partitions],
+                    partitions=[_answer(parts, topic.topic, asked) for asked in topic.partitions],
                 )
                 for topic in request.topics
             ]
@@ -43,17 +39,17 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
     )
 
 
-def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+def _answer(parts: BrokerParts, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     tp = TopicPartition(topic, asked.partition)
     answer = EpochEndOffset(partition=asked.partition)
-    partition = broker.replicas.partitions.get(tp)
-    if partition is None and broker.image.partition(tp) is None:
+    partition = parts.replicas.partitions.get(tp)
+    if partition is None and parts.context.image.partition(tp) is None:
         answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return answer
     answer.error_code = leader_error(partition, asked.current_leader_epoch)
     if answer.error_code or partition is None:
         return answer
-    if broker.withholds(partition):
+    if parts.components.withholds(partition):
         answer.error_code = ErrorCode.OFFSET_NOT_AVAILABLE
     else:
         answer.leader_epoch, answer.end_offset = partition.log.end_offset_for_epoch(asked.leader_epoch)

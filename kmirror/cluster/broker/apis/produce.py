@@ -9,9 +9,9 @@ formats.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification, is_transactional
+from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.server import Inbound
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.clock import Instant
@@ -28,56 +28,52 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import Acks
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-    from kmirror.cluster.replication.partition import Partition
-
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
 CURRENT_LEADER_FROM = 10
 """First version that can tell who leads instead (KIP-951)."""
 
 
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
     if not request.transactional_id:
-        _append_all(broker, now, inbound, _without_id(broker, inbound, request))
+        _append_all(parts, now, inbound, _without_id(parts, inbound, request))
         return
-    if not broker.configs.flag("transaction.partition.verification.enable"):
-        _append_all(broker, now, inbound, ALL_GOOD)
+    if not parts.context.configs.flag("transaction.partition.verification.enable"):
+        _append_all(parts, now, inbound, ALL_GOOD)
         return
-    verification = Verification(broker, request.transactional_id, inbound.version)
+    verification = Verification(parts.context, parts.components, request.transactional_id, inbound.version)
     for topic in request.topic_data:
-        name = _name(broker, inbound, topic)
+        name = _name(parts, inbound, topic)
         for data in topic.partition_data:
-            partition = broker.replicas.led(TopicPartition(name, data.index))
-            if partition is not None and not is_internal(name) and broker.produce_error(partition.tp) is None:
+            partition = parts.replicas.led(TopicPartition(name, data.index))
+            if partition is not None and not is_internal(name) and parts.components.produce_error(partition.tp) is None:
                 verification.look_at(partition, data.records or b"")
-    verification.ask(now, lambda later, verdicts: _append_all(broker, later, inbound, verdicts))
+    verification.ask(now, lambda later, verdicts: _append_all(parts, later, inbound, verdicts))
 
 
-def _without_id(broker: Broker, inbound: Inbound, request: ProduceRequest) -> Verdicts:
+def _without_id(parts: BrokerParts, inbound: Inbound, request: ProduceRequest) -> Verdicts:
     """Return that nothing is appended if a batch is in a transaction: nobody can be asked about it (KafkaApis)."""
     rows = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
     if not any(is_transactional(data.records or b"") for _, data in rows):
         return ALL_GOOD
     error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return {TopicPartition(_name(broker, inbound, topic), data.index): error for topic, data in rows}
+    return {TopicPartition(_name(parts, inbound, topic), data.index): error for topic, data in rows}
 
 
-def _name(broker: Broker, inbound: Inbound, topic: TopicProduceData) -> str:
+def _name(parts: BrokerParts, inbound: Inbound, topic: TopicProduceData) -> str:
     """Return the name of a topic that is named by its id since v13; empty if nobody knows the id."""
-    return topic.name if inbound.version < IDS_FROM else broker.image.topic_names.get(topic.topic_id, "")
+    return topic.name if inbound.version < IDS_FROM else parts.context.image.topic_names.get(topic.topic_id, "")
 
 
-def _append_all(broker: Broker, now: Instant, inbound: Inbound, verdicts: Verdicts) -> None:
+def _append_all(parts: BrokerParts, now: Instant, inbound: Inbound, verdicts: Verdicts) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
     response = ProduceResponse(responses=[])
     waits: list[tuple[Partition, AppendInfo, PartitionProduceResponse]] = []
     for topic in request.topic_data:
-        name = _name(broker, inbound, topic)
+        name = _name(parts, inbound, topic)
         answers = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=[])
         response.responses.append(answers)
         for data in topic.partition_data:
@@ -87,7 +83,7 @@ def _append_all(broker: Broker, now: Instant, inbound: Inbound, verdicts: Verdic
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
                 continue
             tp = TopicPartition(name, data.index)
-            appended = _append(broker, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
+            appended = _append(parts, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
             if appended is not None and request.acks == Acks.ALL:
                 waits.append((appended[0], appended[1], answer))
     if request.acks == 0:
@@ -95,7 +91,7 @@ def _append_all(broker: Broker, now: Instant, inbound: Inbound, verdicts: Verdic
     elif not waits:
         inbound.reply(response)
     else:
-        _wait(broker, now, inbound, response, waits, request.timeout_ms)
+        _wait(parts, now, inbound, response, waits, request.timeout_ms)
 
 
 def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
@@ -106,7 +102,7 @@ def _end_unanswered(inbound: Inbound, response: ProduceResponse) -> None:
 
 
 def _append(
-    broker: Broker,
+    parts: BrokerParts,
     now: Instant,
     inbound: Inbound,
     tp: TopicPartition,
@@ -123,14 +119,14 @@ def _append(
     if is_internal(tp.topic):
         answer.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
         return None
-    partition = broker.replicas.led(tp)
+    partition = parts.replicas.led(tp)
     if partition is None:
-        known = broker.image.partition(tp)
+        known = parts.context.image.partition(tp)
         answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if known is None else ErrorCode.NOT_LEADER_OR_FOLLOWER
         if known is not None and inbound.version >= CURRENT_LEADER_FROM:
             answer.current_leader = LeaderIdAndEpoch(leader_id=known.leader, leader_epoch=known.leader_epoch)
         return None
-    refused = broker.produce_error(tp)
+    refused = parts.components.produce_error(tp)
     if refused is not None:
         answer.error_code, answer.error_message = refused, refused.text
         return None
@@ -141,7 +137,7 @@ def _append(
         answer.error_code, answer.error_message = verdict, verdict.text
         return None
     try:
-        info = broker.replicas.append(now, partition, bytes(data.records or b""))
+        info = parts.replicas.append(now, partition, bytes(data.records or b""))
     except LogAppendError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return None
@@ -155,7 +151,7 @@ def _append(
 
 
 def _wait(
-    broker: Broker,
+    parts: BrokerParts,
     now: Instant,
     inbound: Inbound,
     response: ProduceResponse,
@@ -177,4 +173,4 @@ def _wait(
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             settle(answer, error)
 
-        broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+        parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -1,12 +1,12 @@
 """Which handler of a broker answers which request. What only the controller may decide is forwarded.
 
-Transactions and mirrors have routes of their own, in the components that plug into a broker.
+Transactions and mirrors have routes of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
 
 from kmirror.cluster.broker.apis import (
     api_versions,
@@ -19,7 +19,8 @@ from kmirror.cluster.broker.apis import (
     write_txn_markers,
 )
 from kmirror.cluster.broker.forwarding import forward
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.broker.parts import BrokerParts
+from kmirror.cluster.server import Inbound, Routes
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.create_topics_request import CreateTopicsRequest
@@ -33,18 +34,25 @@ from kmirror.protocol.gen.produce_request import ProduceRequest
 from kmirror.protocol.gen.write_txn_markers_request import WriteTxnMarkersRequest
 from kmirror.protocol.message import Message
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
-ROUTES: Mapping[type[Message], Callable[[Broker, Instant, Inbound], None]] = {
+def _forward(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    forward(parts.context, now, inbound)
+
+
+ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] = {
     ProduceRequest: produce.handle,
     FetchRequest: fetch.handle,
     ListOffsetsRequest: list_offsets.handle,
     MetadataRequest: metadata.handle,
     FindCoordinatorRequest: find_coordinator.handle,
     ApiVersionsRequest: api_versions.handle,
-    CreateTopicsRequest: forward,
+    CreateTopicsRequest: _forward,
     OffsetForLeaderEpochRequest: offset_for_leader_epoch.handle,
     WriteTxnMarkersRequest: write_txn_markers.handle,
-    IncrementalAlterConfigsRequest: forward,
+    IncrementalAlterConfigsRequest: _forward,
 }
+
+
+def routes(parts: BrokerParts) -> Routes:
+    """Return what answers requests of a broker that consists of `parts`."""
+    return {request: partial(handler, parts) for request, handler in ROUTES.items()}

@@ -7,8 +7,7 @@ log is still ours the coordinator is told to try again instead (D41).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.replicas import OnAcked
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
@@ -24,11 +23,8 @@ from kmirror.protocol.gen.write_txn_markers_response import (
 from kmirror.records.control import end_txn_marker
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
-
-def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
+def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, WriteTxnMarkersRequest)
     response = WriteTxnMarkersResponse(markers=[])
@@ -55,18 +51,18 @@ def handle(broker: Broker, now: Instant, inbound: Inbound) -> None:
                     answer.error_code = error
                     settled()
 
-                _write(broker, now, TopicPartition(topic.name, index), marker, on_acked)
+                _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
     settled()
 
 
-def _write(broker: Broker, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
-    partition = broker.replicas.led(tp)
+def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
+    partition = parts.replicas.led(tp)
     if partition is None:
-        missing = broker.image.partition(tp) is None
+        missing = parts.context.image.partition(tp) is None
         on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
     partition.verifying.pop(marker.producer_id, None)  # What was asked before it counts no more.
-    refused = broker.marker_error(tp)
+    refused = parts.components.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)
         return
@@ -80,9 +76,9 @@ def _write(broker: Broker, now: Instant, tp: TopicPartition, marker: WritableTxn
         coordinator_epoch=marker.coordinator_epoch,
     )
     try:
-        info = broker.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
+        info = parts.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
     except LogAppendError as error:
         on_acked(now, error.code)
         return
-    timeout_ms = broker.configs.integer("request.timeout.ms")
-    broker.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
+    timeout_ms = parts.context.configs.integer("request.timeout.ms")
+    parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
@@ -12,18 +11,15 @@ from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
-
 BLOCK = 1000
 
 
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, AllocateProducerIdsRequest)
-    broker = controller.image.brokers.get(request.broker_id)
+    broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
-    start = controller.image.next_producer_id
+    start = context.image.next_producer_id
     record = ProducerIdsRecord(
         broker_id=request.broker_id, broker_epoch=request.broker_epoch, next_producer_id=start + BLOCK
     )

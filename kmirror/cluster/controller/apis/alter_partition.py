@@ -6,8 +6,7 @@ member that is fenced or has restarted since (KIP-903). Left out: eligible leade
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.images import PartitionImage
 from kmirror.kernel.clock import Instant
@@ -18,13 +17,10 @@ from kmirror.protocol.gen.partition_change_record import PartitionChangeRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, AlterPartitionRequest)
-    broker = controller.image.brokers.get(request.broker_id)
+    broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
         return Decision((), AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH, topics=[]))
     records: list[Message] = []
@@ -32,16 +28,16 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     for topic in request.topics:
         answers = TopicData(topic_id=topic.topic_id, partitions=[])
         response.topics.append(answers)
-        name = controller.image.topic_names.get(topic.topic_id)
+        name = context.image.topic_names.get(topic.topic_id)
         for proposal in topic.partitions:
             answer = PartitionData(partition_index=proposal.partition_index, isr=[])
             answers.partitions.append(answer)
-            image = None if name is None else controller.image.topics[name].partitions.get(proposal.partition_index)
+            image = None if name is None else context.image.topics[name].partitions.get(proposal.partition_index)
             if image is None:
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
                 continue
             members = _members(proposal, version)
-            answer.error_code = _check(controller, request.broker_id, proposal, image, members)
+            answer.error_code = _check(context, request.broker_id, proposal, image, members)
             if answer.error_code:
                 continue
             isr = [b for b, _ in members]
@@ -63,7 +59,11 @@ def _members(proposal: Proposal, version: int) -> list[tuple[int, int]]:
 
 
 def _check(
-    controller: Controller, broker_id: int, proposal: Proposal, image: PartitionImage, members: list[tuple[int, int]]
+    context: ControllerContext,
+    broker_id: int,
+    proposal: Proposal,
+    image: PartitionImage,
+    members: list[tuple[int, int]],
 ) -> ErrorCode:
     if proposal.leader_epoch < image.leader_epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
@@ -75,7 +75,7 @@ def _check(
     if image.leader != broker_id or broker_id not in ids or any(b not in image.replicas for b in ids):
         return ErrorCode.INVALID_REQUEST
     for member, epoch in members:
-        broker = controller.image.brokers.get(member)
+        broker = context.image.brokers.get(member)
         if broker is None or broker.fenced or epoch not in (-1, broker.epoch):
             return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE

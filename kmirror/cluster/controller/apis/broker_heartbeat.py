@@ -6,22 +6,19 @@ controlled shutdown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-
-def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, BrokerHeartbeatRequest)
-    broker = controller.image.brokers.get(request.broker_id)
+    broker = context.image.brokers.get(request.broker_id)
     if broker is None:
         inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED))
         return
@@ -30,10 +27,10 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
         return
     caught_up = request.current_metadata_offset >= broker.epoch
     if broker.fenced and caught_up and not request.want_fence:
-        controller.unfence(now, request.broker_id)
+        sessions.unfence(now, request.broker_id)
     elif not broker.fenced and request.want_fence:
-        controller.fence(now, request.broker_id)
+        sessions.fence(now, request.broker_id)
     elif not broker.fenced:
-        controller.heard_from[request.broker_id] = now
-    fenced = controller.image.brokers[request.broker_id].fenced
+        sessions.heard(now, request.broker_id)
+    fenced = context.image.brokers[request.broker_id].fenced
     inbound.reply(BrokerHeartbeatResponse(is_caught_up=caught_up, is_fenced=fenced))

@@ -6,9 +6,9 @@ incarnation is refused until its session ends. Left out: log directories, featur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.elections import fence_records
+from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.broker_registration_request import BrokerRegistrationRequest
@@ -17,27 +17,26 @@ from kmirror.protocol.gen.register_broker_record import BrokerEndpoint, BrokerFe
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-
-def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
+def handle(
+    context: ControllerContext, sessions: BrokerSessions, commit: Commit, now: Instant, inbound: Inbound
+) -> None:
     request = inbound.body
     assert isinstance(request, BrokerRegistrationRequest)
-    if request.cluster_id != controller.cluster_id:
+    if request.cluster_id != context.cluster_id:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID))
         return
     if request.broker_id < 0 or not request.listeners:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.INVALID_REGISTRATION))
         return
-    known = controller.image.brokers.get(request.broker_id)
+    known = context.image.brokers.get(request.broker_id)
     if known is not None and not known.fenced and known.incarnation != request.incarnation_id:
         inbound.reply(BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION))
         return
     records: list[Message] = []
     if known is not None and not known.fenced:
-        records += fence_records(controller.image, controller.configs, request.broker_id)
-    epoch = controller.next_offset() + len(records)
+        records += fence_records(context.image, context.configs, request.broker_id)
+    epoch = context.next_offset() + len(records)
     records.append(
         RegisterBrokerRecord(
             broker_id=request.broker_id,
@@ -59,6 +58,6 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
             fenced=True,
         )
     )
-    controller.heard_from.pop(request.broker_id, None)
-    controller.commit(now, records)
+    sessions.forget(request.broker_id)
+    commit(now, records)
     inbound.reply(BrokerRegistrationResponse(broker_epoch=epoch))

@@ -9,8 +9,8 @@ Left out: quotas, policies.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import Instant
@@ -26,9 +26,6 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
 from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
-
 PARTITIONS_MAX = 10_000
 """Partitions that one request may create, so that a number in a request is not a size in memory."""
 RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
@@ -42,12 +39,12 @@ class Refused(Exception):
         super().__init__(message)
 
 
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
     assert isinstance(request, CreateTopicsRequest)
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
     named = Counter(topic.name for topic in request.topics)
-    excess = sum(_partition_count(controller, topic) for topic in request.topics) > PARTITIONS_MAX
+    excess = sum(_partition_count(context, topic) for topic in request.topics) > PARTITIONS_MAX
     for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)
@@ -56,7 +53,7 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
                 raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
             if named[topic.name] > 1:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {topic.name} is named twice in one request.")
-            made = topic_records(controller, topic)
+            made = topic_records(context, topic)
         except Refused as refused:
             result.error_code, result.error_message = refused.error, str(refused)
             continue
@@ -71,9 +68,9 @@ def decide(controller: Controller, now: Instant, request: Message, version: int)
     return Decision(records, response)
 
 
-def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message]:
+def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Message]:
     """Return the records that create `topic`, the TopicRecord first; raises Refused."""
-    image = controller.image
+    image = context.image
     problem = problem_with_name(topic.name)
     if problem is not None:
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
@@ -81,8 +78,8 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
         raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {METADATA_TOPIC} is the controllers' own.")
     if topic.name in image.topics:
         raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
-    assignments = _assignments(controller, topic)
-    topic_id = Uuid(controller.rng.octets(16))
+    assignments = _assignments(context, topic)
+    topic_id = Uuid(context.rng.octets(16))
     if topic.mirror_info is not None:
         topic_id = topic.mirror_info.topic_id
         if topic_id in RESERVED_IDS:
@@ -121,33 +118,33 @@ def topic_records(controller: Controller, topic: CreatableTopic) -> list[Message
     return [TopicRecord(name=topic.name, topic_id=topic_id), *configs, *partitions]
 
 
-def _partition_count(controller: Controller, topic: CreatableTopic) -> int:
+def _partition_count(context: ControllerContext, topic: CreatableTopic) -> int:
     if topic.assignments:
         return len(topic.assignments)
     if topic.num_partitions == USE_DEFAULT:
-        return controller.configs.integer("num.partitions")
+        return context.configs.integer("num.partitions")
     return max(0, topic.num_partitions)
 
 
-def _assignments(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ...]]:
+def _assignments(context: ControllerContext, topic: CreatableTopic) -> list[tuple[int, ...]]:
     if topic.assignments:
-        return _manual(controller, topic)
-    count = _partition_count(controller, topic)
+        return _manual(context, topic)
+    count = _partition_count(context, topic)
     factor = topic.replication_factor
     if factor == USE_DEFAULT:
-        factor = controller.configs.integer("default.replication.factor")
+        factor = context.configs.integer("default.replication.factor")
     if count < 1:
         raise Refused(
             ErrorCode.INVALID_PARTITIONS,
             f"Number of partitions was set to {topic.num_partitions}; it must be positive.",
         )
-    alive = sorted(b for b in controller.image.brokers if controller.image.is_alive(b))
+    alive = sorted(b for b in context.image.brokers if context.image.is_alive(b))
     if factor < 1 or factor > len(alive):
         raise Refused(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor {factor} cannot be met: {len(alive)} brokers are alive.",
         )
-    start = controller.rng.below(len(alive))
+    start = context.rng.below(len(alive))
     # The distance between replicas grows with each round over the brokers, so that load spreads when one dies.
     assignments = []
     for index in range(count):
@@ -158,7 +155,7 @@ def _assignments(controller: Controller, topic: CreatableTopic) -> list[tuple[in
     return assignments
 
 
-def _manual(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ...]]:
+def _manual(context: ControllerContext, topic: CreatableTopic) -> list[tuple[int, ...]]:
     if topic.num_partitions != USE_DEFAULT or topic.replication_factor != USE_DEFAULT:
         raise Refused(
             ErrorCode.INVALID_REQUEST, "Replica assignments exclude a partition count and a replication factor."
@@ -170,6 +167,6 @@ def _manual(controller: Controller, topic: CreatableTopic) -> list[tuple[int, ..
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Partitions must be numbered from 0 without gaps.")
         if not replicas or len(set(replicas)) != len(replicas):
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no or repeated replicas.")
-        if not any(controller.image.is_alive(b) for b in replicas):
+        if not any(context.image.is_alive(b) for b in replicas):
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no living replica.")
     return [by_index[index] for index in range(len(topic.assignments))]

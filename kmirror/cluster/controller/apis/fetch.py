@@ -5,12 +5,12 @@ Only `__cluster_metadata`, by topic id, without sessions. Left out: snapshots (F
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.replication.fetch_read import failed
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.log.partition_log import PartitionLog
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import (
     EpochEndOffset,
@@ -20,15 +20,12 @@ from kmirror.protocol.gen.fetch_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
-
 TIMER = "metadata-fetch"
 
 
-def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
+def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
-    assert isinstance(request, FetchRequest) and controller.log is not None
+    assert isinstance(request, FetchRequest)
     asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
     if asked != [(METADATA_TOPIC_ID, 0)]:
         if inbound.version < 7:  # No room for an error that is no partition's.
@@ -40,24 +37,22 @@ def handle(controller: Controller, now: Instant, inbound: Inbound) -> None:
     timer = 0
 
     def attempt(later: Instant, forced: bool) -> bool:
-        data = _read(controller, wanted)
+        data = _read(context.log.log, wanted)
         if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
             return False
         inbound.reply(FetchResponse(responses=[FetchableTopicResponse(topic_id=METADATA_TOPIC_ID, partitions=[data])]))
         if timer:
-            controller.outbox.cancel_timer((TIMER, timer))
+            context.outbox.cancel_timer((TIMER, timer))
         return True
 
     # A broker that has not caught up with an empty answer yet must learn the high watermark at once.
     if attempt(now, wanted.fetch_offset == 0):
         return
-    timer = controller.log.park(attempt)
-    controller.outbox.set_timer((TIMER, timer), now + request.max_wait_ms * MILLISECOND)
+    timer = context.log.park(attempt)
+    context.outbox.set_timer((TIMER, timer), now + request.max_wait_ms * MILLISECOND)
 
 
-def _read(controller: Controller, wanted: FetchPartition) -> PartitionData:
-    assert controller.log is not None, "started"
-    log = controller.log.log
+def _read(log: PartitionLog, wanted: FetchPartition) -> PartitionData:
     if wanted.last_fetched_epoch >= 0:
         epoch, end_offset = log.end_offset_for_epoch(wanted.last_fetched_epoch)
         if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:

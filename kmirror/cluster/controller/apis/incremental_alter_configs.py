@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from kmirror.cluster.controller.apis.create_topics import Refused
+from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord
@@ -33,24 +33,21 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
-
 LIST_OPERATIONS: dict[int, str] = {ConfigOp.APPEND: "APPEND", ConfigOp.SUBTRACT: "SUBTRACT"}
 NODE_ID_MAX = 0x7FFFFFFF
 _NODE_NAME = re.compile(r"[+-]?[0-9]{1,10}")
 
 Changes = dict[str, str | None]
 """Name to new value; None is back to the default."""
-Alter = Callable[["Controller", AlterConfigsResource], Changes]
+Alter = Callable[[ControllerContext, AlterConfigsResource], Changes]
 """Return the changes that a resource asks for; raises Refused."""
 
 
-def decide(controller: Controller, now: Instant, request: Message, version: int) -> Decision:
-    return decide_with(ALTERS, controller, request)
+def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+    return decide_with(ALTERS, context, request)
 
 
-def decide_with(alters: Mapping[int, Alter], controller: Controller, request: Message) -> Decision:
+def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message) -> Decision:
     """Decide every resource by its type's own function."""
     assert isinstance(request, IncrementalAlterConfigsRequest)
     records: list[Message] = []
@@ -66,12 +63,12 @@ def decide_with(alters: Mapping[int, Alter], controller: Controller, request: Me
             if kind not in alters:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
             _check_form(resource.configs)
-            changes = alters[kind](controller, resource)
+            changes = alters[kind](context, resource)
         except Refused as refused:
             answer.error_code, answer.error_message = refused.error, str(refused)
             continue
         if not request.validate_only:
-            records += _records(controller, kind, name, changes)
+            records += _records(context, kind, name, changes)
     return Decision(records, response)
 
 
@@ -86,8 +83,8 @@ def _check_form(configs: Sequence[AlterableConfig]) -> None:
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
 
 
-def _records(controller: Controller, kind: int, name: str, changes: Changes) -> list[Message]:
-    current = controller.image.configs.get((kind, name), {})
+def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:
+    current = context.image.configs.get((kind, name), {})
     return [
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in changes.items()
@@ -133,20 +130,20 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
     return ",".join(parts)
 
 
-def alter_topic(controller: Controller, resource: AlterConfigsResource) -> Changes:
+def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
     name = resource.resource_name
     if not name:
         raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     illegal = problem_with_name(name)
     if illegal is not None:
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
-    changes = changes_of(Scope.TOPIC, controller.image.topic_config(name), resource.configs)
-    if name not in controller.image.topics:
+    changes = changes_of(Scope.TOPIC, context.image.topic_config(name), resource.configs)
+    if name not in context.image.topics:
         raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     return changes
 
 
-def alter_broker(controller: Controller, resource: AlterConfigsResource) -> Changes:
+def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
     name = resource.resource_name
     fixed = sorted(
         config.name
@@ -158,23 +155,21 @@ def alter_broker(controller: Controller, resource: AlterConfigsResource) -> Chan
     if fixed:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
     try:
-        changes = changes_of(
-            Scope.BROKER, controller.image.configs.get((ResourceType.BROKER, name), {}), resource.configs
-        )
+        changes = changes_of(Scope.BROKER, context.image.configs.get((ResourceType.BROKER, name), {}), resource.configs)
     except Refused as refused:
         raise Refused(ErrorCode.INVALID_REQUEST, str(refused)) from None
     if name:
-        _check_node(controller, name)
+        _check_node(context, name)
     return changes
 
 
-def _check_node(controller: Controller, name: str) -> None:
+def _check_node(context: ControllerContext, name: str) -> None:
     number = int(name) if _NODE_NAME.fullmatch(name) else None
     if number is None or number > NODE_ID_MAX:
         raise Refused(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.")
     if number < 0:
         raise Refused(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
-    if number not in (controller.node_id, *controller.image.brokers):
+    if number not in (context.node_id, *context.image.brokers):
         raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")
 
 

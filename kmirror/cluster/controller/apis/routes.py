@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from functools import partial
 
 from kmirror.cluster.controller.apis import (
     allocate_producer_ids,
@@ -16,9 +16,10 @@ from kmirror.cluster.controller.apis import (
     fetch,
     incremental_alter_configs,
 )
-from kmirror.cluster.controller.decisions import Decide
-from kmirror.cluster.server import Inbound
-from kmirror.kernel.clock import Instant
+from kmirror.cluster.controller.context import Commit, ControllerContext
+from kmirror.cluster.controller.decisions import Decide, DecideAndCommit
+from kmirror.cluster.controller.sessions import BrokerSessions
+from kmirror.cluster.server import Routes
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.alter_partition_request import AlterPartitionRequest
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -30,16 +31,17 @@ from kmirror.protocol.gen.fetch_request import FetchRequest
 from kmirror.protocol.gen.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from kmirror.protocol.message import Message
 
-if TYPE_CHECKING:
-    from kmirror.cluster.controller.controller import Controller
 
-ROUTES: Mapping[type[Message], Callable[[Controller, Instant, Inbound], None]] = {
-    FetchRequest: fetch.handle,
-    ApiVersionsRequest: api_versions.handle,
-    EnvelopeRequest: envelope.handle,
-    BrokerRegistrationRequest: broker_registration.handle,
-    BrokerHeartbeatRequest: broker_heartbeat.handle,
-}
+def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit, decide: DecideAndCommit) -> Routes:
+    """Return what is answered by a handler of its own; what is decided stands in DECISIONS."""
+    return {
+        FetchRequest: partial(fetch.handle, context),
+        ApiVersionsRequest: partial(api_versions.handle, context),
+        EnvelopeRequest: partial(envelope.handle, context, decide),
+        BrokerRegistrationRequest: partial(broker_registration.handle, context, sessions, commit),
+        BrokerHeartbeatRequest: partial(broker_heartbeat.handle, context, sessions),
+    }
+
 
 DECISIONS: Mapping[type[Message], Decide] = {
     CreateTopicsRequest: create_topics.decide,

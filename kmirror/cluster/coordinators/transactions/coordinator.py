@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.runtime import CoordinatorRuntime, KeyValue, OnDone
-from kmirror.cluster.coordinators.transactions.apis.routes import ROUTES
 from kmirror.cluster.coordinators.transactions.producer_ids import ProducerIds
 from kmirror.cluster.coordinators.transactions.state import (
     EPOCH_MAX,
@@ -26,7 +25,7 @@ from kmirror.cluster.coordinators.transactions.state import (
     Transaction,
     TransactionShard,
 )
-from kmirror.cluster.server import Routes
+from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import TimerKey
 from kmirror.kernel.ids import TopicPartition
@@ -42,10 +41,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
 from kmirror.spec.wire_values import CoordinatorType
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
-
 MARKER_RETRY_MS = 100
+MARKERS_TIMER = "markers"
+SWEEP_TIMER = "sweep"
 
 
 class TransactionCoordinator(BrokerComponent):
@@ -53,22 +51,22 @@ class TransactionCoordinator(BrokerComponent):
 
     name = "transactions"
 
-    def __init__(self, broker: Broker) -> None:
-        self.broker = broker
-        self.runtime = CoordinatorRuntime(broker, TRANSACTION_TOPIC, TransactionShard, on_late=self._resume_all)
-        self.producer_ids = ProducerIds(broker)
+    def __init__(self, context: BrokerContext, lifecycle: Lifecycle, replicas: ReplicaManager) -> None:
+        self.context = context
+        self._replicas = replicas
+        self.runtime = CoordinatorRuntime(
+            context, replicas, TRANSACTION_TOPIC, TransactionShard, on_late=self._resume_all
+        )
+        self.producer_ids = ProducerIds(context, lifecycle)
         self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
         """Transactional id to its partitions without a marker; True while an answer is awaited."""
         self._sweeping = False
-
-    def routes(self) -> Routes:
-        return {request: partial(handler, self) for request, handler in ROUTES.items()}
 
     # -- where ids live -----------------------------------------------------------------------
 
     def shard_of(self, transactional_id: str) -> int:
         """Return the partition of `__transaction_state` that owns the id, or -1 before the topic exists."""
-        topic = self.broker.image.topics.get(TRANSACTION_TOPIC)
+        topic = self.context.image.topics.get(TRANSACTION_TOPIC)
         return -1 if topic is None else partition_for(transactional_id, len(topic.partitions))
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
@@ -124,7 +122,7 @@ class TransactionCoordinator(BrokerComponent):
             return
         by_leader: dict[int, list[TopicPartition]] = {}
         for tp in [tp for tp, asked in left.items() if not asked]:
-            image = self.broker.image.partition(tp)
+            image = self.context.image.partition(tp)
             if image is None:
                 del left[tp]  # The topic was deleted; nothing is left to mark.
             else:
@@ -147,7 +145,7 @@ class TransactionCoordinator(BrokerComponent):
         for tp in partitions:
             entry = topics.setdefault(tp.topic, WritableTxnMarkerTopic(name=tp.topic, partition_indexes=[]))
             entry.partition_indexes.append(tp.partition)
-        shard = self.broker.replicas.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id)))
+        shard = self._replicas.led(TopicPartition(TRANSACTION_TOPIC, self.shard_of(transaction.transactional_id)))
         request = WriteTxnMarkersRequest(
             markers=[
                 WritableTxnMarker(
@@ -164,7 +162,7 @@ class TransactionCoordinator(BrokerComponent):
             left.update(dict.fromkeys(partitions, False))
             self._on_markers(later, transaction.transactional_id, left, reply)
 
-        if self.broker.ask_broker(now, leader, "markers", request, on_reply):
+        if self.context.ask_broker(now, leader, "markers", request, on_reply):
             left.update(dict.fromkeys(partitions, True))
         else:
             self._retry(now, transaction.transactional_id)
@@ -193,7 +191,7 @@ class TransactionCoordinator(BrokerComponent):
 
     def _retry(self, now: Instant, transactional_id: str) -> None:
         at = now + MARKER_RETRY_MS * MILLISECOND
-        self.broker.outbox.set_timer((self.name, "markers", transactional_id), at)
+        self.context.outbox.set_timer((self.name, MARKERS_TIMER, transactional_id), at)
 
     def _complete(self, now: Instant, transaction: Transaction) -> None:
         """Persist COMPLETE_*; until that is done the id stays among those under way."""
@@ -220,17 +218,17 @@ class TransactionCoordinator(BrokerComponent):
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
-            case (_, "markers", str(transactional_id)):
+            case (_, kind, str(transactional_id)) if kind == MARKERS_TIMER:
                 self._send_left(now, transactional_id)
-            case (_, "sweep"):
+            case (_, kind) if kind == SWEEP_TIMER:
                 self._sweep(now)
                 self._sweep_later(now)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
 
     def _sweep_later(self, now: Instant) -> None:
-        interval = self.broker.configs.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms")
-        self.broker.outbox.set_timer((self.name, "sweep"), now + interval * MILLISECOND)
+        interval = self.context.configs.integer("transaction.abort.timed.out.transaction.cleanup.interval.ms")
+        self.context.outbox.set_timer((self.name, SWEEP_TIMER), now + interval * MILLISECOND)
 
     def _sweep(self, now: Instant) -> None:
         """Abort transactions that outlived their timeout, fence their producers, and leave none half done."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.allocate_producer_ids_request import AllocateProducerIdsRequest
 from kmirror.protocol.gen.allocate_producer_ids_response import AllocateProducerIdsResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
 
 OnProducerId = Callable[[Instant, int | None], None]
 
@@ -21,8 +19,9 @@ OnProducerId = Callable[[Instant, int | None], None]
 class ProducerIds:
     """The rest of the present block, and those who wait for the next one."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, context: BrokerContext, lifecycle: Lifecycle) -> None:
+        self._context = context
+        self._lifecycle = lifecycle
         self._next = 0
         self._end = 0
         self._waiting: deque[OnProducerId] = deque()
@@ -38,8 +37,8 @@ class ProducerIds:
         if self._asking:
             return
         self._asking = True
-        request = AllocateProducerIdsRequest(broker_id=self._broker.node_id, broker_epoch=self._broker.lifecycle.epoch)
-        self._broker.ask_controller(now, request, 0, self._on_reply)
+        request = AllocateProducerIdsRequest(broker_id=self._context.node_id, broker_epoch=self._lifecycle.epoch)
+        self._context.ask_controller(now, request, 0, self._on_reply)
 
     def _on_reply(self, now: Instant, reply: Message | None) -> None:
         self._asking = False

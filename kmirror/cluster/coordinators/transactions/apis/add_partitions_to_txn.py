@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
@@ -22,9 +22,6 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 
 BATCHED_FROM = 4
 
@@ -126,7 +123,7 @@ def _add(
     if error or known is None:
         on_done(dict.fromkeys(wanted, error))
         return
-    unknown = [tp for tp in wanted if coordinator.broker.image.partition(tp) is None]
+    unknown = [tp for tp in wanted if coordinator.context.image.partition(tp) is None]
     if unknown:
         errors = dict.fromkeys(wanted, ErrorCode.OPERATION_NOT_ATTEMPTED)
         errors.update(dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))

@@ -6,18 +6,14 @@ outcome succeeds. Left out: the epoch bump of v5 (KIP-890).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import producer_error
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import Status
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:

@@ -8,17 +8,14 @@ Left out: two-phase commit (v6, KIP-939).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, PREPARING, Status, Transaction
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.spec.error_codes import ErrorCode
-
-if TYPE_CHECKING:
-    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
@@ -28,7 +25,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     if name is None:
         _fresh(coordinator, now, inbound, None, None)
         return
-    limit = coordinator.broker.configs.integer("transaction.max.timeout.ms")
+    limit = coordinator.context.configs.integer("transaction.max.timeout.ms")
     if name == "":
         _refuse(inbound, ErrorCode.INVALID_REQUEST)
     elif not 0 < request.transaction_timeout_ms <= limit:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from functools import partial
 
 from kmirror.cluster.coordinators.transactions.apis import add_partitions_to_txn, end_txn, init_producer_id
-from kmirror.cluster.server import Inbound
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.server import Inbound, Routes
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.message import Message
 
-if TYPE_CHECKING:
-    from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
-
 ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inbound], None]] = {
     InitProducerIdRequest: init_producer_id.handle,
     AddPartitionsToTxnRequest: add_partitions_to_txn.handle,
     EndTxnRequest: end_txn.handle,
 }
+
+
+def routes(coordinator: TransactionCoordinator) -> Routes:
+    """Return what answers requests of `coordinator`."""
+    return {request: partial(handler, coordinator) for request, handler in ROUTES.items()}

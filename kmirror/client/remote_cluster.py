@@ -1,18 +1,16 @@
-"""A source cluster as one broker of the destination sees it: its brokers, leaders and versions.
+"""What does a client know of a cluster, and how does it ask one of its brokers? Its leaders, versions, coordinators.
 
-Nothing is assumed of the source but the protocol: versions are asked for, leaders are looked up,
-and the highest leader epoch ever heard of a partition wins over older news. Requests are those of a
-client; the source does not know that we are a broker. What it says is bounded here: an error code that nobody
-knows, a request that its versions cannot carry, must not end a broker.
+Nothing is assumed of the cluster but the protocol: versions are asked for, leaders are looked up, and the highest
+leader epoch ever heard of a partition wins over older news. What the cluster says is bounded here: an error code that
+nobody knows, a request that its versions cannot carry, must not end the node that asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from kmirror.client.requester import OnReply
+from kmirror.client.requester import OnReply, Requester
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, TopicPartition
@@ -22,23 +20,23 @@ from kmirror.protocol.gen.api_versions_response import ApiVersionsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest, MetadataRequestTopic
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.protocol.message import Message
-from kmirror.protocol.negotiate import negotiate
+from kmirror.protocol.negotiate import Range, negotiate
 from kmirror.protocol.registry import key_of
 from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
-if TYPE_CHECKING:
-    from kmirror.cluster.broker.broker import Broker
+API_VERSIONS_ASKED = 0
+"""Every broker since 0.10 answers it; newer ones tell features as well, which nobody here goes by."""
 
 
 @dataclass(frozen=True, slots=True)
-class SourceLeader:
+class RemoteLeader:
     broker_id: int
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
-class SourceTopic:
+class RemoteTopic:
     topic_id: Uuid
     partitions: int
 
@@ -59,58 +57,64 @@ def code_of(code: int) -> ErrorCode:
     return ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-class SourceCluster:
-    """What is known of the source of one mirror; refreshed on demand and now and then."""
+class RemoteCluster:
+    """What is known of one cluster; refreshed on demand. Each purpose has a link of its own to each broker."""
 
     def __init__(
         self,
-        broker: Broker,
-        mirror: str,
+        name: str,
+        requester: Requester,
         servers: tuple[Endpoint, ...],
+        *,
         timeout_ms: int,
-        on_refreshed: Callable[[Instant, bool], None],
+        on_refreshed: Callable[[Instant, bool], None] | None = None,
     ) -> None:
-        self._broker = broker
-        self._mirror = mirror
+        self.name = name
+        """Of who asks; the channels of its links begin with it."""
+        self._requester = requester
         self.servers = servers
+        """Where to ask before any broker is known: `bootstrap.servers`."""
         self.timeout_ms = timeout_ms
-        """How long the source may take to answer; may be changed while requests are under way."""
+        """How long a broker may take to answer; may be changed while requests are under way."""
         self._on_refreshed = on_refreshed
         self._turn = 0
         self.cluster_id: str | None = None
         self.brokers: dict[int, Endpoint] = {}
-        self.topics: dict[str, SourceTopic] = {}
+        self.topics: dict[str, RemoteTopic] = {}
         self.missing: dict[str, int] = {}
         """Topics that the last refresh did not find, and how many refreshes in a row did not."""
         self.refused: dict[str, ErrorCode] = {}
         """Topics of which the last refresh told an error instead, such as a missing authorisation."""
-        self.leaders: dict[TopicPartition, SourceLeader] = {}
-        self._versions: dict[Endpoint, dict[int, tuple[int, int]]] = {}
+        self.leaders: dict[TopicPartition, RemoteLeader] = {}
+        self._versions: dict[Endpoint, Mapping[int, Range]] = {}
         self.refreshing = False
 
     # -- metadata -----------------------------------------------------------------------------
 
     def refresh(self, now: Instant, topics: Iterable[str]) -> None:
-        """Ask one of the source's brokers about `topics`; `on_refreshed` learns whether it answered."""
+        """Ask one of the brokers about `topics`; `on_refreshed` learns whether it answered."""
         if self.refreshing or not self.servers:
             return
-        names = sorted(topics)
-        choices = [*self.brokers.values(), *self.servers]
-        endpoint = choices[self._turn % len(choices)]
-        self._turn += 1
         self.refreshing = True
         request = MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False
+            topics=[MetadataRequestTopic(name=name) for name in sorted(topics)], allow_auto_topic_creation=False
         )
 
         def on_reply(later: Instant, reply: Message | None) -> None:
             self.refreshing = False
-            known = isinstance(reply, MetadataResponse)
             if isinstance(reply, MetadataResponse):
                 self._learn(reply)
-            self._on_refreshed(later, known)
+            if self._on_refreshed is not None:
+                self._on_refreshed(later, isinstance(reply, MetadataResponse))
 
-        self.send(now, endpoint, "metadata", request, on_reply)
+        self.send(now, self.any_broker(), "metadata", request, on_reply)
+
+    def any_broker(self) -> Endpoint:
+        """Return a broker to ask what every one of them can answer, another one each time."""
+        choices = [*self.brokers.values(), *self.servers]
+        endpoint = choices[self._turn % len(choices)]
+        self._turn += 1
+        return endpoint
 
     def _learn(self, reply: MetadataResponse) -> None:
         self.cluster_id = reply.cluster_id
@@ -129,20 +133,22 @@ class SourceCluster:
             if before is not None and before.topic_id != topic.topic_id:
                 for tp in [tp for tp in self.leaders if tp.topic == name]:
                     del self.leaders[tp]  # Another topic of the same name counts its epochs from the start.
-            self.topics[name] = SourceTopic(topic.topic_id, len(topic.partitions))
+            self.topics[name] = RemoteTopic(topic.topic_id, len(topic.partitions))
             for row in topic.partitions:
-                tp = TopicPartition(name, row.partition_index)
-                known = self.leaders.get(tp)
-                if known is not None and row.leader_epoch < known.epoch:
-                    continue  # An old broker's view; a leader epoch never falls.
-                self.leaders[tp] = SourceLeader(row.leader_id, row.leader_epoch)
+                self.learn_leader(TopicPartition(name, row.partition_index), row.leader_id, row.leader_epoch)
+
+    def learn_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> None:
+        """Take over who leads `tp`, unless that is an old broker's view: a leader epoch never falls."""
+        known = self.leaders.get(tp)
+        if known is None or epoch >= known.epoch:
+            self.leaders[tp] = RemoteLeader(broker_id, epoch)
 
     def leader_endpoint(self, tp: TopicPartition) -> Endpoint | None:
         """Return where the leader of `tp` listens, or None if that is not known."""
         leader = self.leaders.get(tp)
         return None if leader is None else self.brokers.get(leader.broker_id)
 
-    # -- requests -----------------------------------------------------------------------------
+    # -- versions -----------------------------------------------------------------------------
 
     def version(self, endpoint: Endpoint, request: type[Message]) -> int | None:
         """Return the newest version of a request that both sides speak; None if there is none or it is not known."""
@@ -158,9 +164,35 @@ class SourceCluster:
     def knows_versions(self, endpoint: Endpoint) -> bool:
         return endpoint in self._versions
 
+    def learn_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
+        """Take over what a broker serves: API key to (first, last) version."""
+        self._versions[endpoint] = versions
+
     def forget_versions(self, endpoint: Endpoint) -> None:
         """Have the next request to a broker ask for its versions again."""
         self._versions.pop(endpoint, None)
+
+    def _ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
+                versions = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
+                self.learn_versions(endpoint, versions)
+            then(later)
+
+        self._requester.send(
+            now,
+            endpoint,
+            self.channel(purpose),
+            ApiVersionsRequest(),
+            API_VERSIONS_ASKED,
+            on_reply,
+            timeout_ms=self.timeout_ms,
+        )
+
+    # -- requests -----------------------------------------------------------------------------
+
+    def channel(self, purpose: str) -> str:
+        return f"{self.name}-{purpose}"
 
     def send(
         self,
@@ -172,21 +204,33 @@ class SourceCluster:
         *,
         client_id: str | None = None,
         version_min: int = 0,
+        version_max: int | None = None,
+        timeout_ms: int | None = None,
     ) -> None:
         """Send `body` in the newest common version; asks for the versions first if they are not known.
 
-        `on_reply` gets None also when the broker does not serve the API from `version_min` on: `supports` tells
-        the two apart.
+        `version_min` is the first one that the answer is of use in, `version_max` the last one in which `body` says
+        what is meant. `on_reply` gets None also when the broker serves none of these: `supports` tells the two apart.
         """
-        if endpoint not in self._versions:
-            self._learn_versions(
-                now,
-                endpoint,
-                purpose,
-                lambda later: self._send(later, endpoint, purpose, body, on_reply, client_id, version_min),
-            )
-            return
-        self._send(now, endpoint, purpose, body, on_reply, client_id, version_min)
+
+        def go(later: Instant) -> None:
+            version = self.version(endpoint, type(body))
+            if version is not None and version_max is not None:
+                version = min(version, version_max)
+            if version is None or version < self._least(endpoint, body, version_min):
+                on_reply(later, None)
+                return
+            self._send(later, endpoint, purpose, body, version, on_reply, client_id, timeout_ms or self.timeout_ms)
+
+        if endpoint in self._versions:
+            go(now)
+        else:
+            self._ask_versions(now, endpoint, purpose, go)
+
+    def _least(self, endpoint: Endpoint, body: Message, version_min: int) -> int:
+        """Return the first version that is of use to us and served there."""
+        api_key = key_of(type(body))
+        return max(version_min, BY_KEY[api_key].first, self._versions[endpoint][api_key][0])
 
     def _send(
         self,
@@ -194,45 +238,28 @@ class SourceCluster:
         endpoint: Endpoint,
         purpose: str,
         body: Message,
+        version: int,
         on_reply: OnReply,
         client_id: str | None,
-        version_min: int,
+        timeout_ms: int,
     ) -> None:
-        version = self.version(endpoint, type(body))
-        if version is None or version < version_min:
-            on_reply(now, None)
-            return
-
         def checked(later: Instant, reply: Message | None) -> None:
             if reply is None:
                 # The broker may come back as another release: ask for its versions again.
-                self._versions.pop(endpoint, None)
+                self.forget_versions(endpoint)
             on_reply(later, reply)
 
         try:
-            self._broker.requester.send(
+            self._requester.send(
                 now,
                 endpoint,
                 self.channel(purpose),
                 body,
                 version,
                 checked,
-                timeout_ms=self.timeout_ms,
+                timeout_ms=timeout_ms,
                 client_id=client_id,
             )
         except LocalProtocolError as error:  # Nothing was sent.
-            self._broker.outbox.note(f"cannot ask {endpoint}: {error}")
+            self._requester.outbox.note(f"cannot ask {endpoint}: {error}")
             on_reply(now, None)
-
-    def channel(self, purpose: str) -> str:
-        return f"mirror-{self._mirror}-{purpose}"
-
-    def _learn_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if isinstance(reply, ApiVersionsResponse) and reply.error_code == ErrorCode.NONE:
-                self._versions[endpoint] = {row.api_key: (row.min_version, row.max_version) for row in reply.api_keys}
-            then(later)
-
-        self._broker.requester.send(
-            now, endpoint, self.channel(purpose), ApiVersionsRequest(), 0, on_reply, timeout_ms=self.timeout_ms
-        )

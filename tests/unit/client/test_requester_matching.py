@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kmirror.client.requester import Requester
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import OutboundLink
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
@@ -25,9 +26,9 @@ def send(requester: Requester, told: list[Message | None]) -> None:
 def test_an_answer_from_another_peer_does_not_take_the_request_away() -> None:
     requester, told = Requester("me", Outbox()), list[Message | None]()
     send(requester, told)
-    requester.on_response(0, ELSEWHERE, "c", ANSWER)
+    requester.on_response(0, OutboundLink(ELSEWHERE, "c"), ANSWER)
     assert told == []
-    requester.on_response(0, HERE, "c", ANSWER)
+    requester.on_response(0, OutboundLink(HERE, "c"), ANSWER)
     assert len(told) == 1 and told[0] is not None
 
 
@@ -40,5 +41,5 @@ def test_a_callback_may_close_the_link_that_is_being_given_up() -> None:
 
     requester.send(0, HERE, "c", ApiVersionsRequest(), 0, on_reply, timeout_ms=1000)
     send(requester, told)
-    requester.on_link_closed(0, HERE, "c")
+    requester.on_link_closed(0, OutboundLink(HERE, "c"))
     assert told == [None]

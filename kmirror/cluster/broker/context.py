@@ -1,0 +1,101 @@
+"""What every part of a broker may know: who it is, what holds now, where wishes go, whom it can ask.
+
+A part takes this and the neighbours that it calls, so that its `__init__` says what it may touch. No part is in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kmirror.client.requester import OnReply, Requester
+from kmirror.cluster.images import MetadataImage
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint
+from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.rng import Rng
+from kmirror.log.disk import Disk
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.apis import version_served, versions_disabled, versions_served
+from kmirror.spec.configs import broker_configs
+from kmirror.spec.features import MIRROR_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerOptions:
+    node_id: int
+    cluster_id: str
+    endpoint: Endpoint
+    controller: Endpoint
+    configs: Mapping[str, str] = field(default_factory=dict)
+    """Static configs, as in a properties file."""
+
+
+class BrokerContext:
+    """One broker's identity, configs, image, disk and ways out."""
+
+    def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
+        self.node_id = options.node_id
+        self.cluster_id = options.cluster_id
+        self.endpoint = options.endpoint
+        self.controller = options.controller
+        self.configs = broker_configs(options.configs, {})
+        """What holds now; another object after every alteration, so nobody keeps it."""
+        self.image = MetadataImage()
+        self.disk = disk
+        self.rng = rng
+        self.outbox = Outbox()
+        self.requester = Requester(f"broker-{options.node_id}", self.outbox)
+        self._static_configs = options.configs
+
+    def take_over_configs(self) -> None:
+        """Let hold from now on what the image says of this broker's configs."""
+        self.configs = broker_configs(self._static_configs, self.image.broker_config(self.node_id))
+
+    def ask_controller(
+        self, now: Instant, request: Message, version: int, on_reply: OnReply, *, channel: str = "controller"
+    ) -> None:
+        """Send to the controller; requests of one channel are answered in order."""
+        self.requester.send(
+            now,
+            self.controller,
+            channel,
+            request,
+            version,
+            on_reply,
+            timeout_ms=self.configs.integer("request.timeout.ms"),
+        )
+
+    def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:
+        """Send to another broker of this cluster; False if it is not alive."""
+        endpoint = self.image.endpoint(broker_id)
+        if endpoint is None:
+            return False
+        self.requester.send(
+            now,
+            endpoint,
+            channel,
+            request,
+            self.version_of(request),
+            on_reply,
+            timeout_ms=self.configs.integer("request.timeout.ms"),
+        )
+        return True
+
+    @property
+    def mirror_enabled(self) -> bool:
+        """Is feature mirror.version at 1 or above (D1)?"""
+        return self.image.features.get(MIRROR_VERSION, 0) >= 1
+
+    def api_versions(self) -> Mapping[int, tuple[int, int]]:
+        """Return what this broker serves now: api key to (first, last) version."""
+        return versions_served("broker", mirror=self.mirror_enabled)
+
+    def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
+        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
+        return versions_disabled("broker", mirror=self.mirror_enabled)
+
+    def version_of(self, request: Message) -> int:
+        """Return the version in which this cluster's nodes send `request` to each other."""
+        return version_served(key_of(type(request)), mirror=self.mirror_enabled)

@@ -1,0 +1,62 @@
+"""The parts of one broker, as what answers its requests and what plugs into it know them.
+
+A part of the broker names the neighbours that it calls; whoever stands above all parts takes this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.internal_topics import InternalTopics
+from kmirror.cluster.broker.lifecycle import Lifecycle
+from kmirror.cluster.broker.metadata_follower import MetadataFollower, Publish
+from kmirror.cluster.component import Components
+from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
+from kmirror.cluster.replication.fetch_sessions import FetchSessions
+from kmirror.cluster.replication.follower import ReplicaFetchers
+from kmirror.cluster.replication.isr import IsrManager
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.cluster.server import Server
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerParts:
+    """What a broker consists of."""
+
+    context: BrokerContext
+    server: Server
+    components: Components
+    lifecycle: Lifecycle
+    metadata: MetadataFollower
+    replicas: ReplicaManager
+    isr: IsrManager
+    fetchers: ReplicaFetchers
+    sessions: FetchSessions
+    """Of those who fetch from this broker."""
+    internal_topics: InternalTopics
+    transactions: TransactionCoordinator
+
+
+def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
+    """Return the parts of a broker that has seen no event; `publish` is told what its image has moved on by."""
+    server = Server(context.api_versions, context.disabled_versions, context.outbox, accepting=False)
+    components = Components()
+    lifecycle = Lifecycle(context)
+    replicas = ReplicaManager(context, components)
+    transactions = TransactionCoordinator(context, lifecycle, replicas)
+    components.add(transactions)
+    slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
+    return BrokerParts(
+        context=context,
+        server=server,
+        components=components,
+        lifecycle=lifecycle,
+        metadata=MetadataFollower(context, lifecycle, server, publish),
+        replicas=replicas,
+        isr=IsrManager(context, lifecycle, replicas),
+        fetchers=ReplicaFetchers(context, lifecycle, replicas),
+        sessions=FetchSessions(context.rng.split("sessions"), slots),
+        internal_topics=InternalTopics(context),
+        transactions=transactions,
+    )

@@ -1,0 +1,454 @@
+"""Are the batches of a partition's log what a broker would have written?
+
+One walk over the segments, with the leader-epoch-checkpoint as witness. `verify` holds the files beside the log against
+it on the way and goes on behind a fault; loading keeps the bytes and stops at the first one.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kmirror.errors import CorruptBatch
+from kmirror.log.epochs import EpochEntry
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
+from kmirror.logdir.checkpoints import parse_epochs, read_if_present
+from kmirror.logdir.faults import FileFault, Tally, fault_of
+from kmirror.logdir.mapped import Mapped, WholeFile, mapped
+from kmirror.logdir.partition import PartitionFolder
+from kmirror.logdir.segments import SegmentFile
+from kmirror.logdir.verify.indexes import NEVER, NO_ROW
+from kmirror.records import layout
+from kmirror.records.batch import Batch
+from kmirror.records.codecs import Compression
+from kmirror.records.crc32c import crc32c_function
+from kmirror.records.legacy import LegacyBatch, iter_any_batches
+
+if TYPE_CHECKING:
+    from kmirror.logdir.verify.indexes import OffsetRows, TimeRows
+    from kmirror.logdir.verify.producers import Producers
+
+_SEGMENT_BYTES_MAX: Final = 2**31 - 1
+_RELATIVE_OFFSET_MAX: Final = 2**31 - 1
+_PROGRESS_BYTES: Final = 4 * 1024 * 1024
+_MAGIC_V2, _OVERHEAD, _LENGTH_MIN = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.BATCH_LENGTH_MIN
+_ATTRIBUTES_AT, _TRANSACTIONAL = layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG
+_NONE: Final = iter(list[tuple[int, int]]())
+# The header without what only the last batch of a producer is asked for: base timestamp, producer epoch, base sequence.
+_FIELDS: Final = layout.header_struct(
+    "base_offset",
+    "batch_length",
+    "partition_leader_epoch",
+    "magic",
+    "crc",
+    "attributes",
+    "last_offset_delta",
+    "max_timestamp",
+    "producer_id",
+    "record_count",
+)
+# Those of batches with records: a codec, and what needs no closer look.
+_PLAIN_ATTRIBUTES: Final = frozenset(
+    codec | append | transactional | horizon
+    for codec in Compression
+    for append in (0, layout.LOG_APPEND_TIME_FLAG)
+    for transactional in (0, layout.TRANSACTIONAL_FLAG)
+    for horizon in (0, layout.DELETE_HORIZON_FLAG)
+)
+
+
+class CheckpointEpochs:
+    """The leader epochs of the checkpoint, in step with the batches.
+
+    It may begin above the log start. DeleteRecords cuts it at once, and a kill may come before the new log start is
+    written down; and Kafka 2.1 writes none down at first when the format of a topic is raised.
+    """
+
+    def __init__(self, entries: list[EpochEntry]) -> None:
+        self._left = list(reversed(entries))
+        self.first = entries[0] if entries else None
+        self.current = -1
+        self.next_start = 0
+        self.advance(-1)
+
+    def advance(self, offset: int) -> None:
+        """Move on to the entry that `offset` belongs to."""
+        while self._left and self._left[-1].start_offset <= offset:
+            self.current = self._left.pop().epoch
+        self.next_start = self._left[-1].start_offset if self._left else NEVER
+
+
+class LogWalk:
+    """One walk over the segments of a partition; `tally` gets each fault.
+
+    Records are decoded only if it `decodes`, and wrappers of old formats inflated also if it `opens_wrappers`. A
+    subclass says how a segment is opened and what else is looked at.
+    """
+
+    def __init__(
+        self,
+        folder: PartitionFolder,
+        tally: Tally,
+        *,
+        decodes: bool = False,
+        opens_wrappers: bool = False,
+        producers: Producers | None = None,
+    ) -> None:
+        self._folder, self._tally, self._decodes = folder, tally, decodes
+        self._opens_wrappers = decodes or opens_wrappers
+        self._crc32c = crc32c_function()
+        self._epochs: CheckpointEpochs | None = None
+        self._next_offset = 0  # What the next batch may begin with.
+        self._epoch = -1
+        self._epoch_change = NEVER  # Where the checkpoint says that another one begins.
+        self._unknown: tuple[Path, int, int, str] | None = None  # The first batch with an epoch where there are none.
+        self._log = Path()
+        self._base = 0
+        self._limit = NEVER  # The segment ends below this offset,
+        self._is_within = True  # and no batch so far goes beyond it.
+        self._greatest = -1  # The greatest timestamp of the segment so far.
+        self._batches_before = tally.batches
+        self._producers = producers
+        self._places: dict[int, int] = {} if producers is None else producers.places
+        self._offset_rows: OffsetRows | None = None
+        self._time_rows: TimeRows | None = None
+
+    def run(self) -> int:
+        """Walk the partition and return the offset at which its log ends."""
+        folder, tally = self._folder, self._tally
+        tally.partitions += 1
+        self._read_epochs()
+        self._next_offset = folder.log_start_offset  # Where a broker begins a log that has no segment.
+        if folder.segments:
+            self._next_offset = folder.segments[0].base_offset
+        self._on_begin()
+        ends = [*(segment.base_offset for segment in folder.segments), None][1:]
+        for segment, end in zip(folder.segments, ends, strict=True):
+            self._segment(segment, end)
+        if self._unknown is not None:
+            path, position, offset, reason = self._unknown
+            tally.fault(path, reason, position, offset)
+        self._on_end()
+        return self._next_offset
+
+    # What a subclass adds
+
+    def _on_begin(self) -> None:
+        """Prepare for the walk, whose first offset is known."""
+
+    def _on_end(self) -> None:
+        """Judge the log as a whole; all segments have been walked."""
+
+    def _opened(self, segment: SegmentFile) -> AbstractContextManager[Mapped | WholeFile]:
+        """Return the context in which the segment can be read."""
+        return mapped(segment.path)
+
+    def _on_segment(self, segment: SegmentFile, end: int | None) -> None:
+        """Prepare for a segment; `end` is the base offset of the next one, None for the last."""
+
+    def _on_file(self, file: Mapped | WholeFile) -> None:
+        """Take note of the file whose batches come next."""
+
+    def _on_file_end(self, file: Mapped | WholeFile) -> None:
+        """Take what is needed out of the file before it is closed."""
+
+    def _on_segment_end(self, segment: SegmentFile, end: int | None, position: int) -> None:
+        """Judge a segment whose last whole batch ends at byte `position`."""
+
+    def _on_batch(self, batch: Batch) -> None:
+        """Look at a batch that is not as most are."""
+
+    def _placed(self, error: CorruptBatch, file: Mapped | WholeFile) -> FileFault:
+        """Return a parser's error with the place it is about."""
+        return fault_of(error, self._log)
+
+    # The checkpoint of leader epochs
+
+    def _read_epochs(self) -> None:
+        path = self._folder.path / LEADER_EPOCH_CHECKPOINT
+        data = read_if_present(path)
+        if data is None:
+            return
+        try:
+            self._epochs = CheckpointEpochs(parse_epochs(data, path))
+            self._epoch_change = min(self._epochs.next_start, self._folder.log_start_offset)
+        except FileFault as error:
+            self._tally.wrong(error)
+        if self._folder.is_set_aside and self._epochs is not None and self._epochs.first is None:
+            self._epochs = None  # A broker that is about to delete a log forgets its epochs.
+
+    # Segments
+
+    def _segment(self, segment: SegmentFile, end: int | None) -> None:
+        """Walk one segment; `end` is the base offset of the next one."""
+        tally, base = self._tally, segment.base_offset
+        tally.segments += 1
+        self._log, self._base, self._greatest = segment.path, base, -1
+        self._limit, self._is_within = layout.LAST_OFFSET_MAX + 1 if end is None else end, True
+        if segment.size > _SEGMENT_BYTES_MAX:
+            tally.fault(segment.path, f"{segment.size} bytes, more than the {_SEGMENT_BYTES_MAX} of a segment")
+        self._on_segment(segment, end)
+        self._next_offset = max(self._next_offset, base)
+        with self._opened(segment) as file:
+            self._on_file(file)
+            position = self._walk(file)
+            self._check_last_offset(file)
+            self._on_file_end(file)
+            tally.bytes += file.size
+        self._on_segment_end(segment, end, position)
+
+    def _walk(self, file: Mapped | WholeFile) -> int:
+        """Look at every batch of the segment; return where the last whole one ends."""
+        position = reported = 0
+        while position < file.size:
+            try:
+                is_batch = file.size - position >= layout.HEADER_SIZE and file.view[position + layout.MAGIC_AT] == 2
+                position = self._batches(file, position) if is_batch else self._message(file, position)
+            except FileFault:
+                raise  # The tally stops at the first fault.
+            except CorruptBatch as error:
+                self._tally.wrong(self._placed(error, file))
+                position = self._after_fault(file, error)
+                if position < 0:
+                    position = error.position or 0
+                    break
+            if position - reported >= _PROGRESS_BYTES:
+                self._tally.progress(position - reported)
+                file.passed(position)
+                reported = position
+        self._tally.progress(file.size - reported)
+        return position
+
+    def _after_fault(self, file: Mapped | WholeFile, error: CorruptBatch) -> int:
+        """Return where the batch after a faulty one begins, -1 where that cannot be told."""
+        if error.position is None:
+            return -1
+        try:
+            found = next(iter_any_batches(file.view, position=error.position), None)
+        except CorruptBatch:
+            return -1
+        if found is None:
+            return -1
+        self._next_offset = max(self._next_offset, found.next_offset)
+        return error.position + found.size_in_bytes
+
+    def _batches(self, file: Mapped | WholeFile, position: int) -> int:
+        """Look at the batches from `position` on until enough have been for a sign of life; return where it stopped.
+
+        This is the loop that takes the time, so it keeps in variables what it needs for each batch and calls others
+        only for what not every batch has.
+        """
+        view, size, stop = file.view, file.size, min(file.size - layout.HEADER_SIZE + 1, position + _PROGRESS_BYTES)
+        file.about_to_read(position)
+        unpack, crc32c, plain, places = _FIELDS.unpack_from, self._crc32c, _PLAIN_ATTRIBUTES, self._places
+        next_offset, current, greatest, count = self._next_offset, self._epoch, self._greatest, 0
+        watch, above, rows, times = self._watch(), self._base + 1, self._offset_rows, self._time_rows
+        more_rows, (due_end, due_position) = (_NONE, NO_ROW) if rows is None else (rows.left, rows.due)
+        more_times, (stamp, due_time) = (_NONE, NO_ROW) if times is None else (times.left, times.due)
+        try:
+            while position < stop:
+                head = unpack(view, position)
+                base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id, records = head
+                end = position + _OVERHEAD + length
+                if magic != _MAGIC_V2:
+                    break
+                if length < _LENGTH_MIN or end > size:
+                    Batch(view, position)  # Raises what is wrong.
+                if crc32c(view[position + _ATTRIBUTES_AT : end]) != crc:
+                    Batch(view, position).verify_crc()
+                if (
+                    base != next_offset
+                    or records - delta != 1
+                    or epoch != current
+                    or base >= watch
+                    or attributes not in plain
+                ):
+                    self._next_offset = next_offset
+                    self._unusual(Batch(view, position))
+                    current, watch = self._epoch, self._watch()
+                    next_offset = base + delta + 1
+                else:
+                    next_offset = base + records
+                    if producer_id >= 0:
+                        places[producer_id] = position
+                        if attributes & _TRANSACTIONAL and self._producers is not None:
+                            self._producers.on_transactional(producer_id, base)
+                relative = next_offset - above
+                if position >= due_position:
+                    if position == due_position and relative == due_end:
+                        due_end, due_position = next(more_rows, NO_ROW)
+                        if due_end < 0 and rows is not None:
+                            due_end, due_position = rows.pass_over((due_end, due_position))
+                    elif rows is not None:
+                        rows.due = due_end, due_position
+                        rows.on_batch(position, next_offset - 1)
+                        due_end, due_position = rows.due
+                if timestamp > greatest:
+                    greatest = timestamp
+                    # No true row before it can have that timestamp.
+                    if timestamp == stamp and relative >= due_time:
+                        stamp, due_time = next(more_times, NO_ROW)
+                if relative >= due_time and times is not None:
+                    times.due = stamp, due_time
+                    times.on_batch(next_offset - 1, timestamp, greatest)
+                    stamp, due_time = times.due
+                count += 1
+                position = end
+        finally:
+            self._next_offset, self._greatest = next_offset, greatest
+            self._tally.batches += count
+            if rows is not None:
+                rows.due = due_end, due_position
+            if times is not None:
+                times.due = stamp, due_time
+        return position
+
+    def _watch(self) -> int:
+        """Return the offset from which on a batch needs a closer look, however plain it is."""
+        if self._decodes:
+            return -1
+        return self._epoch_change if self._producers is None else min(self._epoch_change, self._producers.next_snapshot)
+
+    def _indexes(self, position: int, last_offset: int, timestamp: int, greatest: int) -> None:
+        rows, times = self._offset_rows, self._time_rows
+        if rows is not None and position >= rows.due[1]:
+            rows.on_batch(position, last_offset)
+        if times is not None and last_offset - self._base >= times.due[1]:
+            times.on_batch(last_offset, timestamp, greatest)
+
+    def _message(self, file: Mapped | WholeFile, position: int) -> int:
+        """Look at a message of format 0 or 1, or raise what is wrong with the bytes; return where the next begins."""
+        batch = next(iter_any_batches(file.view, position=position, check_crc=True))
+        assert isinstance(batch, LegacyBatch), "a batch is not looked at here"
+        if self._opens_wrappers and batch.compression is not Compression.NONE:
+            self._wrapper(batch)
+        else:
+            if batch.last_offset < self._next_offset:
+                self._out_of_order(batch.last_offset, position)
+            if self._decodes:
+                next(batch.messages())
+        self._check_last(batch.last_offset, batch.last_offset, position)
+        if self._epochs is not None and self._epochs.first is None:
+            self._epochs = self._unknown = None  # A broker that appends one forgets the epochs of all before.
+        elif self._epochs is not None and self._folder.clean_shutdown:
+            # After a kill the checkpoint may lag behind the log.
+            self._epochs.advance(batch.last_offset)
+            known = self._epochs.current
+            if known >= 0:
+                reason = f"a message of format {batch.magic} has no epoch, and {LEADER_EPOCH_CHECKPOINT} says {known}"
+                self._tally.fault(self._log, reason, position, batch.last_offset)
+        self._greatest = max(self._greatest, batch.max_timestamp)
+        self._indexes(position, batch.last_offset, batch.max_timestamp, self._greatest)
+        self._next_offset = batch.next_offset
+        self._tally.batches += 1
+        return position + batch.size_in_bytes
+
+    def _wrapper(self, wrapper: LegacyBatch) -> None:
+        """Look at the offsets inside a wrapper; raises `CorruptBatch` where it cannot be inflated.
+
+        The first one may lie below the log's first segment: a replica that began inside a wrapper has the whole of it.
+        """
+        offsets = [message.offset for message in wrapper.messages()]
+        first, last, stated = offsets[0], offsets[-1], wrapper.last_offset
+        is_first = self._tally.batches == self._batches_before
+        reason = None
+        if last != stated:
+            reason = f"the wrapper has offset {stated}, and its last message {last}"
+        elif any(after <= before for before, after in pairwise(offsets)):
+            reason = f"the offsets inside the wrapper do not ascend: {offsets}"
+        elif (stated if is_first else first) < self._next_offset:
+            reason = f"the wrapper begins with offset {first}: {self._why_too_low()}"
+        if reason is not None:
+            self._tally.fault(self._log, reason, wrapper.position, stated)
+
+    # What is not as in most batches
+
+    def _unusual(self, batch: Batch) -> None:
+        """Look closer at a batch that does not follow the one before without a seam, or says more than most."""
+        base, last = batch.base_offset, batch.last_offset
+        if base < self._next_offset:
+            self._out_of_order(base, batch.position)
+        elif base > self._next_offset and self._producers is not None:
+            self._producers.has_gaps = True
+        if last < base:
+            self._fault(batch, f"the last offset delta is {batch.last_offset_delta}")
+        else:
+            self._check_last(last, base, batch.position)
+        if batch.record_count != batch.last_offset_delta + 1:
+            if self._producers is not None:
+                self._producers.has_gaps = True
+            if not 0 <= batch.record_count <= batch.last_offset_delta + 1:
+                self._fault(batch, f"{batch.record_count} records in {batch.last_offset_delta + 1} offsets")
+        if batch.attributes & layout.COMPRESSION_MASK > Compression.ZSTD:
+            self._odd_attributes(batch)
+        self._check_epoch(batch)
+        self._on_batch(batch)
+        if self._decodes:
+            batch.check_framing()
+
+    def _check_epoch(self, batch: Batch) -> None:
+        epoch, start, epochs = batch.partition_leader_epoch, self._folder.log_start_offset, self._epochs
+        if epoch < self._epoch:
+            self._fault(batch, f"the leader epoch is {epoch}, after {self._epoch}")
+        elif epochs is not None:
+            # The checkpoint is cut at the log start, which may lie inside a batch.
+            is_below = batch.last_offset < start
+            epochs.advance(batch.base_offset if is_below else max(batch.base_offset, start))
+            self._epoch_change = min(epochs.next_start, start) if is_below else epochs.next_start
+            known, first = epochs.current, epochs.first
+            reason = f"the leader epoch is {epoch}, and {LEADER_EPOCH_CHECKPOINT} says {known}"
+            if known >= 0:
+                if known != epoch:
+                    self._fault(batch, reason)
+            elif epoch >= 0 and not is_below:
+                if first is None:
+                    self._unknown = self._unknown or (self._log, batch.position, batch.base_offset, reason)
+                elif epoch > first.epoch:
+                    self._fault(batch, reason)
+        self._epoch = max(epoch, self._epoch)
+
+    def _odd_attributes(self, batch: Batch) -> None:
+        self._fault(batch, f"the attributes {batch.attributes:#06x} have bits that mean nothing")
+
+    def _fault(self, batch: Batch, reason: str) -> None:
+        self._tally.fault(self._log, reason, batch.position, batch.base_offset)
+
+    def _out_of_order(self, offset: int, position: int) -> None:
+        self._tally.fault(self._log, self._why_too_low(), position, offset)
+
+    def _why_too_low(self) -> str:
+        if self._next_offset == self._base:
+            return f"an offset below the segment's base offset {self._base}"
+        return f"an offset that is not above {self._next_offset - 1}, the last one before"
+
+    def _check_last(self, last: int, offset: int, position: int) -> None:
+        """Say so when offset `last`, of the batch at `offset`, is too high for this segment."""
+        if last - self._base > _RELATIVE_OFFSET_MAX:
+            reason = f"an offset more than {_RELATIVE_OFFSET_MAX} above the segment's base offset {self._base}"
+            self._tally.fault(self._log, reason, position, last)
+        elif last >= self._limit and self._is_within:
+            self._beyond(last, offset, position)
+
+    def _beyond(self, last: int, offset: int, position: int) -> None:
+        self._is_within = False
+        reason = f"the next one begins with {self._limit}"
+        if self._limit > layout.LAST_OFFSET_MAX:
+            reason = f"the greatest offset that there can be is {layout.LAST_OFFSET_MAX}"
+        self._tally.fault(self._log, f"the segment goes on to offset {last}, and {reason}", position, offset)
+
+    def _check_last_offset(self, file: Mapped | WholeFile) -> None:
+        """Find a batch that follows the one before without a gap and goes beyond the segment's end all the same."""
+        if self._next_offset <= self._limit or not self._is_within:
+            return
+        try:
+            for batch in iter_any_batches(file.view):
+                last = batch.last_offset
+                if last >= self._limit:
+                    self._beyond(last, last if isinstance(batch, LegacyBatch) else batch.base_offset, batch.position)
+                    return
+        except FileFault:
+            raise
+        except CorruptBatch:
+            pass  # It has been told; and if none goes so far, it was the segment before.

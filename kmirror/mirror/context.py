@@ -1,0 +1,101 @@
+"""What do the parts of mirroring share on one broker?
+
+Which topics are mirrored, which partitions this broker leads, which sources it knows, and the few things that every
+part says or asks. No part is in here: each takes this, and names the neighbours that it calls.
+"""
+
+from __future__ import annotations
+
+from kmirror.client.remote_cluster import RemoteCluster
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import TopicPartition
+from kmirror.mirror.configs import SOURCE_CLUSTER_ID, mirror_configs
+from kmirror.mirror.coordinator import MirrorCoordinator
+from kmirror.mirror.lineage import OWN, Stretches, written_by
+from kmirror.mirror.naming import Assignment
+from kmirror.mirror.partition import MirrorPartition, StateEntered
+from kmirror.mirror.state_client import StateClient
+from kmirror.mirror.states import MirrorState
+
+NAME = "mirror"
+"""First element of the keys of this component's timers."""
+RETRY_TIMER = "retry"
+REFRESH_TIMER = "refresh"
+FETCH_TIMER = "fetch"
+RETRY_MS = 500
+
+
+class MirrorContext:
+    """What one broker knows of mirroring."""
+
+    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
+        self.broker = broker
+        self.replicas = replicas
+        self.coordinator = MirrorCoordinator(broker, replicas)
+        self.states = StateClient(broker, self.coordinator)
+        self.assignments: dict[str, Assignment] = {}
+        """Topic to its place in a mirror, for every topic that has one."""
+        self.partitions: dict[TopicPartition, MirrorPartition] = {}
+        """The mirrored partitions that this broker leads."""
+        self.sources: dict[str, RemoteCluster] = {}
+        """Mirror to its source."""
+        self.refresh_from: dict[str, Instant] = {}
+        """Mirror to when its source may be asked for metadata again, at the earliest."""
+
+    # -- what is known ------------------------------------------------------------------------
+
+    def topics_of(self, mirror: str) -> list[str]:
+        """Return the topics that belong to `mirror`, whatever the user wants of them."""
+        return [topic for topic, a in self.assignments.items() if a.mirror == mirror]
+
+    def partitions_of(self, mirror: str) -> list[MirrorPartition]:
+        """Return the partitions of `mirror` that this broker leads."""
+        return [mp for mp in self.partitions.values() if mp.assignment.mirror == mirror]
+
+    def coordinates(self, mirror: str) -> bool:
+        """Does this broker do the metadata sync of `mirror`?"""
+        return self.coordinator.leads(self.coordinator.shard_of_mirror(mirror))
+
+    def source_cluster_id(self, mirror: str) -> str:
+        """Return the remembered id of the mirror's source, or the empty string."""
+        configs = mirror_configs(self.broker.image, mirror)
+        return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
+
+    def writers_of(self, mp: MirrorPartition | None) -> Stretches:
+        """Return who wrote the log of a partition that this broker leads (D45)."""
+        known = OWN if mp is None else mp.lineage
+        return known.stretches or written_by(self.broker.cluster_id)
+
+    def is_present(self, mp: MirrorPartition) -> bool:
+        """Is `mp` what this broker knows of its partition, or has it ceased to lead it, or begun anew?"""
+        return self.partitions.get(mp.tp) is mp
+
+    def is_current(self, mp: MirrorPartition, state: MirrorState) -> bool:
+        """Is an answer for `mp` in `state` still of use?"""
+        return self.is_present(mp) and mp.state is state
+
+    # -- what is said -------------------------------------------------------------------------
+
+    def note(self, mp: MirrorPartition, text: str, fact: object = None) -> None:
+        """Tell something of a partition."""
+        self.broker.outbox.note(f"{mp.tp} {text}", fact)
+
+    def note_state(self, mp: MirrorPartition, state: MirrorState, how: str = "") -> None:
+        """Tell which state a partition has come to."""
+        fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
+        self.note(mp, f"state {state.name} {how}".rstrip(), fact)
+
+    # -- what is done later -------------------------------------------------------------------
+
+    def retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+        """Look at `mp` again in a while, and say why it waits."""
+        mp.reason = reason
+        mp.retry_at = now + RETRY_MS * MILLISECOND
+        self.broker.outbox.set_timer((NAME, RETRY_TIMER, mp.tp), mp.retry_at)
+
+    def refresh_soon(self, now: Instant, mirror: str) -> None:
+        """Look at the source's metadata, at most twice a second."""
+        at = max(now, self.refresh_from.get(mirror, now))
+        self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)

@@ -1,0 +1,112 @@
+"""What comes next for a mirrored partition?
+
+Level-triggered: whatever happens, `look_at` compares what the user wants, what is persisted and what
+is true here, and does the one next thing. A step that needs an answer marks the partition busy; the
+answer looks again. So a lost answer, a new leader, or a restart costs a repetition and nothing else.
+"""
+
+from __future__ import annotations
+
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.fetchers import MirrorFetchers
+from kmirror.mirror.kinship import Kinship
+from kmirror.mirror.owing import has_news
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.state_records import NOT_SETTLED
+from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.states import MirrorState, following
+from kmirror.mirror.stopping import Stopping
+from kmirror.mirror.takeover import Takeover
+
+ASKED_AGAIN_MAX = 3
+"""So many refreshes in a row look for a missing topic at once; after that the regular ones do."""
+
+
+class PartitionDriver:
+    """Moves one broker's partitions along, and holds the parts that do the steps."""
+
+    def __init__(self, context: MirrorContext) -> None:
+        self._context = context
+        self._writer = StateWriter(context, self.look_at, self.stop_fetching)
+        kinship = Kinship(context, self._writer, self.look_at, self.stop_fetching)
+        self.fetchers = MirrorFetchers(context, self._writer, kinship)
+        self._preparing = Preparing(context, self._writer, kinship, self.look_at)
+        self._stopping = Stopping(context, self._writer, self.look_at)
+        self._takeover = Takeover(context, self._writer)
+
+    def stop_fetching(self, mp: MirrorPartition) -> None:
+        """Take a partition off its fetcher."""
+        self.fetchers.remove(mp)
+
+    def look_at_all(self, now: Instant) -> None:
+        """Look at every partition."""
+        for mp in list(self._context.partitions.values()):
+            self.look_at(now, mp)
+
+    def look_at(self, now: Instant, mp: MirrorPartition) -> None:
+        """Do the next thing for `mp`, if there is one and nothing is under way."""
+        partition = self._context.replicas.led(mp.tp)
+        if mp.busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
+            return
+        if mp.state is None:
+            self._takeover.begin(now, mp)
+            return
+        target = following(mp.assignment.wish, mp.state)
+        if mp.held:
+            self._writer.write_state(now, mp, mp.state, NOT_SETTLED)
+        elif target is not mp.state:
+            self._writer.transition(now, mp, target)
+        elif has_news(mp, partition):
+            self._writer.write_state(now, mp, mp.state, NOT_SETTLED)
+        elif mp.state is MirrorState.PREPARING:
+            if self._is_same_source(now, mp):
+                self._preparing.act(now, mp, partition)
+        elif mp.state is MirrorState.MIRRORING:
+            if self._is_same_source(now, mp):
+                mp.reason = ""
+                self.fetchers.assign(now, mp)
+            else:
+                self.fetchers.remove(mp)
+        elif mp.state is MirrorState.STOPPING:
+            self._stopping.act(now, mp, partition)
+
+    def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:
+        """Is the source the cluster, and its topic the topic, that we know? If not the partition waits (D16).
+
+        Asked before the cut as well: what another cluster says is no reason to cut anything. Another topic of the
+        same name, in the cluster that we know, is not coming back: that partition fails.
+        """
+        mirror, name = mp.assignment.mirror, mp.tp.topic
+        source = self._context.sources.get(mirror)
+        if source is None:
+            mp.reason = "the mirror's configs are not known here yet"
+            return False
+        remembered, topic = self._context.source_cluster_id(mirror), source.topics.get(name)
+        if source.cluster_id is None:
+            servers = ",".join(str(endpoint) for endpoint in source.servers)
+            mp.reason = f"no answer from the source at {servers}"
+            self._context.refresh_soon(now, mirror)
+        elif remembered and source.cluster_id != remembered:
+            mp.reason = (
+                f"the source at {BOOTSTRAP_SERVERS} is cluster {source.cluster_id}, it was {remembered}: nothing is "
+                "cut or fetched until that one answers again"
+            )
+        elif name in source.refused:
+            mp.reason = f"the source answers {source.refused[name].name} for topic {name}"
+        elif topic is None or name in source.missing:
+            mp.reason = f"the source has no topic {name}"
+            if source.missing.get(name, 0) < ASKED_AGAIN_MAX:  # One broker may not have heard of it yet.
+                self._context.refresh_soon(now, mirror)
+        elif topic.topic_id not in (Uuid.ZERO, mp.topic_id):  # A source before 2.8 has no ids.
+            self._writer.fail(now, mp, f"the source's topic has id {topic.topic_id}, ours has {mp.topic_id}")
+        elif mp.tp.partition >= topic.partitions:
+            mp.reason = f"the source's topic has {topic.partitions} partitions"
+        elif not remembered:
+            mp.reason = "the source's cluster id is not stored yet"
+        else:
+            return True
+        return False

@@ -1,0 +1,49 @@
+"""How does a leader cut the log of a mirrored partition? Whoever cuts tells so, and remembers what the cut reopens."""
+
+from __future__ import annotations
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.cutting import cut_offset
+from kmirror.mirror.partition import LogCut, MirrorPartition
+from kmirror.mirror.reopened import tail_of
+
+
+def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
+    """Cut the log that this broker leads, and remember how the transactions ended that this reopens."""
+    tail = tail_of(partition.log, offset)
+    _note_cut(context, mp, offset, partition.log.log_end_offset, why)
+    context.replicas.cut(now, partition, offset)
+    mp.own_markers = tail.reopened(partition.log, mp.own_markers)
+
+
+def restart(
+    context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
+) -> None:
+    """Empty the log that this broker leads; it begins at `offset`."""
+    log = partition.log
+    _note_cut(context, mp, log.log_start_offset, log.log_end_offset, why)
+    context.replicas.restart_at(now, partition, offset)
+    mp.own_markers = {}
+
+
+def cut_what_we_owe(context: MirrorContext, now: Instant, mp: MirrorPartition) -> None:
+    """A listed replica that leads cuts its log, and serves nothing until it is struck off (D30)."""
+    partition = context.replicas.led(mp.tp)
+    epoch = mp.uncut.get(context.broker.node_id)
+    if partition is None or epoch is None:
+        return
+    mp.held = True
+    why = f"a cut to epoch {epoch} that this replica missed"
+    if epoch < 0:
+        restart(context, now, mp, partition, 0, why)
+    else:
+        cut(context, now, mp, partition, cut_offset(partition.log, epoch), why)
+    partition.log_was_cut(now)
+
+
+def _note_cut(context: MirrorContext, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
+    """Tell what a cut is about to remove."""
+    if offset < end:
+        context.note(mp, f"cut at {offset} (was {end}): {why}", LogCut(mp.tp, offset, end, why))

@@ -1,0 +1,70 @@
+"""Which sources does a broker know, and when does it ask them for their metadata?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from kmirror.client.remote_cluster import RemoteCluster, parse_servers
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
+from kmirror.mirror.context import NAME, REFRESH_TIMER, RETRY_MS, MirrorContext
+from kmirror.mirror.state_writer import StopFetching
+
+OnRefreshed = Callable[[Instant, str, RemoteCluster], None]
+"""(now, mirror, its source), after the source answered."""
+
+
+class SourceRefresh:
+    """Keeps the sources of one broker's mirrors, and what is known of them, up to date."""
+
+    def __init__(self, context: MirrorContext, stop_fetching: StopFetching, on_refreshed: OnRefreshed) -> None:
+        self._context = context
+        self._stop_fetching = stop_fetching
+        self._on_refreshed = on_refreshed
+
+    def apply_mirrors(self, now: Instant) -> None:
+        """Mirrors were created, altered or deleted: connect to the sources that the configs name now."""
+        context, image = self._context, self._context.broker.image
+        names = mirror_names(image)
+        for gone in [m for m in context.sources if m not in names]:
+            del context.sources[gone]
+        for mirror in names:
+            configs = mirror_configs(image, mirror)
+            assert configs is not None, f"mirror {mirror} is in the image"
+            servers, timeout_ms = parse_servers(configs.text(BOOTSTRAP_SERVERS)), configs.integer("request.timeout.ms")
+            known = context.sources.get(mirror)
+            if known is not None and known.servers == servers:
+                known.timeout_ms = timeout_ms
+                continue
+            context.sources[mirror] = RemoteCluster(
+                f"mirror-{mirror}",
+                context.broker.requester,
+                servers,
+                timeout_ms=timeout_ms,
+                on_refreshed=partial(self._on_answer, mirror),
+            )
+            if known is not None:  # Nothing is known of the new servers; fetching goes on once they have answered.
+                for mp in context.partitions_of(mirror):
+                    self._stop_fetching(mp)
+                context.refresh_soon(now, mirror)
+
+    def on_timer(self, now: Instant, mirror: str) -> None:
+        """Ask the source about the topics that matter here: for the coordinator all, else those that are led here."""
+        context = self._context
+        source = context.sources.get(mirror)
+        if source is None or source.refreshing:
+            return
+        context.refresh_from[mirror] = now + RETRY_MS * MILLISECOND
+        mine = {mp.tp.topic for mp in context.partitions_of(mirror)}
+        topics = context.topics_of(mirror) if context.coordinates(mirror) else sorted(mine)
+        if topics:
+            source.refresh(now, topics)
+
+    def _on_answer(self, mirror: str, now: Instant, answered: bool) -> None:
+        broker = self._context.broker
+        interval = broker.configs.integer("mirror.metadata.refresh.interval.ms") if answered else RETRY_MS
+        broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), now + interval * MILLISECOND)
+        source = self._context.sources.get(mirror)
+        if source is not None and answered:
+            self._on_refreshed(now, mirror, source)

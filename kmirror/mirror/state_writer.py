@@ -1,0 +1,106 @@
+"""How does a partition come to its next state? It is persisted first; when that is confirmed it holds here, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kmirror.kernel.clock import Instant
+from kmirror.mirror.access import foreign_epochs
+from kmirror.mirror.context import MirrorContext
+from kmirror.mirror.coordinator import StateWrite
+from kmirror.mirror.cutting import Uncut
+from kmirror.mirror.lineage import Lineage
+from kmirror.mirror.log_cuts import cut_what_we_owe
+from kmirror.mirror.owing import put_in_force, still_owing
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
+from kmirror.mirror.states import MirrorState
+from kmirror.spec.error_codes import ErrorCode
+
+LookAt = Callable[[Instant, MirrorPartition], None]
+"""Do the next thing for a partition, if there is one and nothing is under way."""
+StopFetching = Callable[[MirrorPartition], None]
+"""Take a partition off its fetcher."""
+
+
+class StateWriter:
+    """Writes the states of one broker's partitions."""
+
+    def __init__(self, context: MirrorContext, look_at: LookAt, stop_fetching: StopFetching) -> None:
+        self._context = context
+        self._look_at = look_at
+        self._stop_fetching = stop_fetching
+
+    def transition(self, now: Instant, mp: MirrorPartition, target: MirrorState) -> None:
+        """Persist `target`, then act in it."""
+        if target is not MirrorState.MIRRORING:
+            self._stop_fetching(mp)
+        epoch = NOT_SETTLED
+        untouched = mp.state is MirrorState.PREPARING or (mp.state is MirrorState.FAILED and not mp.is_touched)
+        if target is MirrorState.STOPPING and untouched:
+            # Nothing was mirrored in this round: what the last stop settled still holds (D37).
+            epoch = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else mp.last_mirrored_epoch
+        self.write_state(now, mp, target, epoch)
+
+    def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+        """Give a partition up until it is removed and added again (D5)."""
+        self._context.note(mp, f"failed: {reason}")
+        self._stop_fetching(mp)
+        if not mp.busy:
+            self.transition(now, mp, MirrorState.FAILED)
+        mp.reason = reason
+
+    def write_state(
+        self,
+        now: Instant,
+        mp: MirrorPartition,
+        state: MirrorState,
+        epoch: int,
+        *,
+        uncut: Uncut | None = None,
+        stop: StopPlan | None = None,
+        lineage: Lineage | None = None,
+    ) -> None:
+        """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
+
+        With it go the list of D30 (`uncut`, or whoever still owes a cut), the lineage, and in STOPPING the stop's plan.
+        """
+        partition = self._context.replicas.led(mp.tp)
+        assert partition is not None, f"{mp.tp} is led here"
+        mp.busy = True
+        owing = still_owing(mp, partition, state) if uncut is None else uncut
+        plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
+        written_by = mp.lineage if lineage is None else lineage
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing, plan, written_by)
+
+        def on_written(later: Instant, error: ErrorCode) -> None:
+            if not self._context.is_present(mp):
+                return
+            mp.busy = False
+            if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
+                mp.state = None  # Somebody else moved it: read what is persisted, and go on from there.
+            if error:
+                self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
+                return
+            if epoch != NOT_SETTLED:
+                mp.last_mirrored_epoch = epoch
+            elif state is MirrorState.MIRRORING:
+                mp.last_mirrored_epoch = NOT_SETTLED
+            put_in_force(mp, partition, owing)
+            mp.stop, mp.lineage = plan, written_by
+            if mp.state is not state:
+                mp.enter(state)
+                self._context.note_state(mp, state)
+            elif state is MirrorState.MIRRORING:  # We are on the list if the source was written anew (D45).
+                cut_what_we_owe(self._context, later, mp)
+            self.go_on(later, mp)
+
+        self._context.states.write(now, write, on_written)
+
+    def go_on(self, now: Instant, mp: MirrorPartition) -> None:
+        """A state was read or written: go on from there."""
+        partition = self._context.replicas.led(mp.tp)
+        if partition is not None and not foreign_epochs(self._context, partition):
+            partition.log.assign_epoch_start(partition.leader_epoch)
+        self._look_at(now, mp)

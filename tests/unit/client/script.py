@@ -1,0 +1,141 @@
+"""What stands at the other end in tests of clients: what was asked, and the answers that the test gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kmirror.client import requester
+from kmirror.client.requester import Requester
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import CloseLink, Effect, Note, Send, SetTimer, TimerKey
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
+from kmirror.protocol.gen.metadata_response import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kmirror.protocol.headers import decode_request, encode_response
+from kmirror.protocol.message import Message
+from kmirror.protocol.negotiate import Range
+from kmirror.spec.api_keys import API_KEYS
+from kmirror.spec.apis import versions_served
+from kmirror.spec.error_codes import ErrorCode
+
+M = TypeVar("M", bound=Message)
+BOOTSTRAP = Endpoint("bootstrap", 9092)
+ONE, TWO = Endpoint("one", 9092), Endpoint("two", 9092)
+BROKERS = {1: ONE, 2: TWO}
+TOPIC_ID = Uuid.from_ints(1, 2)
+TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request that the client sent."""
+
+    peer: Endpoint
+    channel: str
+    version: int
+    correlation_id: int
+    client_id: str | None
+    body: Message
+
+
+class Script:
+    """The outbox of one client; requests wait here until the test answers them."""
+
+    def __init__(self) -> None:
+        self.outbox = Outbox()
+        self.requester = Requester("client", self.outbox)
+        self.asked: list[Asked] = []
+        self.timers: dict[TimerKey, Instant] = {}
+        """Those of the machine; what the requester sets is left out."""
+        self.notes: list[str] = []
+        self.closed: list[tuple[Endpoint, str]] = []
+
+    @property
+    def versions(self) -> list[int]:
+        """Return the versions of the requests that wait."""
+        return [one.version for one in self.look()]
+
+    def look(self) -> list[Asked]:
+        """Return the requests that wait for an answer, the oldest first."""
+        for effect in self.outbox.drain():
+            self._take(effect)
+        return self.asked
+
+    def _take(self, effect: Effect) -> None:
+        match effect:
+            case Send(peer, channel, frame):
+                head, body = decode_request(frame)
+                self.asked.append(Asked(peer, channel, head.api_version, head.correlation_id, head.client_id, body))
+            case SetTimer(key, at) if key[0] != requester.TIMER:
+                self.timers[key] = at
+            case Note(text):
+                self.notes.append(text)
+            case CloseLink(peer, channel):
+                self.closed.append((peer, channel))
+            case _:
+                pass
+
+    def next(self, kind: type[M]) -> M:
+        """Return the body of the oldest request; it must be of this kind."""
+        body = self.look()[0].body
+        assert isinstance(body, kind), body
+        return body
+
+    def answer(self, reply: Message, now: Instant = 0) -> Asked:
+        """Answer the oldest request."""
+        asked = self.look().pop(0)
+        frame = encode_response(reply, asked.version, correlation_id=asked.correlation_id)
+        self.requester.on_response(now, asked.peer, asked.channel, frame)
+        self.look()
+        return asked
+
+    def answer_versions(self, now: Instant = 0, **limits: Range) -> None:
+        """Answer ApiVersions, the oldest request: all that we serve, but for `limits` by name of an API."""
+        self.next(ApiVersionsRequest)
+        self.answer(versions(**limits), now)
+
+    def break_link(self, now: Instant = 0) -> Asked:
+        """Close the link of the oldest request."""
+        asked = self.look()[0]
+        self.asked = [one for one in self.asked if (one.peer, one.channel) != (asked.peer, asked.channel)]
+        self.requester.on_link_closed(now, asked.peer, asked.channel)
+        self.look()
+        return asked
+
+
+def versions(**limits: Range) -> ApiVersionsResponse:
+    """Return the answer of a broker of ours, but for the APIs that `limits` names; an empty range leaves one out."""
+    served = {**versions_served("broker", mirror=True), **{API_KEYS[name]: limit for name, limit in limits.items()}}
+    return ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=key, min_version=first, max_version=last)
+            for key, (first, last) in served.items()
+            if first <= last
+        ]
+    )
+
+
+def metadata(
+    leaders: Mapping[TopicPartition, tuple[int, int]], *, topic_id: Uuid = TOPIC_ID, error: ErrorCode = ErrorCode.NONE
+) -> MetadataResponse:
+    """Return an answer that names (leader, leader epoch) of partitions; all topics have the same id and error."""
+    topics: dict[str, MetadataResponseTopic] = {}
+    for tp, (leader, epoch) in leaders.items():
+        row = MetadataResponsePartition(partition_index=tp.partition, leader_id=leader, leader_epoch=epoch)
+        topic = topics.setdefault(tp.topic, MetadataResponseTopic(name=tp.topic, topic_id=topic_id, error_code=error))
+        topic.partitions.append(row)
+    return MetadataResponse(
+        cluster_id="theirs",
+        brokers=[MetadataResponseBroker(node_id=n, host=e.host, port=e.port) for n, e in BROKERS.items()],
+        topics=list(topics.values()),
+    )

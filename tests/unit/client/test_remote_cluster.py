@@ -1,0 +1,154 @@
+"""What a client learns of a cluster, and in which version it asks: brokers that change, lag, or serve little."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.client.remote_cluster import RemoteCluster, RemoteLeader, parse_servers
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.uuid import Uuid
+from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
+from kmirror.protocol.gen.fetch_request import FetchRequest
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, Script, metadata, versions
+
+
+class Stage:
+    """A cluster as a client sees it, and what the client was told."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.refreshed: list[bool] = []
+        self.told: list[Message | None] = []
+        self.cluster = RemoteCluster(
+            "me", self.script.requester, (BOOTSTRAP,), timeout_ms=1_000, on_refreshed=self.on_refreshed
+        )
+
+    def on_refreshed(self, _: Instant, answered: bool) -> None:
+        self.refreshed.append(answered)
+
+    def on_reply(self, _: Instant, reply: Message | None) -> None:
+        self.told.append(reply)
+
+    def refresh(self, reply: MetadataResponse) -> None:
+        """Have the cluster look at topic t and be answered."""
+        self.cluster.refresh(0, ["t"])
+        if isinstance(self.script.look()[0].body, ApiVersionsRequest):
+            self.script.answer_versions()
+        self.script.answer(reply)
+
+    def send(self, body: Message, *, version_min: int = 0, version_max: int | None = None) -> None:
+        self.cluster.send(0, ONE, "x", body, self.on_reply, version_min=version_min, version_max=version_max)
+
+
+def test_versions_are_asked_once_for_a_broker_and_the_newest_is_taken() -> None:
+    stage = Stage()
+    stage.send(MetadataRequest())
+    stage.script.answer_versions(Metadata=(2, 9))
+    assert (stage.script.versions, stage.script.look()[0].channel) == ([9], "me-x")
+    stage.send(MetadataRequest())
+    assert stage.script.versions == [9, 9]
+
+
+def test_what_a_broker_does_not_serve_is_not_sent() -> None:
+    stage = Stage()
+    stage.send(MetadataRequest())
+    stage.script.answer_versions(Fetch=(1, 0), ListOffsets=(1, 5))
+    stage.script.answer(MetadataResponse())
+    stage.send(FetchRequest())
+    stage.send(ListOffsetsRequest(), version_min=6)
+    assert stage.script.look() == [] and stage.told[1:] == [None, None]
+    assert not stage.cluster.supports(ONE, FetchRequest) and stage.cluster.version(ONE, ListOffsetsRequest) == 5
+
+
+@pytest.mark.parametrize(("served", "sent"), [((1, 11), [7]), ((1, 5), [5]), ((8, 11), [])])
+def test_a_body_that_newer_versions_do_not_carry_is_sent_in_an_older_one(
+    served: tuple[int, int], sent: list[int]
+) -> None:
+    stage = Stage()
+    stage.send(ListOffsetsRequest(), version_max=7)
+    stage.script.answer_versions(ListOffsets=served)
+    assert stage.script.versions == sent
+    assert stage.told == ([] if sent else [None])
+
+
+def test_a_link_that_dies_takes_the_versions_with_it() -> None:
+    stage = Stage()
+    stage.send(MetadataRequest())
+    stage.script.answer_versions()
+    stage.script.break_link()
+    assert stage.told == [None] and not stage.cluster.knows_versions(ONE)
+    stage.send(MetadataRequest())
+    assert isinstance(stage.script.look()[0].body, ApiVersionsRequest)
+
+
+def test_a_broker_that_tells_no_versions_is_asked_nothing_else() -> None:
+    stage = Stage()
+    stage.send(MetadataRequest())
+    refused = versions()
+    refused.error_code = ErrorCode.UNSUPPORTED_VERSION
+    stage.script.answer(refused)
+    assert stage.script.look() == [] and stage.told == [None]
+
+
+def test_versions_that_are_told_are_not_asked_for() -> None:
+    stage = Stage()
+    stage.cluster.learn_versions(ONE, {MetadataRequest.API_KEY: (0, 5)})
+    stage.send(MetadataRequest())
+    assert stage.script.versions == [5]
+
+
+def test_what_no_version_carries_is_told_as_not_answered() -> None:
+    stage = Stage()
+    stage.send(MetadataRequest(topics=None))
+    stage.script.answer_versions(Metadata=(0, 0))
+    assert stage.told == [None] and any("cannot ask one:9092" in note for note in stage.script.notes)
+
+
+def test_leaders_are_found_at_the_brokers_that_the_answer_names() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4), OTHER: (9, 4)}))
+    assert stage.cluster.leader_endpoint(TP) == ONE
+    assert stage.cluster.leader_endpoint(OTHER) is None, "broker 9 is not among them"
+    assert stage.cluster.topics["t"].partitions == 2 and stage.cluster.cluster_id == "theirs"
+    assert stage.refreshed == [True]
+
+
+def test_a_leader_epoch_never_falls_while_the_topic_is_the_same() -> None:
+    stage = Stage()
+    stage.refresh(metadata({TP: (1, 4)}))
+    stage.refresh(metadata({TP: (2, 3)}))
+    assert stage.cluster.leaders[TP] == RemoteLeader(1, 4)
+    stage.refresh(metadata({TP: (2, 0)}, topic_id=Uuid.from_ints(3, 4)))
+    assert stage.cluster.leaders[TP] == RemoteLeader(2, 0)
+
+
+def test_topics_that_are_missing_or_refused_are_told_apart() -> None:
+    stage = Stage()
+    for times in (1, 2):
+        stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        assert stage.cluster.missing == {"t": times}
+    stage.refresh(metadata({TP: (1, 4)}, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    assert (stage.cluster.missing, stage.cluster.refused) == ({}, {"t": ErrorCode.TOPIC_AUTHORIZATION_FAILED})
+    stage.refresh(metadata({TP: (1, 4)}))
+    assert (stage.cluster.refused, stage.cluster.topics["t"].topic_id) == ({}, TOPIC_ID)
+
+
+def test_one_refresh_at_a_time_goes_to_one_broker_after_the_other() -> None:
+    stage = Stage()
+    stage.cluster.refresh(0, ["t"])
+    stage.cluster.refresh(0, ["t"])
+    assert len(stage.script.look()) == 1
+    stage.script.answer_versions()
+    stage.script.answer(metadata({TP: (1, 4)}))
+    stage.cluster.refresh(0, ["t"])
+    assert stage.script.break_link().peer in (ONE, TWO)
+    assert stage.refreshed == [True, False] and not stage.cluster.refreshing
+
+
+def test_servers_without_a_possible_port_are_left_out() -> None:
+    assert parse_servers("one:9092, two:x,three,:1,four:0,five:65536") == (ONE,)

@@ -1,0 +1,106 @@
+"""Components are asked and told in the order in which they were plugged in."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from kmirror.cluster.component import BrokerComponent, Components
+from kmirror.cluster.images import Delta
+from kmirror.cluster.replication.partition import Partition
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import TimerKey
+from kmirror.kernel.ids import TopicPartition
+from kmirror.spec.error_codes import ErrorCode
+
+ONE, TWO = TopicPartition("one", 0), TopicPartition("two", 0)
+
+
+class Listener(BrokerComponent):
+    """Writes down what it is told, and answers as it was made to."""
+
+    def __init__(self, name: str, told: list[tuple[object, ...]]) -> None:
+        self.name = name
+        self._told = told
+        self.error: ErrorCode | None = None
+        self.says = False
+        self.shard: TopicPartition | None = None
+
+    def before_metadata(self, now: Instant, delta: Delta) -> None:
+        self._told.append((self.name, "before"))
+
+    def on_metadata(self, now: Instant, delta: Delta) -> None:
+        self._told.append((self.name, "metadata"))
+
+    def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        self._told.append((self.name, tp.topic, leads))
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        self._told.append((self.name, key))
+
+    def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
+        return self.error
+
+    def foreign_epochs(self, partition: Partition) -> bool:
+        return self.says
+
+    def withholds(self, partition: Partition) -> bool:
+        return self.says
+
+    def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        return self.shard
+
+
+class Stage:
+    def __init__(self) -> None:
+        self.told: list[tuple[object, ...]] = []
+        self.first, self.second = Listener("first", self.told), Listener("second", self.told)
+        self.components = Components()
+        self.components.add(self.first)
+        self.components.add(self.second)
+
+
+def test_each_learns_of_leaderships_before_the_rest_and_before_the_next_one_does() -> None:
+    stage = Stage()
+    stage.components.before_metadata(0, Delta())
+    stage.components.on_metadata(0, Delta(), {TWO: True, ONE: False})
+    assert stage.told == [
+        *(("first", "before"), ("second", "before")),
+        *(("first", "two", True), ("first", "one", False), ("first", "metadata")),
+        *(("second", "two", True), ("second", "one", False), ("second", "metadata")),
+    ]
+
+
+def test_a_timer_goes_to_the_one_whose_name_begins_its_key() -> None:
+    stage = Stage()
+    stage.components.on_timer(0, ("second", "again", 7))
+    assert stage.told == [("second", ("second", "again", 7))]
+    with pytest.raises(AssertionError, match="a timer nobody set"):
+        stage.components.on_timer(0, ("third",))
+
+
+def test_the_first_reason_to_refuse_counts() -> None:
+    stage = Stage()
+    assert (stage.components.produce_error(ONE), stage.components.marker_error(ONE)) == (None, None)
+    stage.second.error = ErrorCode.READ_ONLY_TOPIC
+    assert stage.components.produce_error(ONE) is ErrorCode.READ_ONLY_TOPIC
+    stage.first.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert stage.components.produce_error(ONE) is ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert stage.components.marker_error(ONE) is ErrorCode.NOT_LEADER_OR_FOLLOWER, "as for produce, if nothing else"
+
+
+def test_one_that_says_so_is_enough() -> None:
+    stage, partition = Stage(), cast(Partition, None)
+    assert not stage.components.withholds(partition) and not stage.components.foreign_epochs(partition)
+    stage.second.says = True
+    assert stage.components.withholds(partition) and stage.components.foreign_epochs(partition)
+
+
+def test_the_first_that_coordinates_a_key_is_asked() -> None:
+    stage = Stage()
+    assert stage.components.coordinator_for(1, "key") is None
+    stage.second.shard = TWO
+    assert stage.components.coordinator_for(1, "key") == TWO
+    stage.first.shard = ONE
+    assert stage.components.coordinator_for(1, "key") == ONE

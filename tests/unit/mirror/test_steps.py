@@ -1,0 +1,96 @@
+"""Which step comes next in PREPARING and in STOPPING, by nothing but the facts."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import product
+
+import pytest
+
+from kmirror.mirror import preparing, stopping
+from kmirror.mirror.preparing import PrepareFacts, PrepareStep
+from kmirror.mirror.stopping import StopFacts, StopStep
+
+MIRRORED = StopFacts(is_touched=True, is_level=True)
+PREPARE_NOTHING = PrepareFacts(is_decided=False, is_ordered=False, is_cut=False, is_confirmed=False)
+
+
+def all_stops() -> list[StopFacts]:
+    return [StopFacts(*values) for values in product((False, True), repeat=len(fields(StopFacts)))]
+
+
+def all_preparations() -> list[PrepareFacts]:
+    return [PrepareFacts(*values) for values in product((False, True), repeat=len(fields(PrepareFacts)))]
+
+
+def test_a_stop_goes_through_its_steps_in_order() -> None:
+    facts, steps = MIRRORED, []
+    brings_about = {
+        StopStep.DECIDE: {"is_decided": True},
+        StopStep.CUT: {"is_cut": True, "is_level": False},  # Followers have yet to follow.
+        StopStep.WAIT: {"is_level": True},
+        StopStep.BUMP: {"is_bumped": True},
+        StopStep.RESET: {"is_reset": True},
+    }
+    while (step := stopping.next_step(facts)) is not StopStep.FINISH:
+        steps.append(step)
+        facts = replace(facts, **brings_about[step])
+    assert steps == [StopStep.DECIDE, StopStep.CUT, StopStep.WAIT, StopStep.BUMP, StopStep.RESET]
+
+
+@pytest.mark.decision("D33")
+def test_a_stop_of_a_session_that_touched_nothing_finishes_at_once() -> None:
+    assert {stopping.next_step(facts) for facts in all_stops() if not facts.is_touched} == {StopStep.FINISH}
+
+
+@pytest.mark.decision("D37")
+def test_a_stop_decides_and_finishes_only_when_the_whole_isr_is_level() -> None:
+    steps = {stopping.next_step(facts) for facts in all_stops() if facts.is_touched and not facts.is_level}
+    assert steps == {StopStep.CUT, StopStep.WAIT}
+
+
+@pytest.mark.decision("D43")
+def test_a_stop_does_nothing_before_its_plan_is_persisted() -> None:
+    undecided = [facts for facts in all_stops() if facts.is_touched and not facts.is_decided]
+    assert {stopping.next_step(facts) for facts in undecided} == {StopStep.DECIDE, StopStep.WAIT}
+
+
+def test_a_new_leader_whose_log_holds_the_reset_writes_no_second_one() -> None:
+    facts = replace(MIRRORED, is_decided=True, is_cut=True, is_reset=True)
+    assert stopping.next_step(facts) is StopStep.FINISH
+    assert stopping.next_step(replace(facts, is_bumped=True)) is StopStep.FINISH
+
+
+@pytest.mark.decision("D36")
+def test_a_reset_is_written_only_in_an_epoch_begun_for_the_stop() -> None:
+    writes = [facts for facts in all_stops() if stopping.next_step(facts) is StopStep.RESET]
+    assert writes
+    assert all(facts.is_bumped and facts.is_cut and facts.is_level for facts in writes)
+
+
+def test_a_preparation_goes_through_its_steps_in_order() -> None:
+    facts, steps = PREPARE_NOTHING, []
+    brings_about = {
+        PrepareStep.ASK: {"is_decided": True},
+        PrepareStep.ORDER: {"is_ordered": True},
+        PrepareStep.CUT: {"is_cut": True},
+        PrepareStep.WAIT: {"is_confirmed": True},
+    }
+    while (step := preparing.next_step(facts)) is not PrepareStep.FINISH:
+        steps.append(step)
+        facts = replace(facts, **brings_about[step])
+    assert steps == [PrepareStep.ASK, PrepareStep.ORDER, PrepareStep.CUT, PrepareStep.WAIT]
+
+
+@pytest.mark.decision("D30")
+def test_nothing_is_cut_before_it_is_persisted_who_owes_the_cut() -> None:
+    cuts = [facts for facts in all_preparations() if preparing.next_step(facts) is PrepareStep.CUT]
+    assert cuts
+    assert all(facts.is_ordered for facts in cuts)
+
+
+@pytest.mark.decision("D11")
+def test_mirroring_begins_only_when_every_cut_is_confirmed() -> None:
+    ends = [facts for facts in all_preparations() if preparing.next_step(facts) is PrepareStep.FINISH]
+    assert ends
+    assert all(facts.is_decided and facts.is_cut and facts.is_confirmed for facts in ends)
