@@ -14,18 +14,7 @@ from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 from tests.builders import marker
-from tests.sim.stage import (
-    ONE_BROKER,
-    T0_MS,
-    TOPIC,
-    TP,
-    StagedCluster,
-    WrittenLogs,
-    legacy,
-    pair,
-    plain,
-    transactional,
-)
+from tests.sim.stage import ONE_BROKER, T0_MS, TOPIC, TP, StagedCluster, WrittenLogs, legacy, pair, plain, transactional
 
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 # Producer 1 aborts, producer 2 commits, producer 1 begins again and stays open.

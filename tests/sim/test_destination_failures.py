@@ -10,19 +10,9 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.sim.mirror import MirrorRow
 from tests.builders import marker
-from tests.sim.stage import (
-    TOPIC,
-    TP,
-    Pair,
-    WrittenLogs,
-    assert_equal,
-    pair,
-    plain,
-    resets,
-    transactional,
-    values,
-)
+from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, resets, transactional, values
 
 OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open"), plain(4, 3, "above")]
 """A source whose log ends in an open transaction; laid down, its leader epoch becomes 4."""
@@ -97,6 +87,21 @@ STEPS: dict[str, Step] = {
 }
 
 
+def stop_with_a_death_at(p: Pair, step: str) -> list[MirrorRow]:
+    """Remove the topic, kill the leader when its stop has come to `step`, and let the next one finish."""
+    p.there.remove_topics([TOPIC])
+
+    def reached() -> bool:
+        mp = p.b.mirror_partition()
+        return mp is not None and STEPS[step](p, mp)
+
+    victim = kill_when(p, reached, f"STOPPING: {step}")
+    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
+    p.b.restart(victim)
+    p.b.settle()
+    return rows
+
+
 @pytest.mark.kip("1279", "STOPPING")
 @pytest.mark.decision("D9")
 @pytest.mark.decision("D10")
@@ -113,16 +118,7 @@ def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
     before = p.b.await_leader().leader_epoch
     assert before == (9 if above else 4)
     p.simulation.cut(p.a, p.b)
-    p.there.remove_topics([TOPIC])
-
-    def reached() -> bool:
-        mp = p.b.mirror_partition()
-        return mp is not None and STEPS[step](p, mp)
-
-    victim = kill_when(p, reached, f"STOPPING: {step}")
-    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
-    p.b.restart(victim)
-    p.b.settle()
+    rows = stop_with_a_death_at(p, step)
     assert [row.last_mirrored_epoch for row in rows] == [4]
     assert p.b.persisted().last_mirrored_epoch == 4, "settled once, whoever finishes"
     for replica in p.b.replicas(TP).values():
@@ -149,16 +145,7 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().log_end_offset == 5, "all but the last marker")
     p.simulation.cut(p.a, p.b)
-    p.there.remove_topics([TOPIC])
-
-    def reached() -> bool:
-        mp = p.b.mirror_partition()
-        return mp is not None and STEPS[step](p, mp)
-
-    victim = kill_when(p, reached, f"STOPPING: {step}")
-    p.there.wait_for_state(MirrorState.STOPPED, [TP])
-    p.b.restart(victim)
-    p.b.settle()
+    stop_with_a_death_at(p, step)
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(0, "r0")]
         assert [batch.base_offset for batch in resets(replica.log)] == [1]

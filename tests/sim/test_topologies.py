@@ -7,18 +7,7 @@ import pytest
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import (
-    TOPIC,
-    TP,
-    WrittenLogs,
-    assert_equal,
-    mirrored,
-    pair,
-    plain,
-    resets,
-    stopped,
-    values,
-)
+from tests.sim.stage import TOPIC, TP, WrittenLogs, assert_equal, mirrored, pair, plain, resets, stopped, values
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1"), plain(2, 2, "r2")]}
 OTHER = TopicPartition("other", 0)

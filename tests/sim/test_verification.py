@@ -15,17 +15,7 @@ from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
-from tests.sim.stage import (
-    SMALL,
-    TOPIC,
-    TP,
-    StagedCluster,
-    WrittenLogs,
-    mirrored,
-    pair,
-    plain,
-    stopped,
-)
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, mirrored, pair, plain, stopped
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 
