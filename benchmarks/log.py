@@ -65,7 +65,7 @@ def memory_append(view: memoryview) -> Run:
 def empty(log: PartitionLog) -> None:
     """Forget what the log holds, at no cost that would be taken for the append's."""
     log.segments[-1].forget()
-    log.log_end_offset = 0
+    log.segments.end_offset = 0
 
 
 def memory_limit(view: memoryview) -> Run:

@@ -27,7 +27,7 @@ def command(results: Path, output: str) -> int:
 
 def _show(results: Path, output: str) -> int:
     try:
-        from kmirror.report.results import load
+        from kmirror.report.notebook import load
     except ModuleNotFoundError as error:
         raise _lacking(error) from None
     found = load(results)

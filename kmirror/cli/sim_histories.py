@@ -21,6 +21,7 @@ from kmirror.cli.output import complain
 from kmirror.cli.sim_pool import rows as rows_of
 from kmirror.cli.sim_tally import Tally
 from kmirror.errors import UsageError
+from kmirror.report.history_page import history_page
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.shrink import Shrinker
@@ -79,8 +80,6 @@ def conclude(wish: Wish, run: Callable[..., Outcome], outcome: Outcome, row: dic
         write(wish.save, smallest.plan.to_json() + "\n")
         again = again_with(wish.save)
     if wish.html is not None:
-        from kmirror.report.history_page import history_page
-
         write(wish.html, history_page(smallest, again))
     if not wish.is_json:
         click.echo(tell(smallest, again))

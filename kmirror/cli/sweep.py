@@ -13,9 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from kmirror.errors import UsageError
+from kmirror.experiments.one_run import OK, execute
+from kmirror.experiments.sweep_file import Sweep, read_sweep
 
 if TYPE_CHECKING:
-    from kmirror.experiments.sweep_file import Sweep
     from kmirror.spark.sweep import SweepReport
 
 PIPED_WIDTH = 160
@@ -58,11 +59,9 @@ def command(
     What was run before is not run again: call it once more after an interruption, or after the file has grown.
     The exit code is 1 if a run failed or broke a rule.
     """
-    from kmirror.experiments.sweep_file import read_sweep
-
     sweep = read_sweep(file)
     if py_files is not None:
-        from kmirror.spark.archive import build_archive
+        from kmirror.spark.archive import build_archive  # Without it no code of this package runs.
 
         click.echo(str(build_archive(py_files)))
         return 0
@@ -89,8 +88,6 @@ def command(
 
 
 def _without_spark(sweep: Sweep, only: str | None) -> int:
-    from kmirror.experiments.one_run import OK, execute
-
     if only is None:
         for item in sweep.runs:
             values = " ".join(f"{axis}={getattr(item.options, axis)}" for axis in sweep.axes)

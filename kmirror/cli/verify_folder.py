@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,8 +57,6 @@ def quick(words: Sequence[str]) -> int | None:
 
 
 def _json(values: dict[str, Any]) -> str:
-    import json  # Text has no need of it.
-
     return json.dumps(values)
 
 

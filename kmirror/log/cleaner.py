@@ -21,13 +21,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
+from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import scan_batches
 from kmirror.log.segment import SPAN_MAX, Segment
+from kmirror.log.segment_list import SegmentList
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
-from kmirror.log.walk import reaching
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
@@ -36,9 +38,6 @@ from kmirror.records.layout import TimestampType
 from kmirror.records.legacy import LegacyBatch, iter_any_batches
 from kmirror.records.record import Record, RecordData
 
-if TYPE_CHECKING:
-    from kmirror.log.partition_log import PartitionLog
-
 # Kafka's default: a dedupe buffer of 128 MiB, 24 bytes to a key, filled to nine tenths.
 KEYS_MAX = (128 << 20) // 24 * 9 // 10
 
@@ -46,6 +45,7 @@ KEYS_MAX = (128 << 20) // 24 * 9 // 10
 class Cleanable(NamedTuple):
     """Which offsets the next run would deal with, and how many bytes of segments that is."""
 
+    log_start_offset: int
     first_dirty_offset: int
     first_uncleanable_offset: int
     clean_bytes: int
@@ -64,41 +64,57 @@ class Cleaned(NamedTuple):
     segments_after: int
 
 
-def cleanable(log: PartitionLog, last_end_offset: int | None, now_ms: int) -> Cleanable:
+def cleanable(
+    segments: SegmentList,
+    config: LogConfig,
+    last_end_offset: int | None,
+    *,
+    log_start_offset: int,
+    last_stable_offset: int,
+    now_ms: int,
+) -> Cleanable:
     """What a run that begins where the last one ended (None for the first) would clean."""
-    dirty = log.log_start_offset if last_end_offset is None else last_end_offset
-    if not log.log_start_offset <= dirty <= log.log_end_offset:
-        dirty = log.log_start_offset  # The log was cut or deleted under the checkpoint.
-    bounds = [log.last_stable_offset, log.segments[-1].base_offset]
-    if log.config.min_compaction_lag_ms > 0:
-        earliest = now_ms - log.config.min_compaction_lag_ms
-        too_young = (s.base_offset for s in reaching(log.segments[:-1], dirty) if s.largest_timestamp > earliest)
+    dirty = log_start_offset if last_end_offset is None else last_end_offset
+    if not log_start_offset <= dirty <= segments.end_offset:
+        dirty = log_start_offset  # The log was cut or deleted under the checkpoint.
+    bounds = [last_stable_offset, segments.active.base_offset]
+    if config.min_compaction_lag_ms > 0:
+        earliest = now_ms - config.min_compaction_lag_ms
+        sealed = (s for s in segments.reaching(dirty) if s is not segments.active)
+        too_young = (s.base_offset for s in sealed if s.largest_timestamp > earliest)
         bounds.append(next(too_young, bounds[-1]))
     bound = max(dirty, min(bounds))
     # Only whole segments are cleaned, so the bound is where the one that holds it begins.
-    uncleanable = reaching(log.segments, bound)[0].base_offset
-    clean = [s for s in log.segments if s.base_offset < dirty]
-    rest = [s for s in reaching(log.segments, dirty) if s.base_offset < uncleanable]
-    return Cleanable(dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))
+    uncleanable = segments.reaching(bound)[0].base_offset
+    clean = [s for s in segments if s.base_offset < dirty]
+    rest = [s for s in segments.reaching(dirty) if s.base_offset < uncleanable]
+    return Cleanable(log_start_offset, dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))
 
 
-def clean(log: PartitionLog, what: Cleanable, *, now_ms: int, keys_max: int = KEYS_MAX) -> Cleaned:
+def clean(
+    segments: SegmentList,
+    producers: ProducerStates,
+    config: LogConfig,
+    what: Cleanable,
+    *,
+    now_ms: int,
+    keys_max: int = KEYS_MAX,
+) -> Cleaned:
     """Clean the log; if there are more keys than `keys_max`, as far as they reach."""
-    offsets = _map_offsets(log, what, keys_max)
+    offsets = _map_offsets(segments, what, keys_max)
     end_offset = offsets.latest_offset + 1
-    segments = [s for s in log.segments[:-1] if s.base_offset < end_offset]
-    clean_before = [s for s in log.segments if s.base_offset < what.first_dirty_offset]
-    legacy_horizon_ms = clean_before[-1].modified_ms - log.config.delete_retention_ms if clean_before else 0
-    state = _Transactions()
+    old = [s for s in segments[:-1] if s.base_offset < end_offset]
+    clean_before = [s for s in segments if s.base_offset < what.first_dirty_offset]
+    legacy_horizon_ms = clean_before[-1].modified_ms - config.delete_retention_ms if clean_before else 0
+    run = _Run(segments, producers, config, offsets, what, now_ms, legacy_horizon_ms)
     before = after = count = 0
-    for group in _groups(segments, log, what.first_uncleanable_offset):
-        run = _Run(log, offsets, state, what.first_uncleanable_offset, now_ms, legacy_horizon_ms)
+    for group in _groups(old, config, what.first_uncleanable_offset):
         cleaned, aborted = run.clean_group(group)
         before += sum(segment.size for segment in group)
         after += len(cleaned)
         count += 1
-        _replace(log, group, cleaned, aborted)
-    return Cleaned(end_offset, before, after, len(segments), count)
+        _replace(segments, config, group, cleaned, aborted, now_ms)
+    return Cleaned(end_offset, before, after, len(old), count)
 
 
 @dataclass(slots=True)
@@ -160,13 +176,13 @@ class _Transactions:
         return False, None
 
 
-def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
+def _map_offsets(segments: SegmentList, what: Cleanable, keys_max: int) -> _Offsets:
     """Read the dirty part; stops where the keys are too many, before the record that would be one more."""
     found = _Offsets()
     state = _Transactions()
     start, end, noted = what.first_dirty_offset, what.first_uncleanable_offset, -1
-    dirty = [s for s in reaching(log.segments, start) if s.base_offset < end]
-    state.expect(_aborted_between(log, start, end))
+    dirty = [s for s in segments.reaching(start) if s.base_offset < end]
+    state.expect(segments.aborted_transactions(what.log_start_offset, end, reaching=start))
     for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
         position = segment.offsets.position_for(start)
         for batch in iter_any_batches(segment.view(position)):
@@ -186,24 +202,11 @@ def _map_offsets(log: PartitionLog, what: Cleanable, keys_max: int) -> _Offsets:
     return found
 
 
-def _aborted_between(log: PartitionLog, start: int, end: int) -> list[AbortedTxn]:
-    """What the indexes from the segment that holds `start` on say of the offsets from the log start to `end`."""
-    found: list[AbortedTxn] = []
-    for segment in reaching(log.segments, start):
-        for txn in segment.aborted:
-            if txn.last_offset >= log.log_start_offset and txn.first_offset < end:
-                found.append(txn)
-            if txn.last_stable_offset >= end:
-                return found
-    return found
-
-
-def _groups(segments: list[Segment], log: PartitionLog, uncleanable_offset: int) -> Iterator[list[Segment]]:
+def _groups(segments: list[Segment], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Segment]]:
     """Neighbours that fit one segment together, by bytes, index and range of offsets."""
     ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
     group: list[Segment] = []
     size = rows = time_rows = 0
-    config = log.config
     for segment, end in zip(segments, ends, strict=True):
         fits = (
             size + segment.size <= config.segment_bytes
@@ -221,31 +224,36 @@ def _groups(segments: list[Segment], log: PartitionLog, uncleanable_offset: int)
 
 
 class _Run:
-    """The rewriting of one group of segments."""
+    """The rewriting of groups of segments, one after the other."""
 
     def __init__(
         self,
-        log: PartitionLog,
+        segments: SegmentList,
+        producers: ProducerStates,
+        config: LogConfig,
         offsets: _Offsets,
-        state: _Transactions,
-        uncleanable_offset: int,
+        what: Cleanable,
         now_ms: int,
         legacy_horizon_ms: int,
     ) -> None:
-        self.log = log
+        self.segments = segments
+        self.producers = producers
         self.offsets = offsets
-        self.state = state
-        self.uncleanable_offset = uncleanable_offset
+        self.state = _Transactions()
+        self.what = what
         self.now_ms = now_ms
+        self.horizon_ms = now_ms + config.delete_retention_ms  # What is begun now to be deleted goes then.
         self.legacy_horizon_ms = legacy_horizon_ms
-        self.aborted: list[AbortedTxn] = []
+        self.aborted: list[AbortedTxn] = []  # Those of the group at hand whose markers stay.
 
     def clean_group(self, group: list[Segment]) -> tuple[bytes, list[AbortedTxn]]:
         """The bytes that take the group's place, and their transaction index."""
         out: list[bytes | memoryview] = []
+        self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
             end = segment.next_offset() if following is None else following.base_offset
-            self.state.expect(_aborted_between(self.log, segment.base_offset, end))
+            start = segment.base_offset
+            self.state.expect(self.segments.aborted_transactions(self.what.log_start_offset, end, reaching=start))
             for batch in iter_any_batches(segment.view()):
                 kept: bytes | memoryview | None
                 if isinstance(batch, LegacyBatch):
@@ -259,7 +267,7 @@ class _Run:
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
         """What is left of the batch; None if nothing is."""
         discardable, is_over = self._judge(batch)
-        must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.uncleanable_offset
+        must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.what.first_uncleanable_offset
         if discardable and not must_stay:
             return None
         if discardable:
@@ -272,7 +280,7 @@ class _Run:
         needs_horizon = (tombstones or is_over) and batch.delete_horizon_ms is None
         if len(kept) == len(records) and not needs_horizon:
             return batch.view
-        horizon = self.now_ms + self.log.config.delete_retention_ms if needs_horizon else batch.delete_horizon_ms
+        horizon = self.horizon_ms if needs_horizon else batch.delete_horizon_ms
         return _rebuilt(batch, kept, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Segment) -> bytes | None:
@@ -297,7 +305,7 @@ class _Run:
             compression=batch.compression,
             timestamp_type=TimestampType.LOG_APPEND_TIME if stamped else TimestampType.CREATE_TIME,
             timestamp_ms=batch.max_timestamp if stamped else layout.NO_TIMESTAMP,
-            delete_horizon_ms=self.now_ms + self.log.config.delete_retention_ms if tombstones else None,
+            delete_horizon_ms=self.horizon_ms if tombstones else None,
         )
 
     def _judge(self, batch: Batch) -> tuple[bool, bool]:
@@ -311,7 +319,7 @@ class _Run:
         return is_over and horizon is not None and horizon <= self.now_ms, is_over
 
     def _is_last_of_producer(self, batch: Batch) -> bool:
-        known = self.log.producers.entries.get(batch.producer_id) if batch.has_producer_id else None
+        known = self.producers.entries.get(batch.producer_id) if batch.has_producer_id else None
         if known is None:
             return False
         if known.last_data_offset >= 0:
@@ -330,23 +338,23 @@ class _Run:
         return record.value is not None or horizon is None or self.now_ms < horizon
 
 
-def _replace(log: PartitionLog, old: list[Segment], data: bytes, aborted: list[AbortedTxn]) -> None:
+def _replace(
+    segments: SegmentList, config: LogConfig, old: list[Segment], data: bytes, aborted: list[AbortedTxn], now_ms: int
+) -> None:
     """Put what is left of neighbouring segments in their place."""
     for segment in old:
         segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
-    log.store.replace([segment.base_offset for segment in old], data)
+    segments.store.replace([segment.base_offset for segment in old], data)
     for segment in old[1:]:
-        log.store.delete_file(file_name(segment.base_offset, SNAPSHOT_SUFFIX))
-    cleaned = Segment(log.store, old[0].base_offset, log.config, created_ms=log.now_ms)
+        segments.store.delete_file(file_name(segment.base_offset, SNAPSHOT_SUFFIX))
+    cleaned = Segment(segments.store, old[0].base_offset, config, created_ms=now_ms)
     if data:
         cleaned.add(scan_batches(memoryview(data), cleaned, check_crc=False))
     cleaned.aborted.extend(aborted)
     cleaned.modified_ms = old[-1].modified_ms
     cleaned.close()
     cleaned.write_files()
-    first = log.bases.index(cleaned.base_offset)
-    log.segments[first : first + len(old)] = [cleaned]
-    log.bases[first : first + len(old)] = [cleaned.base_offset]
+    segments.replace(old, cleaned)
 
 
 def _kept_fields(batch: Batch) -> dict[str, Any]:

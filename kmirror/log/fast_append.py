@@ -8,15 +8,13 @@ segment, and everything that is wrong.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from kmirror.log.config import LogConfig
+from kmirror.log.producers import ProducerStates
 from kmirror.log.results import AppendInfo
 from kmirror.log.scan import FUSED
+from kmirror.log.segment_list import SegmentList
 from kmirror.records import layout
 from kmirror.records.crc32c import crc32c_function
-
-if TYPE_CHECKING:
-    from kmirror.log.partition_log import PartitionLog
 
 _OF_PRODUCER = layout.header_struct("producer_epoch", "base_sequence")
 _CONTROL, _TRANSACTIONAL = layout.CONTROL_FLAG, layout.TRANSACTIONAL_FLAG
@@ -24,40 +22,47 @@ _MAGIC_V2, _OVERHEAD, _HEADER_SIZE = layout.MAGIC_V2, layout.LOG_OVERHEAD, layou
 _ATTRIBUTES_AT, _LENGTH_MIN, _LAST_OFFSET_MAX = layout.ATTRIBUTES_AT, layout.BATCH_LENGTH_MIN, layout.LAST_OFFSET_MAX
 
 
-def append_one(log: PartitionLog, view: memoryview, max_epoch: int) -> AppendInfo | None:
+def append_one(
+    segments: SegmentList,
+    producers: ProducerStates,
+    config: LogConfig,
+    view: memoryview,
+    *,
+    max_epoch: int,
+    latest_epoch: int,
+    now_ms: int,
+) -> AppendInfo | None:
     """Append `view` if it is one plain batch; None, and nothing is done, if it is not."""
     total = len(view)
     if total < _HEADER_SIZE:
         return None
     base, length, epoch, magic, crc, attributes, delta, timestamp, producer_id = FUSED.unpack_from(view)
-    segment, last = log.segments[-1], base + delta
+    segment, last = segments.active, base + delta
     if (
         length + _OVERHEAD != total
         or magic != _MAGIC_V2
         or length < _LENGTH_MIN
         or attributes & _CONTROL
         or delta < 0
-        or base < log.log_end_offset
+        or base < segments.end_offset
         or last > _LAST_OFFSET_MAX
         or epoch > max_epoch
-        or epoch != log.epochs.latest_epoch()
+        or epoch != latest_epoch
         or not segment.size
-        or segment.should_roll(log.config, total, last, timestamp, log.now_ms)
+        or segment.should_roll(config, total, last, timestamp, now_ms)
         or crc32c_function()(view[_ATTRIBUTES_AT:]) != crc
     ):
         return None
     if producer_id < 0:
-        log.store.append(segment.base_offset, view)
+        segments.append_one(view, last, timestamp, now_ms)
     else:
-        producer = log.producers.entries.get(producer_id)
+        producer = producers.entries.get(producer_id)
         producer_epoch, sequence = _OF_PRODUCER.unpack_from(view)
         if producer is None or producer.producer_epoch != producer_epoch:
             return None
         if (producer.txn_first_offset >= 0) != bool(attributes & _TRANSACTIONAL):
             return None
-        log.store.append(segment.base_offset, view)
+        segments.append_one(view, last, timestamp, now_ms)
         producer.add_batch(sequence, last, delta, timestamp)
-    segment.add_one(last, timestamp, total)
-    segment.modified_ms = log.now_ms
-    log.producers.map_end_offset = log.log_end_offset = last + 1
+    producers.map_end_offset = last + 1
     return AppendInfo(base, last, 1, total, timestamp)

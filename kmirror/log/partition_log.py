@@ -12,13 +12,12 @@ if it was above: in a mirror the cut may well go below what was once committed h
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log import recovery, walk
-from kmirror.log.cleaner import Cleaned, clean, cleanable
+from kmirror.log import recovery, retention, walk
+from kmirror.log.cleaner import KEYS_MAX, Cleanable, Cleaned, clean, cleanable
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
@@ -30,10 +29,10 @@ from kmirror.log.producer_staging import data_batch, stage_batches, stage_produc
 from kmirror.log.producers import AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
-from kmirror.log.retention import delete_old_segments
 from kmirror.log.scan import part_ends, scan_batches
 from kmirror.log.scan_result import LEGACY_EPOCH, Scan
-from kmirror.log.segment import SPAN_MAX, Segment, delete_segment
+from kmirror.log.segment import SPAN_MAX, Segment
+from kmirror.log.segment_list import SegmentList
 from kmirror.log.store import (
     CLEANER_OFFSET,
     HIGH_WATERMARK,
@@ -68,17 +67,14 @@ _NOTHING = memoryview(b"")
 class PartitionLog:
     """One partition's log over a store; `open` makes it. All times are in milliseconds.
 
-    `log_start_offset` is the first offset that may be read, `log_end_offset` the one that the next record gets.
-    Attributes are there to be read: what moves them are the methods.
+    `log_start_offset` is the first offset that may be read. Attributes are there to be read: methods move them.
     """
 
     __slots__ = (
         "_saved_epochs",
-        "bases",
         "config",
         "epochs",
         "high_watermark",
-        "log_end_offset",
         "log_start_offset",
         "now_ms",
         "producers",
@@ -103,7 +99,6 @@ class PartitionLog:
         self.store = store
         self.config = config
         self.log_start_offset = loaded.log_start_offset
-        self.log_end_offset = loaded.log_end_offset
         self.high_watermark = loaded.high_watermark
         self.epochs: LeaderEpochCache = loaded.epochs
         self._saved_epochs = loaded.saved_epochs
@@ -111,8 +106,7 @@ class PartitionLog:
         self.repair = loaded.repair  # What opening had to cut off, or None.
         # Everything below is flushed, or no longer part of the log.
         self.recovery_point = max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset)
-        self.segments = loaded.segments
-        self.bases = [segment.base_offset for segment in loaded.segments]
+        self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
         self.now_ms = now_ms  # The clock as of the last call that told it.
 
     @classmethod
@@ -150,6 +144,11 @@ class PartitionLog:
     # What is known
 
     @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.segments.end_offset
+
+    @property
     def latest_epoch(self) -> int:
         """The greatest leader epoch in the epoch cache, -1 when it is empty."""
         return self.epochs.latest_epoch()
@@ -160,8 +159,8 @@ class PartitionLog:
         offset, start = self.producers.first_unstable_offset(), self.log_start_offset
         if offset is None or offset >= start:
             return offset
-        _, place = next(walk.places(self, start), (None, None))
-        return self.log_end_offset if place is None else max(place.base_offset, start)
+        found = self.segments.find(start)
+        return self.log_end_offset if found is None else max(found[1].base_offset, start)
 
     @property
     def last_stable_offset(self) -> int:
@@ -171,11 +170,11 @@ class PartitionLog:
 
     @property
     def size_in_bytes(self) -> int:
-        return sum(segment.size for segment in self.segments)
+        return self.segments.size_in_bytes
 
     @property
     def segment_base_offsets(self) -> list[int]:
-        return list(self.bases)
+        return self.segments.base_offsets
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
         """The greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
@@ -209,7 +208,7 @@ class PartitionLog:
         )
         view = memoryview(prepared.data)
         batch = Batch(view)
-        scan = scan_batches(view, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+        scan = scan_batches(view, self.segments.active, latest_epoch=self.latest_epoch, check_crc=False)
         assert scan.fault is None and scan.batches == 1, "prepared"
         if scan.epochs:
             self._assign_epochs(scan.epochs)
@@ -239,17 +238,26 @@ class PartitionLog:
         if now_ms is not None:
             self.now_ms = now_ms
         view = memoryview(data)
-        info = append_one(self, view, max_epoch)
+        latest_epoch = self.epochs.latest_epoch()
+        info = append_one(
+            self.segments,
+            self.producers,
+            self.config,
+            view,
+            max_epoch=max_epoch,
+            latest_epoch=latest_epoch,
+            now_ms=self.now_ms,
+        )
         if info is not None:
             return info
-        scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, latest_epoch=self.epochs.latest_epoch())
+        scan = scan_batches(view, self.segments.active, max_epoch=max_epoch, latest_epoch=latest_epoch)
         if scan.fault is not None:
             raise scan.fault
         if not scan.batches:
             return AppendInfo(refused_epoch=scan.refused_epoch)
         if scan.first_offset < self.log_end_offset:
             self._begin_at_straddling_batch(scan)
-            scan = scan_batches(view, self.segments[-1], max_epoch=max_epoch, check_crc=False)  # No epoch is left.
+            scan = scan_batches(view, self.segments.active, max_epoch=max_epoch, check_crc=False)  # No epoch is left.
         if scan.valid_bytes < len(view):
             view = view[: scan.valid_bytes]
         span = scan.last_offset - scan.roll_offset
@@ -288,7 +296,7 @@ class PartitionLog:
         start = 0
         for end in part_ends(view, self.config.segment_bytes):
             part = view[start:end]
-            again = scan_batches(part, self.segments[-1], latest_epoch=self.latest_epoch, check_crc=False)
+            again = scan_batches(part, self.segments.active, latest_epoch=self.latest_epoch, check_crc=False)
             info = self._append_judged(part, again)
             total.last_offset = info.last_offset
             total.batches += info.batches
@@ -312,14 +320,10 @@ class PartitionLog:
 
     def _append(self, view: memoryview, scan: Scan, staging: Staging | None, control_types: list[int]) -> AppendInfo:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
-        segment = self.segments[-1]
-        self.store.append(segment.base_offset, view)
-        segment.add(scan)
-        segment.modified_ms = self.now_ms
-        self.log_end_offset = scan.last_offset + 1
+        segment = self.segments.append(view, scan, self.now_ms)
         if staging is not None:
             segment.aborted.extend(staging.commit())
-        self.producers.map_end_offset = self.log_end_offset
+        self.producers.map_end_offset = scan.last_offset + 1
         return AppendInfo(
             scan.first_offset,
             scan.last_offset,
@@ -332,7 +336,7 @@ class PartitionLog:
 
     def _make_room(self, view: memoryview, scan: Scan) -> None:
         """Roll if the active segment cannot take the batches."""
-        active = self.segments[-1]
+        active = self.segments.active
         if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
             segment = self.roll(scan.roll_offset)
             fresh = scan_batches(view, segment, check_crc=False)  # Index rows are the segment's own.
@@ -342,21 +346,15 @@ class PartitionLog:
     def roll(self, first_offset: int) -> Segment:
         """Begin a new active segment for a batch at `first_offset`, which may lie above the log end."""
         base_offset = max(first_offset, self.log_end_offset)
-        active = self.segments[-1]
+        active = self.segments.active
         if active.base_offset == base_offset:
             assert active.size == 0, f"{self.tp}: segment {base_offset} is not empty"
             return active
-        self._deactivate(active)
+        self.segments.seal()
         self.producers.map_end_offset = base_offset
         take_snapshot(self.producers, self.store)
         self.recovery_point = max(self.recovery_point, base_offset)
-        return self._add_segment(base_offset)
-
-    def _deactivate(self, segment: Segment) -> None:
-        """Make the segment safe and complete: from here on it is trusted without being read."""
-        self.store.flush(segment.base_offset)
-        segment.close()
-        segment.write_files()
+        return self.segments.add(base_offset, self.config, self.now_ms)
 
     def _assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
         """Note the epochs of batches about to be written; one that then has no batch does no harm."""
@@ -374,13 +372,6 @@ class PartitionLog:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
             self._saved_epochs = entries
 
-    def _add_segment(self, base_offset: int) -> Segment:
-        segment = Segment(self.store, base_offset, self.config, created_ms=self.now_ms)
-        self.store.create(base_offset)
-        self.segments.append(segment)
-        self.bases.append(base_offset)
-        return segment
-
     # Reading
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
@@ -397,15 +388,12 @@ class PartitionLog:
             )
         if offset >= end_offset:
             return ReadResult(_NOTHING, offset, offset)
-        for number in range(self._segment_number(offset), len(self.segments)):
-            segment = self.segments[number]
-            first = segment.find(offset)
-            if first is not None:
-                break
-        else:
+        found = self.segments.find(offset)
+        if found is None:
             return ReadResult(_NOTHING, offset, offset)
+        segment, first = found
         last, bound = first, segment.size
-        if end_offset < self.log_end_offset:
+        if end_offset < self.segments.end_offset:
             beyond = segment.find(end_offset)
             bound = segment.size if beyond is None else beyond.position
         room = max_bytes - (first.end_position - first.position)
@@ -416,35 +404,24 @@ class PartitionLog:
         records = self.store.read(segment.base_offset, first.position, last.end_position)
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
-    def _segment_number(self, offset: int) -> int:
-        """Which segment would hold `offset`: the last one that begins at or below it."""
-        return (bisect_right(self.bases, offset) or 1) - 1
-
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
         """The first record at or above the log start that is not older, or what the negative timestamps name."""
-        return offset_for_timestamp(self, timestamp)
+        return offset_for_timestamp(self.segments, self.epochs, self.log_start_offset, timestamp)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
         """The aborted transactions that have records in `start` up to, not including, `end`."""
-        found: list[AbortedTxn] = []
-        for segment in self.segments[self._segment_number(start) :]:
-            for txn in segment.aborted:
-                if txn.last_offset >= start and txn.first_offset < end:
-                    found.append(txn)
-                if txn.last_stable_offset >= end:
-                    return found
-        return found
+        return self.segments.aborted_transactions(start, end)
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
         """The batches from the one that holds `start` to the last one that begins below `end`.
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
-        return walk.batches(self, self.log_start_offset if start is None else start, end)
+        return walk.batches(self.segments, self.log_start_offset if start is None else start, end)
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
         """The batches and legacy messages from the one that holds `start` on."""
-        return walk.any_batches(self, self.log_start_offset if start is None else start)
+        return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
 
     # Moving the marks
 
@@ -497,15 +474,12 @@ class PartitionLog:
             if self.epochs.truncate_from_end(self.log_end_offset):
                 self._write_epochs()
             return False
-        if offset < self.bases[0]:
+        if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return True
-        reads = brings_back(self.producers, walk.reaching(self.segments, offset), offset)
+        reads = brings_back(self.producers, self.segments.reaching(offset), offset)
         self._prepare_cut(offset, min(self.log_start_offset, offset))
-        while self.bases[-1] > offset:
-            self._drop_last_segment()
-        self.segments[-1].truncate_to(offset, now_ms=self.now_ms)
-        self.log_end_offset = offset
+        self.segments.truncate_to(offset, self.now_ms)
         self.epochs.truncate_from_end(offset)
         self._write_epochs()
         expired, start = recovery.expiry(self.config, self.now_ms), self.log_start_offset
@@ -521,10 +495,7 @@ class PartitionLog:
         """
         self._prepare_cut(offset, offset if log_start_offset is None else log_start_offset)
         delete_snapshots(self.store, above=-1)
-        while self.segments:
-            self._drop_last_segment()
-        self._add_segment(offset)
-        self.log_end_offset = offset
+        self.segments.restart_at(offset, self.config, self.now_ms)
         self.epochs.clear()
         self._write_epochs(anew=True)
         self.producers.clear(offset)
@@ -547,21 +518,44 @@ class PartitionLog:
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete what retention and the log start let go; returns how many segments went."""
         self.now_ms = now_ms
-        return delete_old_segments(self, now_ms)
+        deleted = 0
+        for rule in retention.rules(self.config, self.log_start_offset, now_ms):
+            count = retention.deletable(self.segments, rule, self.high_watermark)
+            deleted += count
+            if count:
+                self._delete_first_segments(count)
+        return deleted
 
-    def compact(self, now_ms: int, *, dirty_percent: int = 0) -> Cleaned | None:
-        """Clean the log if more than `dirty_percent` of what can be cleaned was not cleaned before."""
+    def _delete_first_segments(self, count: int) -> None:
+        """Delete the `count` oldest segments; the log start rises to what is left."""
+        if count == len(self.segments):
+            self.roll(self.log_end_offset)
+        self.advance_log_start(self.segments[count].base_offset)
+        self.segments.drop_first(count)
+
+    def cleanable(self, now_ms: int) -> Cleanable:
+        """What the next `compact` would clean."""
+        return cleanable(
+            self.segments,
+            self.config,
+            self._read_offset(CLEANER_OFFSET),
+            log_start_offset=self.log_start_offset,
+            last_stable_offset=self.last_stable_offset,
+            now_ms=now_ms,
+        )
+
+    def compact(self, now_ms: int, *, dirty_percent: int = 0, keys_max: int = KEYS_MAX) -> Cleaned | None:
+        """Clean the log if more than `dirty_percent` of what can be cleaned was not cleaned before.
+
+        A run takes at most `keys_max` keys, and leaves the rest to the next.
+        """
         self.now_ms = now_ms
-        what = cleanable(self, self._read_offset(CLEANER_OFFSET), now_ms)
+        what = self.cleanable(now_ms)
         if not what.is_dirty_enough(dirty_percent):
             return None
-        cleaned = clean(self, what, now_ms=now_ms)
+        cleaned = clean(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
         return cleaned
-
-    def _drop_last_segment(self) -> None:
-        self.segments.pop()
-        delete_segment(self.store, self.bases.pop())
 
     # Keeping
 
@@ -582,13 +576,12 @@ class PartitionLog:
     def flush(self) -> None:
         """Return when everything that was appended is safe from a power cut."""
         if self.recovery_point < self.log_end_offset:
-            for segment in self.segments[self._segment_number(self.recovery_point) :]:
-                self.store.flush(segment.base_offset)
+            self.segments.flush(self.recovery_point)
             self.recovery_point = self.log_end_offset
 
     def close(self) -> None:
         """Leave the store as a broker leaves its folder on a clean shutdown; the log is not used any more."""
         self.flush()
-        self._deactivate(self.segments[-1])
+        self.segments.seal()
         take_snapshot(self.producers, self.store)
         self.checkpoint()

@@ -33,13 +33,11 @@ from kmirror.log.producer_files import (
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import scan_batches, scan_up_to
 from kmirror.log.scan_result import LEGACY_EPOCH, Scan
-from kmirror.log.segment import SPAN_MAX, Segment, delete_segment
+from kmirror.log.segment import SPAN_MAX, Segment, delete_segment, placed
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
-    LOG_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
-    file_name,
     offset_of,
 )
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PartitionStore
@@ -283,11 +281,6 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *
         loaded.producers.unreplicated.update(producers.unreplicated)
     else:
         take_snapshot(producers, store)
-
-
-def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
-    """The same fault with the file it is in."""
-    return fault.within(file_name(segment.base_offset, LOG_SUFFIX))
 
 
 def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:

@@ -17,6 +17,7 @@ from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.scan_result import Scan
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
+    LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     TXN_INDEX_SUFFIX,
@@ -324,6 +325,11 @@ def delete_segment(store: PartitionStore, base_offset: int) -> None:
     store.delete(base_offset)
     for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX):
         store.delete_file(file_name(base_offset, suffix))
+
+
+def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
+    """The same fault with the file it is in."""
+    return fault.within(file_name(segment.base_offset, LOG_SUFFIX))
 
 
 def next_offset(view: memoryview, base_offset: int) -> int:

@@ -17,16 +17,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.epochs import EpochEntry, decode_checkpoint
 from kmirror.log.state_files import decode_offsets
 from kmirror.logdir.faults import FileFault, fault_of, reading
-
-if TYPE_CHECKING:
-    from kmirror.kernel.uuid import Uuid
 
 META_PROPERTIES = "meta.properties"
 HIGH_WATERMARKS = "replication-offset-checkpoint"
@@ -78,8 +76,6 @@ def read_if_present(path: Path) -> bytes | None:
 
 def parse_topic_id(data: bytes, path: Path) -> Uuid:
     """Return the topic id that a `partition.metadata` file gives; raises `FileFault`."""
-    from kmirror.kernel.uuid import Uuid  # With it comes all that messages are made of.
-
     fields = parse_properties(data, separator=":")
     if fields.get("version") != str(_METADATA_VERSION):
         raise FileFault(f"version {fields.get('version')!r} where {_METADATA_VERSION} is expected", path=path)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 from kmirror.client.remote_cluster import RemoteCluster
-from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.partition import Partition
-from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.server import Routes
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import TimerKey
@@ -38,8 +37,8 @@ class MirrorComponent(BrokerComponent):
 
     name = NAME
 
-    def __init__(self, broker: BrokerContext, replicas: ReplicaManager) -> None:
-        self.context = MirrorContext(broker, replicas)
+    def __init__(self, parts: BrokerParts) -> None:
+        self.context = MirrorContext(parts.context, parts.replicas)
         self._driver = PartitionDriver(self.context)
         self._refresh = SourceRefresh(self.context, self._driver.stop_fetching, self._on_refreshed)
         self._sync = MetadataSync(self.context)

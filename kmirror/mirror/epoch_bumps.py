@@ -26,7 +26,7 @@ def bump(context: MirrorContext, now: Instant, mp: MirrorPartition, epoch: int) 
         if not done and context.is_present(mp):
             context.retry_later(later, mp, "the controller did not bump the leader epoch")
 
-    context.broker.ask_controller(now, request, context.broker.version_of(request), on_reply)
+    context.broker.ask_controller(now, request, on_reply)
 
 
 def _first_error(reply: BumpLeaderEpochsResponse) -> int:

@@ -76,7 +76,7 @@ class MetadataSync:
         def on_reply(_: Instant, reply: Message | None) -> None:
             self._remembering.pop(mirror, None)
 
-        self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)
+        self._broker.ask_controller(now, request, on_reply)
 
     def _create(self, now: Instant, topic: str, wanted: CreatableTopic) -> None:
         if topic in self._creating:
@@ -93,4 +93,4 @@ class MetadataSync:
                 row = reply.topics[0]
                 self._broker.outbox.note(f"cannot create {topic}: {ErrorCode(row.error_code).name} {row.error_message}")
 
-        self._broker.ask_controller(now, request, self._broker.version_of(request), on_reply)
+        self._broker.ask_controller(now, request, on_reply)

@@ -1,5 +1,5 @@
 """Results as people look at them: plots, tables and self-contained pages. Needs matplotlib and pyarrow.
 
-from kmirror.report.results import load
+from kmirror.report.notebook import load
 load("wan.results")            # in Jupyter this shows the report
 """

@@ -186,7 +186,7 @@ def _anomalies(rows: list[Anomaly]) -> str:
         )
         for row in rows
     ]  # fmt: skip
-    return table(head, cells, text=(0, 1, 2, 5))
+    return table(head, cells, text=(0, 1, 2), prose=(5,))
 
 
 def _story(outcome: Outcome, anomaly: Anomaly | None) -> str:

@@ -10,8 +10,10 @@ STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 table { border-collapse: collapse; font-size: .82rem; display: block; overflow-x: auto; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { cursor: pointer; background: var(--soft); } td.text, th.text { text-align: left; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap;
+  vertical-align: top; }
+td.prose { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; }
+th { cursor: pointer; background: var(--soft); } td.text, th.text, td.prose, th.prose { text-align: left; }
 img { max-width: 100%; background: #fff; border-radius: 6px; margin: .4rem 0; }
 code, pre { font-size: .82rem; background: var(--soft); border-radius: 4px; padding: .1rem .3rem; }
 pre { padding: .6rem; overflow-x: auto; } .bad { color: #d1495b; font-weight: 600; } .good { color: #3a7d44; }
@@ -38,14 +40,17 @@ def page(title: str, body: str, style: str = "", script: str = SCRIPT) -> str:
     )
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], text: Sequence[int] = ()) -> str:
-    """Return an HTML table; columns in `text` are aligned to the left."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], text: Sequence[int] = (), prose: Sequence[int] = ()
+) -> str:
+    """Return an HTML table; columns in `text` are aligned to the left, and those in `prose` wrap too."""
+
+    def cell(at: int, value: object, tag: str) -> str:
+        look = " class=prose" if at in prose else " class=text" if at in text else ""
+        return f"<{tag}{look}>{escape(str(value))}</{tag}>"
 
     def cells(values: Sequence[object], tag: str) -> str:
-        return "".join(
-            f"<{tag}{' class=text' if at in text else ''}>{escape(str(value))}</{tag}>"
-            for at, value in enumerate(values)
-        )
+        return "".join(cell(at, value, tag) for at, value in enumerate(values))
 
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
     return f"<table><thead><tr>{cells(head, 'th')}</tr></thead><tbody>{body}</tbody></table>"

@@ -7,13 +7,12 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from kmirror.experiments.estimates import Estimate, estimate
 from kmirror.experiments.failover import OPTION_NAMES
 from kmirror.experiments.one_run import FAILED, OK
-from kmirror.experiments.results import NUMBERS, read_rows
+from kmirror.experiments.results import NUMBERS
 
 
 class FigureLabel(NamedTuple):
@@ -131,14 +130,3 @@ class SweepResults:
         writer.writeheader()
         writer.writerows(sorted(self.rows, key=lambda row: row["run_id"]))
         return out.getvalue()
-
-    def _repr_html_(self) -> str:
-        """Return the report's content, which Jupyter shows."""
-        from kmirror.report.sweep_page import fragment
-
-        return fragment(self)[0]
-
-
-def load(location: str | Path) -> SweepResults:
-    """Return the results that `kmirror sweep` wrote to this folder or URI; `UsageError` if there are none."""
-    return SweepResults(read_rows(str(location)), str(location))

@@ -61,7 +61,7 @@ def _overview(results: SweepResults) -> str:
             (label.short, label.unit, found, f"{median:.0f}", f"{found.p95:.0f}", f"{found.greatest:.0f}", label.long)
         )
     head = ("figure", "unit", "mean", "median", "95 % of runs", "most", "which is")
-    return f"<h2>In short</h2>{table(head, rows, text=(0, 1, 6))}"
+    return f"<h2>In short</h2>{table(head, rows, text=(0, 1), prose=(6,))}"
 
 
 def _bad(results: SweepResults) -> str:
@@ -78,7 +78,7 @@ def _bad(results: SweepResults) -> str:
         if row["error"]
     )
     head = ("run", "status", "seed", "what", "options")
-    return f"<h2>Failed or broken</h2>{table(head, rows, text=(0, 1, 3, 4))}{traces}"
+    return f"<h2>Failed or broken</h2>{table(head, rows, text=(0, 1), prose=(3, 4))}{traces}"
 
 
 def _aggregates(results: SweepResults) -> str:

@@ -1,29 +1,49 @@
 """A client inside the simulation: scripts speak to brokers through it, in encoded frames.
 
-`call` runs the world until the answer is there, so a script reads from top to bottom although
-everything between question and answer happens in virtual time.
+`call` and `order` run the world until the answer is there, so a script reads from top to bottom although everything
+between question and answer happens in virtual time. A script does not ask for versions: it takes the newest one that
+the node would name if it were asked, so that one call is one message. Tests name the version that they test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from kmirror.client import requester
+from kmirror.client.admin import Admin
 from kmirror.client.requester import Requester
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.controller.controller import Controller
 from kmirror.kernel.clock import SECOND, Duration, Instant
-from kmirror.kernel.events import Effect, Event, LinkClosed, OutboundLink, ResponseReceived, TimerFired
+from kmirror.kernel.events import (
+    Effect,
+    Event,
+    LinkClosed,
+    OutboundLink,
+    ResponseReceived,
+    TimerFired,
+    TimerKey,
+)
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.message import Message
+from kmirror.protocol.negotiate import Range, negotiate
+from kmirror.protocol.registry import key_of
 from kmirror.sim.world import World
+from kmirror.spec.apis import BY_KEY
+from kmirror.spec.error_codes import ErrorCode
+
+OnTimer = Callable[[Instant, TimerKey], None]
 
 
 class ClientNode:
-    """The node of a client: nothing but a table of requests under way."""
+    """The node of a client: a table of requests under way, and the machines that send them."""
 
     def __init__(self, client_id: str) -> None:
         self.outbox = Outbox()
         self.requester = Requester(client_id, self.outbox)
+        self.timers: dict[str, OnTimer] = {}
+        """Whose timers begin with which name."""
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         match event:
@@ -33,6 +53,8 @@ class ClientNode:
                 self.requester.on_link_closed(now, link)
             case TimerFired((requester.TIMER, int(correlation_id))):
                 self.requester.on_timeout(now, correlation_id)
+            case TimerFired(key):
+                self.timers[str(key[0])](now, key)
             case _:
                 pass
         return self.outbox.drain()
@@ -48,13 +70,49 @@ class Client:
         world.add(name, site, None, lambda: self._node)
         world.start(name)
 
+    @property
+    def requester(self) -> Requester:
+        """Return what a machine of this client sends with; `perform` carries out what it wants."""
+        return self._node.requester
+
+    def perform(self) -> None:
+        """Carry out what the machines of this client want, after a script has spoken to one of them."""
+        self._world.perform(self.name, self._node.outbox.drain())
+
+    def on_timer(self, name: str, on_timer: OnTimer) -> None:
+        """Have timers whose key begins with `name` given to `on_timer`."""
+        self._node.timers[name] = on_timer
+
+    # -- versions -----------------------------------------------------------------------------
+
+    def versions(self, endpoint: Endpoint) -> Mapping[int, Range]:
+        """Return what the node there would answer to ApiVersions; of one that does not run, all that we speak."""
+        name = self._world.network.addresses.get(endpoint)
+        node = None if name is None else self._world.processes[name].node
+        if isinstance(node, Broker | Controller):
+            return node.context.api_versions()
+        return {key: (row.first, row.last) for key, row in BY_KEY.items()}
+
+    def version(self, endpoint: Endpoint, body: Message, *, version_max: int | None = None) -> int:
+        """Return the newest version that the node there serves, up to the last one in which `body` makes sense.
+
+        Where there is none it is that last one: the node itself says that it does not serve it, or will do so soon.
+        """
+        row = BY_KEY[key_of(type(body))]
+        last = row.last if version_max is None else version_max
+        version = negotiate((row.first, last), self.versions(endpoint).get(row.key, (last, last)))
+        return last if version is None else version
+
+    # -- requests -----------------------------------------------------------------------------
+
     def send(
         self,
         endpoint: Endpoint,
         body: Message,
-        version: int,
         on_reply: Callable[[Message | None], None],
         *,
+        version: int | None = None,
+        version_max: int | None = None,
         timeout_ms: int = 30_000,
     ) -> None:
         """Send and go on; `on_reply` gets the answer, or None if there will be none."""
@@ -63,25 +121,49 @@ class Client:
             endpoint,
             "client",
             body,
-            version,
+            self.version(endpoint, body, version_max=version_max) if version is None else version,
             lambda _now, reply: on_reply(reply),
             timeout_ms=timeout_ms,
         )
-        self._world.perform(self.name, self._node.outbox.drain())
+        self.perform()
 
-    def call(self, endpoint: Endpoint, body: Message, version: int, *, timeout_ms: int = 30_000) -> Message | None:
+    def call(
+        self,
+        endpoint: Endpoint,
+        body: Message,
+        version: int | None = None,
+        *,
+        version_max: int | None = None,
+        timeout_ms: int = 30_000,
+    ) -> Message | None:
         """Send, run the world until the answer is there, and return it; None if there will be none."""
         box: list[Message | None] = []
-        self.send(endpoint, body, version, box.append, timeout_ms=timeout_ms)
+        self.send(endpoint, body, box.append, version=version, version_max=version_max, timeout_ms=timeout_ms)
         within_us = (timeout_ms + 1000) * 1000
         self._world.run_until(lambda: bool(box), within_us=within_us, what=f"an answer to {body.NAME} from {endpoint}")
         return box[0]
+
+    def order(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
+        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer."""
+        admin = Admin("admin", self.requester, tuple(endpoints))
+        for endpoint in endpoints:
+            version = self.version(endpoint, body)
+            admin.cluster.learn_versions(endpoint, {key_of(type(body)): (version, version)})
+        self.on_timer(admin.name, admin.on_timer)
+        box: list[Message | ErrorCode] = []
+        admin.ask(self._world.now, body, lambda _now, reply: box.append(reply))
+        self.perform()
+        self._world.run_until(lambda: bool(box), within_us=100 * SECOND, what=f"an answer to {body.NAME}")
+        answer = box[0]
+        if isinstance(answer, ErrorCode):
+            raise self._world.failure(f"{body.NAME} was not answered: {answer.name}")
+        return answer
 
     def call_any(
         self,
         endpoints: Callable[[], list[Endpoint]],
         body: Message,
-        version: int,
+        version: int | None = None,
         *,
         accept: Callable[[Message], bool],
         within_us: Duration = 60 * SECOND,

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 CONTROLLER_ID = 100
 METADATA_LEVEL = 30
-CREATE_TOPICS_VERSION = 7
 
 
 class PartitionFiles(Protocol):
@@ -151,7 +150,7 @@ class Cluster:
                 broker_id, self.cluster_id, self.endpoint(broker_id), self.endpoint(CONTROLLER_ID), self.configs
             )
             broker = Broker(options, self.disks[broker_id], self._node_rng(broker_id))
-            mirror: BrokerComponent = MirrorComponent(broker.context, broker.replicas)
+            mirror: BrokerComponent = MirrorComponent(broker.parts)
             broker.add(mirror)
             return broker
 
@@ -212,7 +211,7 @@ class Cluster:
                 )
             ]
         )
-        reply = self.client.call_any(self.endpoints, request, CREATE_TOPICS_VERSION, accept=lambda _: True)
+        reply = self.order(request)
         assert isinstance(reply, CreateTopicsResponse)
         code = ErrorCode(reply.topics[0].error_code)
         if code:
@@ -222,6 +221,11 @@ class Cluster:
         self.simulation.run_until(
             lambda: all(self.leader(tp) is not None for tp in wanted), what=f"leaders of topic {topic}"
         )
+
+    def order(self, request: Message) -> Message:
+        """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says."""
+        all_of_them = [self.endpoint(broker_id) for broker_id in self.broker_ids]
+        return self.client.order(self.endpoints() or all_of_them, request)
 
     # -- looking inside -----------------------------------------------------------------------
 

@@ -26,13 +26,10 @@ from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import Header
 from kmirror.sim.cluster import Cluster
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
-FETCH_VERSION = 12
-"""The last one that names topics by name."""
-LIST_OFFSETS_VERSION = 7
-METADATA_VERSION = 12
 CONSUMER = -1
 NO_EPOCH = -1
 BYTES_MAX = 1 << 20
@@ -221,7 +218,7 @@ class Consumer:
                 session_epoch=-1,
                 topics=list(topics.values()),
             )
-            reply = self._cluster.client.call(endpoint, request, FETCH_VERSION)
+            reply = self._cluster.client.call(endpoint, request, version_max=NAMED_TOPICS_LAST[request.NAME])
             if not isinstance(reply, FetchResponse) or reply.error_code:
                 self._forget(led)
                 continue
@@ -277,7 +274,7 @@ class Consumer:
         rows = [MetadataRequestTopic(name=name) for name in topics]
         request = MetadataRequest(topics=rows, allow_auto_topic_creation=False)
         reply = self._cluster.client.call_any(
-            self._cluster.endpoints, request, METADATA_VERSION, accept=lambda found: isinstance(found, MetadataResponse)
+            self._cluster.endpoints, request, accept=lambda found: isinstance(found, MetadataResponse)
         )
         assert isinstance(reply, MetadataResponse)
         brokers = {row.node_id: Endpoint(row.host, row.port) for row in reply.brokers}
@@ -312,7 +309,7 @@ class Consumer:
             if tp not in self._leaders:
                 self._find_leaders([tp.topic])
             endpoint = self._leaders.get(tp)
-            reply = None if endpoint is None else self._cluster.client.call(endpoint, request, LIST_OFFSETS_VERSION)
+            reply = None if endpoint is None else self._cluster.client.call(endpoint, request)
             if isinstance(reply, ListOffsetsResponse):
                 answer = reply.topics[0].partitions[0]
                 error = ErrorCode(answer.error_code)

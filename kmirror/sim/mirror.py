@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from kmirror.kernel.clock import SECOND
-from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
@@ -20,13 +20,10 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
-from kmirror.protocol.message import Message
 from kmirror.sim.checkers import Difference, mirror_agrees
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
-
-VERSION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +58,7 @@ class Mirror:
             mirror_name=self.name,
             config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
         )
-        reply = self._ask(request)
+        reply = self.destination.order(request)
         assert isinstance(reply, CreateMirrorResponse)
         self._check(reply.error_code, reply.error_message, f"create mirror {self.name}")
 
@@ -72,7 +69,7 @@ class Mirror:
             mirror_name=self.name,
             topics=[AddedTopic(topic_name=name, topic_id=self._source_id(name)) for name in names],
         )
-        reply = self._ask(request)
+        reply = self.destination.order(request)
         assert isinstance(reply, AddTopicsToMirrorResponse)
         self._check(reply.error_code, reply.error_message, f"add topics to mirror {self.name}")
         for row in reply.topics:
@@ -83,7 +80,7 @@ class Mirror:
         request = RemoveTopicsFromMirrorRequest(
             mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in topics]
         )
-        reply = self._ask(request)
+        reply = self.destination.order(request)
         assert isinstance(reply, RemoveTopicsFromMirrorResponse)
         self._check(reply.error_code, reply.error_message, f"remove topics from mirror {self.name}")
         for row in reply.topics:
@@ -94,7 +91,7 @@ class Mirror:
         request = DescribeMirrorsRequest(mirror_names=[self.name])
         rows: dict[TopicPartition, MirrorRow] = {}
         for endpoint in self.destination.endpoints():
-            reply = self.destination.client.call(endpoint, request, VERSION)
+            reply = self.destination.client.call(endpoint, request)
             if not isinstance(reply, DescribeMirrorsResponse):
                 continue
             for mirror in reply.mirrors:
@@ -212,14 +209,8 @@ class Mirror:
         known = self.source.image.topics.get(topic) if self.source.runs(CONTROLLER_ID) else None
         return Uuid.ZERO if known is None else known.topic_id
 
-    def _ask(self, request: Message) -> Message:
-        return self.destination.client.call_any(self._endpoints, request, VERSION, accept=lambda _: True)
-
     def _check(self, code: int, message: str | None, what: str) -> None:
         if code:
             error = ErrorCode(code)
             text = f"cannot {what}: {error.name}: {message or error.text}"
             raise self.destination.simulation.refusal(error, text)
-
-    def _endpoints(self) -> list[Endpoint]:
-        return self.destination.endpoints()

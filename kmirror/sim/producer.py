@@ -28,14 +28,13 @@ from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
+from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-PRODUCE_VERSION = 11
-"""The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
 RETRIES_MAX = 200
 PAUSE_SECONDS = 0.2
 
@@ -131,7 +130,8 @@ class Producer:
                 timeout_ms=10_000,
                 topic_data=list(topics.values()),
             )
-            reply = self._cluster.client.call(self._cluster.endpoint(leader), request, PRODUCE_VERSION)
+            version_max = TRANSACTIONS_V1_LAST[request.NAME]
+            reply = self._cluster.client.call(self._cluster.endpoint(leader), request, version_max=version_max)
             if isinstance(reply, ProduceResponse):
                 for answer in reply.responses:
                     for row in answer.partition_responses:
@@ -197,7 +197,7 @@ class Producer:
             rows = (row for topic in reply.results_by_topic_v3_and_below for row in topic.results_by_partition)
             return [row.partition_error_code for row in rows if row.partition_error_code]
 
-        self._at_coordinator(request, 3, errors)
+        self._at_coordinator(request, errors)
         begun.update(dict.fromkeys(new))
 
     def _end(self, *, commit: bool) -> None:
@@ -218,7 +218,7 @@ class Producer:
             assert isinstance(reply, EndTxnResponse)
             return [reply.error_code] if reply.error_code else []
 
-        self._at_coordinator(request, 4, errors)
+        self._at_coordinator(request, errors)
 
     def _init(self) -> None:
         request = InitProducerIdRequest(transactional_id=self._transactional_id, transaction_timeout_ms=60_000)
@@ -227,16 +227,17 @@ class Producer:
             assert isinstance(reply, InitProducerIdResponse)
             return [reply.error_code] if reply.error_code else []
 
-        reply = self._at_coordinator(request, 4, errors)
+        reply = self._at_coordinator(request, errors)
         assert isinstance(reply, InitProducerIdResponse)
         self.producer_id, self.producer_epoch = reply.producer_id, reply.producer_epoch
         self._sequences.clear()
 
-    def _at_coordinator(self, request: Message, version: int, errors_of: Callable[[Message], list[int]]) -> Message:
+    def _at_coordinator(self, request: Message, errors_of: Callable[[Message], list[int]]) -> Message:
         """Ask the coordinator until it answers without a retriable error; KafkaError on any other."""
+        version_max = TRANSACTIONS_V1_LAST.get(request.NAME)
         for _ in range(RETRIES_MAX):
             endpoint = self._coordinator()
-            reply = None if endpoint is None else self._cluster.client.call(endpoint, request, version)
+            reply = None if endpoint is None else self._cluster.client.call(endpoint, request, version_max=version_max)
             if reply is not None:
                 errors = errors_of(reply)
                 if not errors:
@@ -257,7 +258,7 @@ class Producer:
         request = FindCoordinatorRequest(
             key_type=CoordinatorType.TRANSACTION, coordinator_keys=[self._transactional_id]
         )
-        reply = self._cluster.client.call(living[0], request, 6)
+        reply = self._cluster.client.call(living[0], request)
         if not isinstance(reply, FindCoordinatorResponse) or reply.coordinators[0].error_code:
             return None
         return Endpoint(reply.coordinators[0].host, reply.coordinators[0].port)

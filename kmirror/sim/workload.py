@@ -21,7 +21,6 @@ from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.producer import PRODUCE_VERSION
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
@@ -101,13 +100,19 @@ class Load:
         if image is None or not self._cluster.runs(image.leader if image.leader in self._cluster.broker_ids else -1):
             self._again(tp, batch)
             return
-        data = TopicProduceData(name=tp.topic, partition_data=[PartitionProduceData(index=tp.partition, records=batch)])
+        data = TopicProduceData(
+            name=tp.topic,
+            topic_id=self._cluster.image.topics[tp.topic].topic_id,
+            partition_data=[PartitionProduceData(index=tp.partition, records=batch)],
+        )
         request = ProduceRequest(acks=Acks.ALL, timeout_ms=PRODUCE_TIMEOUT_MS, topic_data=[data])
         self._under_way += 1
         self._cluster.client.send(
-            self._cluster.endpoint(image.leader), request, PRODUCE_VERSION,
-            lambda reply: self._on_reply(tp, batch, reply), timeout_ms=2 * PRODUCE_TIMEOUT_MS,
-        )  # fmt: skip
+            self._cluster.endpoint(image.leader),
+            request,
+            lambda reply: self._on_reply(tp, batch, reply),
+            timeout_ms=2 * PRODUCE_TIMEOUT_MS,
+        )
 
     def _on_reply(self, tp: TopicPartition, batch: bytes, reply: Message | None) -> None:
         self._under_way -= 1

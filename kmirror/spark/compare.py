@@ -18,11 +18,11 @@ from typing import Any
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import FlippedBits, Match, Parting, Step, flipped_bits, header_offset, parting, steps
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.records.legacy import AnyBatch
 from kmirror.spark.folders import Segment, Split, index_position
 from kmirror.spark.rows import Fault, Wanted, walk
-from kmirror.spark.transactions import map_file
 
 DIFFERENCES_MAX = 1000
 _WALK = Wanted(level="batch", check_crc=False)

@@ -18,13 +18,13 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.committed import Committed
 from kmirror.logdir.faults import FileFault
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.columns import Columns, read_columns
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 from kmirror.records.record import Record, read_headers
 from kmirror.spark.folders import Split
-from kmirror.spark.transactions import map_file
 
 ROWS_TOGETHER = 1 << 14
 BYTES_TOGETHER = 16 << 20

@@ -26,12 +26,12 @@ from pyspark.sql.streaming.datasource import (
 from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
 from kmirror.logdir.faults import Unreadable
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.spark.folders import Segment, Split, find_segments
 from kmirror.spark.options import LogOptions
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.rows import Fault, walk
-from kmirror.spark.transactions import map_file
 
 Position = dict[str, int]
 """base: the segment; byte: where in it; offset: the next Kafka offset, for people."""

@@ -12,9 +12,7 @@ from tests.repo.sources import Source, sources
 
 ALLOWED: dict[str, tuple[int, ...]] = {
     "protocol": (5, 2, 2, 2, 2, 2, 2),  # A message and what explains its faults; a hot module and its message.
-    "log": (6,),  # Around PartitionLog, which its parts take whole.
     "sim": (4,),  # A cluster produces, and knows its simulation.
-    "report": (3,),  # Results draw themselves in a notebook.
 }
 """The files in each circle of a package, the largest first. A number here may only fall."""
 

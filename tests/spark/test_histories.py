@@ -14,7 +14,7 @@ import pytest
 from kmirror.errors import UsageError
 from kmirror.experiments.one_history import execute_history
 from kmirror.experiments.results import Results
-from kmirror.report.results import load
+from kmirror.report.notebook import load
 from kmirror.sim.history.plan import Plan
 from kmirror.spark.histories import SCHEMA, read_histories, run_histories
 from tests.spark.consumed import ROOT

@@ -17,7 +17,6 @@ from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, isr, replicas
-from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     Effect,
@@ -35,7 +34,6 @@ from kmirror.kernel.events import (
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
-from kmirror.spec.configs import Configs
 from kmirror.spec.wire_values import ResourceType
 
 
@@ -43,16 +41,8 @@ class Broker:
     """One broker process; a restart makes a new object over the same disk."""
 
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
-        self.context = context = BrokerContext(options, disk, rng)
-        self.node_id = context.node_id
-        self.cluster_id = context.cluster_id
-        self.image = context.image
-        self.outbox = context.outbox
-        self.requester = context.requester
-        self.ask_controller = context.ask_controller
-        self.ask_broker = context.ask_broker
-        self.version_of = context.version_of
-        self.parts = build_parts(context, self.publish)
+        self.context = BrokerContext(options, disk, rng)
+        self.parts = build_parts(self.context, self.publish)
         self.parts.server.serve(routes(self.parts))
         self.parts.server.serve(transaction_routes(self.parts.transactions))
 
@@ -131,13 +121,3 @@ class Broker:
         logs = self.parts.replicas.partitions
         topics: dict[tuple[int, str], None] = {(ResourceType.TOPIC, tp.topic): None for tp in logs}
         return replace(delta, configs={**delta.configs, **topics})
-
-    # -- what kmirror.mirror asks for, until it takes the parts ------------------------------------
-
-    @property
-    def configs(self) -> Configs:
-        return self.context.configs
-
-    @property
-    def replicas(self) -> ReplicaManager:
-        return self.parts.replicas

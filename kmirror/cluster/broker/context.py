@@ -53,16 +53,14 @@ class BrokerContext:
         """Let hold from now on what the image says of this broker's configs."""
         self.configs = broker_configs(self._static_configs, self.image.broker_config(self.node_id))
 
-    def ask_controller(
-        self, now: Instant, request: Message, version: int, on_reply: OnReply, *, channel: str = "controller"
-    ) -> None:
+    def ask_controller(self, now: Instant, request: Message, on_reply: OnReply, *, channel: str = "controller") -> None:
         """Send to the controller; requests of one channel are answered in order."""
         self.requester.send(
             now,
             self.controller,
             channel,
             request,
-            version,
+            self.version_of(request),
             on_reply,
             timeout_ms=self.configs.integer("request.timeout.ms"),
         )

@@ -35,4 +35,4 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
         else:
             inbound.drop()
 
-    context.ask_controller(now, request, 0, on_reply, channel="forward")
+    context.ask_controller(now, request, on_reply, channel="forward")

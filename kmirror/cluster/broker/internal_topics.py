@@ -73,4 +73,4 @@ class InternalTopics:
             self._asked.pop(name, None)
 
         request = CreateTopicsRequest(topics=[creatable(name, self._context.configs)], timeout_ms=30000)
-        self._context.ask_controller(now, request, self._context.version_of(request), on_reply)
+        self._context.ask_controller(now, request, on_reply)

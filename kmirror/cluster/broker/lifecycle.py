@@ -46,7 +46,7 @@ class Lifecycle:
                 for row in FEATURES
             ],
         )
-        context.ask_controller(now, request, context.version_of(request), self._on_registered, channel="lifecycle")
+        context.ask_controller(now, request, self._on_registered, channel="lifecycle")
 
     def on_replayed(self, offset: int) -> bool:
         """Learn that the metadata log was replayed through `offset`, its end; True if our registration is in there."""
@@ -63,9 +63,7 @@ class Lifecycle:
             current_metadata_offset=self._context.image.offset,
             want_fence=not self.caught_up,
         )
-        self._context.ask_controller(
-            now, request, self._context.version_of(request), self._on_heartbeat, channel="lifecycle"
-        )
+        self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
         if isinstance(reply, BrokerRegistrationResponse) and reply.error_code == ErrorCode.NONE:

@@ -64,7 +64,7 @@ class MetadataFollower:
                 )
             ],
         )
-        context.ask_controller(now, request, context.version_of(request), self._on_reply, channel=CHANNEL)
+        context.ask_controller(now, request, self._on_reply, channel=CHANNEL)
 
     def _on_reply(self, now: Instant, reply: Message | None) -> None:
         data = None

@@ -38,7 +38,6 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import OffsetSpec
 
 TIMER = "follow"
-LIST_OFFSETS_VERSION = 9
 
 
 @dataclass(slots=True)
@@ -288,7 +287,7 @@ class ReplicaFetchers:
             fetcher.endpoint,
             f"{fetcher.channel}-offsets",
             request,
-            LIST_OFFSETS_VERSION,
+            self._context.version_of(request),
             on_reply,
             timeout_ms=self._context.configs.integer("request.timeout.ms"),
         )

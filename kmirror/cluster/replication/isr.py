@@ -21,7 +21,6 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 TIMER = "isr"
-VERSION = 3
 RETRY_MS = 100
 NOT_CARRIED_OUT = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
 """The controller says that our knowledge is current and that nothing was done."""
@@ -99,7 +98,7 @@ class IsrManager:
         def on_reply(later: Instant, reply: Message | None) -> None:
             self._on_reply(later, partition, asked_in, reply)
 
-        self._context.ask_controller(now, request, VERSION, on_reply)
+        self._context.ask_controller(now, request, on_reply)
 
     def _broker_epoch(self, partition: Partition, member: int) -> int:
         if member == self._context.node_id:

@@ -21,7 +21,7 @@ from kmirror.logdir.checkpoints import read_folder_facts
 from kmirror.logdir.compare.words import first_difference
 from kmirror.logdir.consume import read_transactions
 from kmirror.logdir.dump.batches import AnyFileBatch, Head, iter_heads, open_batch
-from kmirror.logdir.faults import FileFault, Progress, fault_of
+from kmirror.logdir.faults import FileFault, Progress, fault_of, refusal
 from kmirror.logdir.mapped import Mapped
 from kmirror.logdir.partition import (
     PartitionFolder,
@@ -89,7 +89,10 @@ class _Side:
         return 0 if self.file is None else self.file.size - self.position
 
     def head(self) -> Head | None:
-        """Return the batch that stands next, None at the end; raises `FileFault` where bytes are no batch."""
+        """Return the batch that stands next, None at the end.
+
+        Raises `FileFault` where bytes are no batch and `Unreadable` where the system refuses the file.
+        """
         while self.file is None or self.position >= self.file.size:
             self.close()
             if not self._segments:
@@ -97,8 +100,8 @@ class _Side:
             path = self._segments.pop().path
             try:
                 self.file = Mapped(path)
-            except OSError as error:
-                raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
+            except (OSError, ValueError) as error:
+                raise refusal(error, path) from None
             self.position = 0
         try:
             head = next(iter_heads(self.view, self.position), None)

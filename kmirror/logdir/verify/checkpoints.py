@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Final
 
@@ -64,8 +65,6 @@ def _check_clean_shutdown(path: Path, tally: Tally) -> None:
     data = read_if_present(path)
     if not data:
         return  # Brokers before 3.8 left it empty.
-    import json  # No other file needs it, and few folders have this one.
-
     try:
         found = json.loads(data)
     except ValueError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.epochs import EpochEntry
@@ -19,16 +19,13 @@ from kmirror.logdir.faults import FileFault, Tally, fault_of
 from kmirror.logdir.mapped import Mapped, WholeFile, mapped
 from kmirror.logdir.partition import PartitionFolder
 from kmirror.logdir.segments import SegmentFile
-from kmirror.logdir.verify.indexes import NEVER, NO_ROW
+from kmirror.logdir.verify.indexes import NEVER, NO_ROW, OffsetRows, TimeRows
+from kmirror.logdir.verify.producers import Producers
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.crc32c import crc32c_function
 from kmirror.records.legacy import LegacyBatch, iter_any_batches
-
-if TYPE_CHECKING:
-    from kmirror.logdir.verify.indexes import OffsetRows, TimeRows
-    from kmirror.logdir.verify.producers import Producers
 
 _SEGMENT_BYTES_MAX: Final = 2**31 - 1
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1

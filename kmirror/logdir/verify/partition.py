@@ -12,9 +12,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kmirror.errors import CorruptBatch, UsageError
+from kmirror.kernel.uuid import Uuid
 from kmirror.log.state_files import INDEX_SUFFIX, TIME_INDEX_SUFFIX
 from kmirror.log.store import PARTITION_METADATA
 from kmirror.logdir.checkpoints import (
@@ -36,9 +37,6 @@ from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
-
-if TYPE_CHECKING:
-    from kmirror.kernel.uuid import Uuid
 
 _KNOWN_ATTRIBUTES: Final = 0x7F
 

@@ -26,12 +26,10 @@ from kmirror.sim.history.directory import Leader
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Ask, Script
 from kmirror.sim.history.values import Reader
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
-FETCH_VERSION = 12
-LIST_OFFSETS_VERSION = 7
-EPOCH_VERSION = 4
 BYTES_MAX = 1 << 20
 
 
@@ -89,7 +87,7 @@ class Consumer:
             request = OffsetForLeaderEpochRequest(
                 replica_id=-1, topics=[OffsetForLeaderTopic(topic=tp.topic, partitions=[asked])]
             )
-            reply = yield Ask(cluster, leader.endpoint, request, EPOCH_VERSION)
+            reply = yield Ask(cluster, leader.endpoint, request)
             row = None
             if isinstance(reply, OffsetForLeaderEpochResponse):
                 row = reply.topics[0].partitions[0]
@@ -110,7 +108,7 @@ class Consumer:
             partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
         )
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])])
-        reply = yield Ask(cluster, leader.endpoint, request, LIST_OFFSETS_VERSION)
+        reply = yield Ask(cluster, leader.endpoint, request)
         if isinstance(reply, ListOffsetsResponse):
             row = reply.topics[0].partitions[0]
             if not row.error_code and row.offset >= 0:
@@ -143,7 +141,7 @@ class Consumer:
             session_epoch=-1,
             topics=list(topics.values()),
         )
-        reply = yield Ask(cluster, endpoint, request, FETCH_VERSION)
+        reply = yield Ask(cluster, endpoint, request, NAMED_TOPICS_LAST[request.NAME])
         if not isinstance(reply, FetchResponse) or reply.error_code:
             self.desk.scene.directories[cluster].refresh()
             return

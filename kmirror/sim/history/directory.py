@@ -17,7 +17,6 @@ from kmirror.protocol.message import Message
 from kmirror.sim.client import Client
 from kmirror.sim.cluster import Cluster
 
-METADATA_VERSION = 12
 BACKOFF_MS = 200
 TIMEOUT_MS = 1_500
 
@@ -74,7 +73,6 @@ class Directory:
         self._client.send(
             self.any_broker(),
             MetadataRequest(topics=None, allow_auto_topic_creation=False),
-            METADATA_VERSION,
             self._on_reply,
             timeout_ms=TIMEOUT_MS,
         )

@@ -49,7 +49,7 @@ class Observer:
             self._scene.tell(f"{process} cuts {fact.tp} at {fact.offset} (was {fact.end}): {fact.why}")
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
-            partition = self._scene.clusters[cluster].broker(int(node)).replicas.led(fact.tp)
+            partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
             end = -1 if partition is None else partition.log.log_end_offset
             self.state_seen(
                 StateSeen(

@@ -9,26 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kmirror.client.admin import error_of
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_request import TopicData as AddedTopic
-from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
-from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsFromMirrorRequest
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
-from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.protocol.message import Message
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.observe import Observer
@@ -49,10 +45,10 @@ ALREADY_DONE = (
     ErrorCode.TOPIC_ALREADY_EXISTS,
 )
 MIRROR_TIMEOUT_KEY = "request.timeout.ms"
-
-
 FINAL = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INCONSISTENT_TOPIC_ID)
 """Retriable for a client that produces; an operator has to look what is wrong."""
+MakeRequest = Callable[[Scene, str, Mapping[str, Value]], Message]
+"""Makes the request of one kind of order to a cluster, of a step's arguments."""
 
 
 @dataclass(slots=True)
@@ -88,8 +84,7 @@ class Operator:
         if step.action in ("add", "remove"):
             self.observer.look_at_logs([tp for tp in _partitions(scene) if tp.topic in topics])
         sent_at = scene.now
-        row = ORDERS[step.action]
-        error = yield from self._ask(row, args)
+        error = yield from self._ask(ORDERS[step.action], args)
         scene.account.orders.append(
             Order(
                 number,
@@ -105,16 +100,16 @@ class Operator:
         )
         scene.tell(f"order {number} answered: {error or 'no answer'}")
 
-    def _ask(self, row: OrderKind, args: Mapping[str, Value]) -> Script[str]:
+    def _ask(self, request: MakeRequest, args: Mapping[str, Value]) -> Script[str]:
         scene = self.scene
         until = scene.now + PATIENCE_MS * MILLISECOND
         tried = False
         while scene.now < until:
             endpoint = scene.directories[self.cluster].any_broker()
             heard = scene.simulation.world.runs(endpoint.host)
-            reply = yield Ask(self.cluster, endpoint, row.request(scene, self.cluster, args), row.version, TRY_MS)
+            reply = yield Ask(self.cluster, endpoint, request(scene, self.cluster, args), timeout_ms=TRY_MS)
             if reply is not None:
-                error = ErrorCode(_error_of(reply))
+                error = error_of(reply)
                 if tried and error in ALREADY_DONE:
                     error = ErrorCode.NONE
                 if not error.retriable or error in FINAL:
@@ -123,14 +118,6 @@ class Operator:
             tried = tried or heard  # A broker that was down cannot have done it.
             yield Sleep(RETRY_MS)
         return ""
-
-
-@dataclass(frozen=True, slots=True)
-class OrderKind:
-    """How an action becomes a request."""
-
-    request: Callable[[Scene, str, Mapping[str, Value]], Message]
-    version: int = 0
 
 
 def topics_of(args: Mapping[str, Value]) -> tuple[str, ...]:
@@ -212,26 +199,13 @@ def _point_mirror(scene: Scene, cluster: str, args: Mapping[str, Value]) -> Mess
     return _alter(ResourceType.MIRROR, str(args["mirror"]), BOOTSTRAP_SERVERS, servers(scene, str(args["servers"])))
 
 
-def _error_of(reply: Message) -> int:
-    """Return the first error of an answer, that of the request before those of its rows."""
-    match reply:
-        case CreateMirrorResponse():
-            return reply.error_code
-        case AddTopicsToMirrorResponse() | RemoveTopicsFromMirrorResponse():
-            return reply.error_code or next((row.error_code for row in reply.topics if row.error_code), 0)
-        case CreateTopicsResponse():
-            return next((row.error_code for row in reply.topics if row.error_code), 0)
-        case IncrementalAlterConfigsResponse():
-            return next((row.error_code for row in reply.responses if row.error_code), 0)
-    raise AssertionError(f"an answer that no order asks for: {reply!r}")
-
-
-ORDERS: dict[str, OrderKind] = {
-    "create_mirror": OrderKind(_create),
-    "add": OrderKind(_add),
-    "remove": OrderKind(_remove),
-    "create_topic": OrderKind(_create_topic, 7),
-    "alter_topic": OrderKind(_alter_topic, 1),
-    "alter_mirror": OrderKind(_alter_mirror, 2),
-    "point_mirror": OrderKind(_point_mirror, 2),
+ORDERS: dict[str, MakeRequest] = {
+    "create_mirror": _create,
+    "add": _add,
+    "remove": _remove,
+    "create_topic": _create_topic,
+    "alter_topic": _alter_topic,
+    "alter_mirror": _alter_mirror,
+    "point_mirror": _point_mirror,
 }
+"""How an action becomes a request."""

@@ -29,11 +29,10 @@ from kmirror.sim.history.account import Ack, Refusal, Transaction, Write
 from kmirror.sim.history.plan import ClientPlan
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.scripts import Ask, Script, Sleep
+from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks, CoordinatorType
 
-PRODUCE_VERSION = 11
-"""The last one whose clients add partitions to a transaction themselves: transaction.version 1."""
 PRODUCE_TIMEOUT_MS = 1_500
 DELIVERY_TIMEOUT_MS = 8_000
 """After that a batch, or a question to a coordinator, is given up."""
@@ -161,7 +160,7 @@ class Producer:
                 yield Sleep(RETRY_MS)
                 continue
             sent_at = scene.now
-            reply = yield Ask(self.cluster, leader.endpoint, request, PRODUCE_VERSION)
+            reply = yield Ask(self.cluster, leader.endpoint, request, TRANSACTIONS_V1_LAST[request.NAME])
             if isinstance(reply, ProduceResponse):
                 row = reply.responses[0].partition_responses[0]
                 error = ErrorCode(row.error_code)
@@ -196,7 +195,7 @@ class Producer:
         def error_of(reply: Message) -> int:
             return reply.error_code if isinstance(reply, InitProducerIdResponse) else -1
 
-        reply = yield from self._ask_coordinator(request, 4, error_of)
+        reply = yield from self._ask_coordinator(request, error_of)
         if not isinstance(reply, InitProducerIdResponse) or reply.error_code:
             return False
         self.producer_id, self.epoch = reply.producer_id, reply.producer_epoch
@@ -220,7 +219,7 @@ class Producer:
             v3_and_below_producer_epoch=self.epoch,
             v3_and_below_topics=list(topics.values()),
         )
-        reply = yield from self._ask_coordinator(request, 3, _added_error)
+        reply = yield from self._ask_coordinator(request, _added_error)
         return reply is not None and not _added_error(reply)
 
     def end(self, *, commit: bool) -> Script[bool]:
@@ -238,20 +237,19 @@ class Producer:
         def error_of(reply: Message) -> int:
             return reply.error_code if isinstance(reply, EndTxnResponse) else -1
 
-        reply = yield from self._ask_coordinator(request, 3, error_of)
+        reply = yield from self._ask_coordinator(request, error_of)
         transaction.answered = reply is not None and not error_of(reply)
         self.transaction = None
         return transaction.answered
 
-    def _ask_coordinator(
-        self, request: Message, version: int, error_of: Callable[[Message], int]
-    ) -> Script[Message | None]:
+    def _ask_coordinator(self, request: Message, error_of: Callable[[Message], int]) -> Script[Message | None]:
         """Ask until there is an answer that repeating would not change; None if there was none in time."""
         scene = self.desk.scene
         until = scene.now + DELIVERY_TIMEOUT_MS * MILLISECOND
+        version_max = TRANSACTIONS_V1_LAST.get(request.NAME)
         while not self.has_turned and scene.now < until:
             endpoint = yield from self._find_coordinator()
-            reply = None if endpoint is None else (yield Ask(self.cluster, endpoint, request, version))
+            reply = None if endpoint is None else (yield Ask(self.cluster, endpoint, request, version_max))
             code = -1 if reply is None else error_of(reply)
             error = ErrorCode(code) if code >= 0 else ErrorCode.NETWORK_EXCEPTION
             if reply is not None and not error.retriable and error not in WAITING:
@@ -269,7 +267,7 @@ class Producer:
             request = FindCoordinatorRequest(
                 key_type=CoordinatorType.TRANSACTION, coordinator_keys=[self.transactional_id]
             )
-            reply = yield Ask(self.cluster, directory.any_broker(), request, 6)
+            reply = yield Ask(self.cluster, directory.any_broker(), request)
             if isinstance(reply, FindCoordinatorResponse) and not reply.coordinators[0].error_code:
                 self.coordinator = Endpoint(reply.coordinators[0].host, reply.coordinators[0].port)
         return self.coordinator

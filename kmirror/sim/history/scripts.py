@@ -1,6 +1,6 @@
 """How does a client do one thing after the other in virtual time? As a generator that says what it waits for.
 
-    reply = yield Ask("a", endpoint, request, 12, timeout_ms=2000)     the answer, or None if there is none
+    reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
     yield Sleep(200)
 
 A script never runs the world: whoever waits gives way to everybody else. Each (who, cluster) is a client process of
@@ -27,7 +27,8 @@ class Ask:
     cluster: str
     endpoint: Endpoint
     body: Message
-    version: int
+    version_max: int | None = None
+    """The last version in which `body` says what is meant; else the newest one that is served."""
     timeout_ms: int = 2_500
 
 
@@ -69,7 +70,7 @@ class Scripts:
         self.client(who, wish.cluster).send(
             wish.endpoint,
             wish.body,
-            wish.version,
             lambda reply: self._go(who, script, reply),
+            version_max=wish.version_max,
             timeout_ms=wish.timeout_ms,
         )

@@ -180,7 +180,7 @@ def write_deleted(w: Writer) -> None:
     for _ in range(30):
         w.lead(4)
         w.produce(1, 2)
-    w.log.advance_log_start(w.log.bases[2] + 5)
+    w.log.advance_log_start(w.log.segment_base_offsets[2] + 5)
     assert w.log.delete_old_segments(w.now_ms) == 2
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
-from kmirror.log.cleaner import clean, cleanable
 from kmirror.log.config import LONG_MAX, LogConfig
 from kmirror.log.partition_log import (
     CLEAN_SHUTDOWN,
@@ -404,13 +403,8 @@ def _config(log: PartitionLog, step: Step) -> str:
 
 
 def _clean(log: PartitionLog, step: Step) -> str:
-    what = cleanable(log, log._read_offset(CLEANER_OFFSET), step.now_ms)  # As `compact`, but with less room for keys.
-    if not what.dirty_bytes:
-        return "-1"
-    log.now_ms = step.now_ms
-    done = clean(log, what, now_ms=step.now_ms, keys_max=step.words[0])
-    log._write_offset(CLEANER_OFFSET, done.end_offset)
-    return str(done.end_offset)
+    done = log.compact(step.now_ms, keys_max=step.words[0])
+    return "-1" if done is None else str(done.end_offset)
 
 
 _DEEDS: dict[str, Callable[[PartitionLog, Step], str]] = {

@@ -98,7 +98,7 @@ def test_it_is_the_scan_s_answer(steps: list[dict[str, Any]], interval: int, seg
         epoch += step["epoch"]
         data = encoded(step, max(0, slow.log_end_offset + step["gap"]), epoch)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(partition_log, "append_one", lambda *_: None)
+            patch.setattr(partition_log, "append_one", lambda *_, **__: None)
             expected = follow(slow, data)
         assert follow(quick, data) == expected
         assert state(quick) == state(slow)
@@ -161,22 +161,35 @@ def test_a_refused_batch_behind_a_gap_leaves_no_segment_that_begins_above_the_lo
     assert (log.segment_base_offsets, log.log_end_offset) == ([0, 1], 2)
 
 
+def at_once(log: PartitionLog, data: bytes, max_epoch: int = 0) -> AppendInfo | None:
+    """Append to the log if that takes no scan."""
+    return append_one(
+        log.segments,
+        log.producers,
+        log.config,
+        memoryview(data),
+        max_epoch=max_epoch,
+        latest_epoch=log.latest_epoch,
+        now_ms=log.now_ms,
+    )
+
+
 def test_a_plain_batch_is_not_scanned() -> None:
     log = open_log()
     log.append_as_follower(batch(), max_epoch=0)
-    info = append_one(log, memoryview(batch(2, offset=3)), 0)
+    info = at_once(log, batch(2, offset=3))
     assert info is not None
     assert (info.first_offset, info.last_offset, info.batches, log.log_end_offset) == (3, 4, 1, 5)
-    assert append_one(log, memoryview(batch(offset=5, epoch=1)), 1) is None, "its epoch begins there"
-    assert append_one(log, memoryview(batch(offset=4)), 1) is None, "that offset is taken"
-    assert append_one(log, memoryview(idempotent(7, offset=5)), 0) is None, "the log does not know its producer"
+    assert at_once(log, batch(offset=5, epoch=1), max_epoch=1) is None, "its epoch begins there"
+    assert at_once(log, batch(offset=4), max_epoch=1) is None, "that offset is taken"
+    assert at_once(log, idempotent(7, offset=5)) is None, "the log does not know its producer"
     log.append_as_follower(idempotent(7, offset=5), max_epoch=0)
-    assert append_one(log, memoryview(idempotent(8, offset=6)), 0) is not None
+    assert at_once(log, idempotent(8, offset=6)) is not None
     assert log.producers.entries[1].last_sequence == 8
-    assert append_one(log, memoryview(idempotent(0, producer_epoch=1, offset=7)), 0) is None, "it begins anew"
-    assert append_one(log, memoryview(idempotent(9, txn=True, offset=7)), 0) is None, "it begins a transaction"
+    assert at_once(log, idempotent(0, producer_epoch=1, offset=7)) is None, "it begins anew"
+    assert at_once(log, idempotent(9, txn=True, offset=7)) is None, "it begins a transaction"
     log.append_as_follower(idempotent(9, txn=True, offset=7), max_epoch=0)
-    assert append_one(log, memoryview(idempotent(9, offset=8)), 0) is None, "it may not write outside of one"
-    assert append_one(log, memoryview(idempotent(10, txn=True, offset=8)), 0) is not None
+    assert at_once(log, idempotent(9, offset=8)) is None, "it may not write outside of one"
+    assert at_once(log, idempotent(10, txn=True, offset=8)) is not None
     log.roll(9)
-    assert append_one(log, memoryview(batch(offset=9)), 1) is None, "it tells when its segment is to be rolled"
+    assert at_once(log, batch(offset=9), max_epoch=1) is None, "it tells when its segment is to be rolled"

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from kmirror.cli.main import run
+from kmirror.logdir.compare.partitions import compare, pair_folders
+from kmirror.logdir.faults import Unreadable
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"
 LOG = f"{0:020d}.log"
@@ -80,6 +82,15 @@ def test_two_folders_of_log_folders_are_not_equal_for_want_of_files(
     assert err.startswith(f"kmirror: {top.parent / 'kafka-1'}: holds no segment files; it has ")
 
 
+def test_a_segment_that_goes_while_logs_are_compared_is_one_that_the_system_refuses(top: Path) -> None:
+    pairs = pair_folders(top / "txn-2", top / "txn-2")
+    gone = pairs.both[0][0].segments[1].path
+    gone.unlink()
+    with pytest.raises(Unreadable) as caught:
+        compare(pairs)
+    assert (caught.value.path, caught.value.reason) == (gone, "cannot be read: No such file or directory")
+
+
 @pytest.mark.parametrize("words", [["dissect"], ["dissect", "--as", "log"], ["dump-log", "--files"]], ids=" ".join)
 def test_a_pipe_is_not_waited_for(words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / LOG)
@@ -109,6 +120,6 @@ def test_a_report_that_cannot_be_written_says_where(tmp_path: Path, capsys: pyte
         raise PermissionError(errno.EACCES, "Permission denied", str(tmp_path / "runs"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("kmirror.report.results.load", refused)
+        patch.setattr("kmirror.report.notebook.load", refused)
         code, _, err = ended(capsys, "report", tmp_path, "-o", "json")
     assert (code, err) == (1, f"kmirror: {tmp_path / 'runs'}: Permission denied\n")

@@ -9,7 +9,7 @@ from typing import TypeVar
 from kmirror.client import requester
 from kmirror.client.requester import Requester
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import CloseLink, Effect, Note, Send, SetTimer, TimerKey
+from kmirror.kernel.events import CloseLink, Effect, Note, OutboundLink, Send, SetTimer, TimerKey
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.uuid import Uuid
@@ -73,14 +73,14 @@ class Script:
 
     def _take(self, effect: Effect) -> None:
         match effect:
-            case Send(peer, channel, frame):
+            case Send(OutboundLink(peer, channel), frame):
                 head, body = decode_request(frame)
                 self.asked.append(Asked(peer, channel, head.api_version, head.correlation_id, head.client_id, body))
             case SetTimer(key, at) if key[0] != requester.TIMER:
                 self.timers[key] = at
             case Note(text):
                 self.notes.append(text)
-            case CloseLink(peer, channel):
+            case CloseLink(OutboundLink(peer, channel)):
                 self.closed.append((peer, channel))
             case _:
                 pass
@@ -95,7 +95,7 @@ class Script:
         """Answer the oldest request."""
         asked = self.look().pop(0)
         frame = encode_response(reply, asked.version, correlation_id=asked.correlation_id)
-        self.requester.on_response(now, asked.peer, asked.channel, frame)
+        self.requester.on_response(now, OutboundLink(asked.peer, asked.channel), frame)
         self.look()
         return asked
 
@@ -108,7 +108,7 @@ class Script:
         """Close the link of the oldest request."""
         asked = self.look()[0]
         self.asked = [one for one in self.asked if (one.peer, one.channel) != (asked.peer, asked.channel)]
-        self.requester.on_link_closed(now, asked.peer, asked.channel)
+        self.requester.on_link_closed(now, OutboundLink(asked.peer, asked.channel))
         self.look()
         return asked
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kmirror.log.cleaner import clean, cleanable
 from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
 from kmirror.log.store import CLEANER_OFFSET
 from kmirror.records.build import build_batch
@@ -371,7 +370,7 @@ def test_a_log_must_be_dirty_enough(percent: int, runs: bool) -> None:
         if first == 0:
             log.compact(NOW_MS)
     put(log, ("x", "1"))
-    what = cleanable(log, 2, NOW_MS)
+    what = log.cleanable(NOW_MS)
     assert what.clean_bytes == what.dirty_bytes > 0
     share = what._replace(clean_bytes=2 * what.dirty_bytes)
     assert share.is_dirty_enough(percent) == runs
@@ -395,11 +394,10 @@ def test_more_keys_than_fit_are_left_for_the_next_run() -> None:
         put(log, (f"k{number % 4}", str(number)))
     roll(log)
     put(log, ("z", "1"))
-    what = cleanable(log, None, NOW_MS)
-    done = clean(log, what, now_ms=NOW_MS, keys_max=2)
-    assert done.end_offset == 2
+    done = log.compact(NOW_MS, keys_max=2)
+    assert done is not None and done.end_offset == 2
     assert len(left(log)) == 7
-    clean(log, cleanable(log, done.end_offset, NOW_MS), now_ms=NOW_MS)
+    log.compact(NOW_MS)
     assert [offset for offset, _, _ in left(log)] == [2, 3, 4, 5, 6]
 
 
@@ -408,10 +406,9 @@ def test_a_run_may_end_inside_a_batch() -> None:
     put(log, ("a", "1"), ("b", "2"))
     put(log, ("a", "3"), ("b", "4"), ("c", "5"))
     roll(log)
-    done = clean(log, cleanable(log, None, NOW_MS), now_ms=NOW_MS, keys_max=1)
-    assert done.end_offset == 1
-    done = clean(log, cleanable(log, None, NOW_MS), now_ms=NOW_MS, keys_max=3)
-    assert done.end_offset == 5
+    for keys_max, end_offset in ((1, 1), (3, 5)):
+        done = log.compact(NOW_MS, keys_max=keys_max)
+        assert done is not None and done.end_offset == end_offset
 
 
 def test_an_empty_log_has_nothing_to_clean() -> None:

@@ -76,6 +76,13 @@ def test_the_page_holds_story_logs_losses_and_the_plan() -> None:
     assert Plan.from_json(plan.replace("&quot;", '"').replace("&#x27;", "'")) == outcome.plan
 
 
+def test_what_a_checker_says_wraps_and_widens_no_page() -> None:
+    text = history_page(run_history(seed=7), AGAIN)
+    rows = text.partition("<h2>Anomalies</h2>")[2].partition("</table>")[0]
+    assert re.search(r"<td class=prose>p1:17 was acknowledged at 2.1 s, and b has x:1 there", rows)
+    assert re.search(r"td\.prose \{[^}]*white-space: normal", text)
+
+
 def test_markup_in_names_is_text() -> None:
     outcome = run_history(seed=7)
     outcome.story.append((SECOND, "<script>alert(1)</script>"))

@@ -20,7 +20,8 @@ from kmirror.experiments.failover import OPTION_NAMES, ExperimentOptions, Figure
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, parse_sweep
-from kmirror.report.results import AXES, FIGURES, SweepResults, load
+from kmirror.report.notebook import ShownResults, load
+from kmirror.report.results import AXES, FIGURES, SweepResults
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 
@@ -97,7 +98,7 @@ def test_no_results_are_named(tmp_path: Path) -> None:
 def test_one_run_alone_makes_a_report() -> None:
     row = execute("one", Run("0" * 16, ExperimentOptions(**QUICK)))  # type: ignore[arg-type]
     row["lag"], row["state_ms"] = list(row["lag"]), list(row["state_ms"])
-    assert "no rule was broken in 1 runs" in SweepResults([row], "x")._repr_html_()
+    assert "no rule was broken in 1 runs" in ShownResults([row], "x")._repr_html_()
 
 
 # -- in a browser -----------------------------------------------------------------------------

@@ -38,7 +38,7 @@ class ProducerIds:
             return
         self._asking = True
         request = AllocateProducerIdsRequest(broker_id=self._context.node_id, broker_epoch=self._lifecycle.epoch)
-        self._context.ask_controller(now, request, 0, self._on_reply)
+        self._context.ask_controller(now, request, self._on_reply)
 
     def _on_reply(self, now: Instant, reply: Message | None) -> None:
         self._asking = False

@@ -39,7 +39,7 @@ def test_another_batch_is_told_by_epoch_and_checksum() -> None:
 def test_a_batch_that_only_one_of_them_has_is_told() -> None:
     """Both ends are at 3; of one log the last offsets are a gap, as the cleaner leaves it."""
     gap = replica(*LOG[:2])
-    gap.log.log_end_offset = 3
+    gap.log.segments.end_offset = 3
     assert difference(replica(*LOG), gap) == "offset 2: only the leader has a batch"
     assert difference(gap, replica(*LOG)) == ""
     gap.log.high_watermark = 3

@@ -1,0 +1,126 @@
+"""How is a cluster given an order? Asked of one broker after the other until one of them carries it out or refuses.
+
+CreateTopics, IncrementalAlterConfigs, and what KIP-1279 adds: whichever broker is asked hands an order on to the
+controller. An answer that only says "not now" is no answer; the request is sent again, as Kafka's admin client does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.client.backoff import Backoff
+from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.client.requester import Requester
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import TimerKey
+from kmirror.kernel.ids import Endpoint
+from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
+from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
+from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
+from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
+from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+REPEATED = (
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+)
+"""Nothing was done, and it may be done later. Other errors are answers, also such as a producer would retry."""
+OnAnswer = Callable[[Instant, Message | ErrorCode], None]
+"""Gets the answer, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdminConfigs:
+    """Kafka's names and defaults."""
+
+    request_timeout_ms: int = 30_000
+    default_api_timeout_ms: int = 60_000
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+
+
+@dataclass(slots=True)
+class _Order:
+    body: Message
+    version_min: int
+    until: Instant
+    on_answer: OnAnswer
+    attempts: int = 0
+
+
+class Admin:
+    """Gives orders to one cluster; its timers have its name."""
+
+    def __init__(
+        self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: AdminConfigs | None = None
+    ) -> None:
+        self.name = name
+        self._configs = configs or AdminConfigs()
+        self._outbox = requester.outbox
+        self._backoff = Backoff(self._configs.retry_backoff_ms, self._configs.retry_backoff_max_ms)
+        self.cluster = RemoteCluster(name, requester, servers, timeout_ms=self._configs.request_timeout_ms)
+        self._orders: dict[int, _Order] = {}
+        self._count = 0
+
+    def ask(self, now: Instant, body: Message, on_answer: OnAnswer, *, version_min: int = 0) -> None:
+        """Send `body` until it is answered, or `default.api.timeout.ms` are over.
+
+        A broker that serves the API only below `version_min`, or not at all, ends it: the others will not do so either.
+        """
+        self._count += 1
+        until = now + self._configs.default_api_timeout_ms * MILLISECOND
+        self._orders[self._count] = _Order(body, version_min, until, on_answer)
+        self._send(now, self._count)
+
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Repeat the order that `key` names."""
+        match key:
+            case (_, int(number)):
+                self._send(now, number)
+            case _:
+                raise AssertionError(f"a timer nobody set: {key}")
+
+    def _send(self, now: Instant, number: int) -> None:
+        order, endpoint = self._orders[number], self.cluster.any_broker()
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            if reply is not None and error_of(reply) not in REPEATED:
+                self._end(later, number, reply)
+                return
+            version = self.cluster.version(endpoint, type(order.body))
+            if self.cluster.knows_versions(endpoint) and (version is None or version < order.version_min):
+                self._end(later, number, ErrorCode.UNSUPPORTED_VERSION)
+                return
+            again = later + self._backoff.pause_ms(order.attempts) * MILLISECOND
+            order.attempts += 1
+            if again >= order.until:
+                self._end(later, number, ErrorCode.REQUEST_TIMED_OUT if reply is None else reply)
+            else:
+                self._outbox.set_timer((self.name, number), again)
+
+        self.cluster.send(now, endpoint, "orders", order.body, on_reply, version_min=order.version_min)
+
+    def _end(self, now: Instant, number: int, reply: Message | ErrorCode) -> None:
+        self._orders.pop(number).on_answer(now, reply)
+
+
+def error_of(reply: Message) -> ErrorCode:
+    """Return the first error of an answer, that of the request before those of its rows; NONE if there is none."""
+    match reply:
+        case CreateMirrorResponse():
+            codes = [reply.error_code]
+        case AddTopicsToMirrorResponse() | RemoveTopicsFromMirrorResponse():
+            codes = [reply.error_code, *(row.error_code for row in reply.topics)]
+        case CreateTopicsResponse():
+            codes = [row.error_code for row in reply.topics]
+        case IncrementalAlterConfigsResponse():
+            codes = [row.error_code for row in reply.responses]
+        case _:
+            raise AssertionError(f"an answer that no order asks for: {reply!r}")
+    return next((code_of(code) for code in codes if code), ErrorCode.NONE)

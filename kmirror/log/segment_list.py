@@ -1,0 +1,168 @@
+"""Which segments is a log made of, and where does it end?
+
+The segments lie in the order of their offsets, and the last one is the active one, which takes the appends. Where the
+log ends is known here and nowhere else: it moves when bytes are added, when they are cut, and when the log begins anew.
+What is known of a log beyond its bytes (epochs, producers, the marks that its readers go by) is `PartitionLog`'s.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.config import LogConfig
+from kmirror.log.producer_entry import AbortedTxn
+from kmirror.log.scan_result import Scan
+from kmirror.log.segment import BatchPlace, Segment, delete_segment
+from kmirror.log.store import PartitionStore
+
+
+class SegmentList(Sequence[Segment]):
+    """The segments of one log, at least one, in a store."""
+
+    __slots__ = ("_bases", "_segments", "active", "end_offset", "store", "tp")
+
+    def __init__(self, tp: TopicPartition, store: PartitionStore, segments: Iterable[Segment], end_offset: int) -> None:
+        self.tp = tp
+        self.store = store
+        self.end_offset = end_offset  # The offset that the next record gets.
+        self._segments = list(segments)
+        self._bases = [segment.base_offset for segment in self._segments]
+        self.active = self._segments[-1]
+
+    @overload
+    def __getitem__(self, number: int) -> Segment: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Segment]: ...
+    def __getitem__(self, number: int | slice) -> Segment | list[Segment]:
+        return self._segments[number]
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    @property
+    def base_offsets(self) -> list[int]:
+        return list(self._bases)
+
+    @property
+    def size_in_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    # Looking up
+
+    def reaching(self, offset: int) -> list[Segment]:
+        """The segment that would hold `offset`, which is the first one if none begins so low, and those behind it."""
+        return self._segments[self._number(offset) :]
+
+    def _number(self, offset: int) -> int:
+        return (bisect_right(self._bases, offset) or 1) - 1
+
+    def find(self, offset: int) -> tuple[Segment, BatchPlace] | None:
+        """The first batch that ends at or above `offset`, None if all end below; raises CorruptBatch."""
+        for number in range(self._number(offset), len(self._segments)):
+            segment = self._segments[number]
+            place = segment.find(offset)
+            if place is not None:
+                return segment, place
+        return None
+
+    def places(self, offset: int) -> Iterator[tuple[Segment, BatchPlace]]:
+        """The segments with batches that end at or above `offset`, and where the first of them lies in each."""
+        for segment in self.reaching(offset):
+            place = segment.find(offset)
+            if place is not None:
+                yield segment, place
+
+    def aborted_transactions(self, start: int, end: int, *, reaching: int | None = None) -> list[AbortedTxn]:
+        """The aborted transactions that have records from `start` up to, not including, `end`.
+
+        They are looked for from the segment on that holds offset `reaching`, `start` unless told.
+        """
+        found: list[AbortedTxn] = []
+        for segment in self.reaching(start if reaching is None else reaching):
+            for txn in segment.aborted:
+                if txn.last_offset >= start and txn.first_offset < end:
+                    found.append(txn)
+                if txn.last_stable_offset >= end:
+                    return found
+        return found
+
+    # Growing
+
+    def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
+        """Put judged batches behind the last one; returns the segment that took them, which is the active one."""
+        segment = self.active
+        self.store.append(segment.base_offset, view)
+        segment.add(scan)
+        segment.modified_ms = now_ms
+        self.end_offset = scan.last_offset + 1
+        return segment
+
+    def append_one(self, view: memoryview, last_offset: int, timestamp: int, now_ms: int) -> None:
+        """Do what `append` does for one batch that is not the active segment's first."""
+        segment = self.active
+        self.store.append(segment.base_offset, view)
+        segment.add_one(last_offset, timestamp, len(view))
+        segment.modified_ms = now_ms
+        self.end_offset = last_offset + 1
+
+    def add(self, base_offset: int, config: LogConfig, now_ms: int) -> Segment:
+        """Begin a new active segment."""
+        segment = Segment(self.store, base_offset, config, created_ms=now_ms)
+        self.store.create(base_offset)
+        self._segments.append(segment)
+        self._bases.append(base_offset)
+        self.active = segment
+        return segment
+
+    def seal(self) -> None:
+        """Make the active segment safe and complete: from here on it is trusted without being read."""
+        self.store.flush(self.active.base_offset)
+        self.active.close()
+        self.active.write_files()
+
+    def flush(self, offset: int) -> None:
+        """Return when everything from `offset` on is safe from a power cut."""
+        for segment in self.reaching(offset):
+            self.store.flush(segment.base_offset)
+
+    # Shrinking
+
+    def truncate_to(self, offset: int, now_ms: int) -> None:
+        """Drop every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""
+        assert offset >= self._bases[0], f"{self.tp}: a cut to {offset}, below {self._bases[0]}"
+        while self._bases[-1] > offset:
+            self._drop_last()
+        self.active = self._segments[-1]
+        self.active.truncate_to(offset, now_ms=now_ms)
+        self.end_offset = offset
+
+    def restart_at(self, offset: int, config: LogConfig, now_ms: int) -> None:
+        """Drop everything; what comes begins at `offset`."""
+        while self._segments:
+            self._drop_last()
+        self.add(offset, config, now_ms)
+        self.end_offset = offset
+
+    def _drop_last(self) -> None:
+        self._segments.pop()
+        delete_segment(self.store, self._bases.pop())
+
+    def drop_first(self, count: int) -> None:
+        """Delete the `count` oldest segments, with their files; at least one stays."""
+        assert count < len(self._segments), f"{self.tp}: {count} of {len(self._segments)} segments"
+        for segment in self._segments[:count]:
+            delete_segment(self.store, segment.base_offset)
+        del self._segments[:count], self._bases[:count]
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """Have `new` in the place of neighbours that are not active, where the first of them begins."""
+        assert new.base_offset == old[0].base_offset and old[-1] is not self.active, f"{self.tp}: {new.base_offset}"
+        first = self._number(new.base_offset)
+        self._segments[first : first + len(old)] = [new]
+        self._bases[first : first + len(old)] = [new.base_offset]

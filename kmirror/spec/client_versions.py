@@ -1,0 +1,21 @@
+"""Up to which version does a request say what a client means? Newer ones mean something else by the same fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+NAMED_TOPICS_LAST: Final[Mapping[str, int]] = {"FetchRequest": 12, "ProduceRequest": 12}
+"""From the next version on topics are named by their ids alone (KIP-516)."""
+
+TRANSACTIONS_V1_LAST: Final[Mapping[str, int]] = {
+    "ProduceRequest": 11,
+    "AddPartitionsToTxnRequest": 3,
+    "EndTxnRequest": 4,
+}
+"""For clients of a cluster whose transaction.version is below 2 (KIP-890).
+
+Newer ones have Produce add its partitions to the transaction, EndTxn raise the producer epoch, and AddPartitionsToTxn
+sent by brokers only. Kafka's clients have the same limits: LAST_STABLE_VERSION_BEFORE_TRANSACTION_V2 in ProduceRequest
+and EndTxnRequest, LAST_CLIENT_VERSION in AddPartitionsToTxnRequest.
+"""
