@@ -64,7 +64,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         latest = {folder: dict(position) for folder, position in start.items()}
         folders = self._folders()
         if left is not None and folders:
-            # Each time another partition is first: one that grows fast would leave nothing for those behind it.
+            # Each time another partition is first: one that grows fast would leave nothing for those after it.
             self._turn = (self._turn + 1) % len(folders)
             folders = folders[self._turn :] + folders[: self._turn]
         for folder, segments in folders:

@@ -2,7 +2,7 @@
 
 Aborted data, and everything from the last stable offset on. Both are facts of a whole partition, so they are
 found once, while the work is planned, by a walk over its headers; a task gets the few ranges that touch it.
-Transaction indexes are not asked: they lag behind after a crash and are rebuilt from the log anyway.
+Transaction indexes are not read: they lag after a crash and are rebuilt from the log anyway.
 """
 
 from __future__ import annotations
