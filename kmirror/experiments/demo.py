@@ -1,7 +1,7 @@
 """The main job, as a script: mirror real logs, prove it, fail over, fail back, prove it again.
 
 Everything that is asked of a cluster goes through encoded requests; only the proofs look inside.
-What happens is told to an `Observer`, so the script neither prints nor knows how it is shown.
+An `Observer` is called with what happens, so the script neither prints nor knows how it is shown.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ class Demo:
         )
 
     def _settle(self, *clusters: Cluster) -> None:
-        """Run until every ISR of all clusters is full at the same instant, and nobody is about to be killed."""
+        """Run until every ISR of all clusters is full at the same instant, and no kill is planned."""
         self.simulation.run_until(
             lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
             within_s=PATIENCE_SECONDS,
@@ -282,7 +282,7 @@ class Demo:
     def _prove(self, when: str, mirror: Mirror) -> Compared:
         source, destination = mirror.source, mirror.destination
         self._settle(source, destination)
-        # A source leader that restarted may have told a low end for a while; the proof waits for the true one.
+        # A source leader that restarted may have answered with a low end for a while; the proof waits for the true one.
         mirror.catch_up(within_s=PATIENCE_SECONDS)
         self._settle(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)

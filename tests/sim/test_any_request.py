@@ -99,7 +99,7 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
         return effects
 
     monkeypatch.setattr(node, "handle", watched)
-    sent = {}
+    sent: dict[Link, bytes] = {}
     for number, client in enumerate(clients):
         row = rng.choice(ROWS)
         version = rng.between(row.first, row.last)
