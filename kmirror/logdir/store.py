@@ -91,6 +91,18 @@ class LogFolder:
                 entry.unlink()
             doomed.rmdir()
 
+    def read_file(self, name: str) -> bytes | None:
+        """Return a file that belongs to no partition, or None where there is none."""
+        return read_if_present(self.path / name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Create that file or replace it as a whole, safe from a power cut."""
+        _write(self.path / name, data)
+
+    def delete_file(self, name: str) -> None:
+        """Remove that file; no such file is fine."""
+        (self.path / name).unlink(missing_ok=True)
+
     def __enter__(self) -> LogFolder:
         return self
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.log import fast_append, producer_staging, scan, segment
+from kmirror.log import fast_append, producer_staging, scan, scan_result, segment
 from kmirror.logdir.verify import partition, producers
 from kmirror.records import layout
 from kmirror.records.layout import HEADER, HEADER_FIELDS, header_struct
@@ -49,7 +49,7 @@ def test_the_fields_stand_where_kafka_has_them() -> None:
         (producer_staging._KIND, ">21xh20xq"),
         (fast_append._OF_PRODUCER, ">51xhi"),
         (scan.FUSED, ">qiibIhi8xqq"),
-        (scan._START, ">qiib"),
+        (scan_result._START, ">qiib"),
         (segment._BOUNDS, ">qi4xb6xi"),
         (segment._LEGACY_BOUNDS, ">qi4xb"),
         (producers._OF_PRODUCER, ">q15xi24xhi"),
