@@ -123,8 +123,7 @@ class Wanted(NamedTuple):
         return [header, Part("body", api.request, version)]
 
 
-# ---------------------------------------------------------------------------
-# The bytes
+# -- the bytes --------------------------------------------------------------------------------
 
 
 def read_source(source: str) -> bytes:
@@ -134,7 +133,7 @@ def read_source(source: str) -> bytes:
             raise UsageError("stdin is closed")
         return from_text(sys.stdin.buffer.read())
     bare = bare_hex(source)
-    # A file may bear a name that is hex, but not one that is longer than names can be.
+    # The name of a file may be hex, but no name is longer than 255 characters.
     if bare is not None and (len(source) > 255 or not Path(source).exists()):
         return bytes.fromhex(bare)
     try:
@@ -177,8 +176,7 @@ def has_unknown_tags(part: Struct) -> bool:
     return False
 
 
-# ---------------------------------------------------------------------------
-# The annotated form
+# -- the annotated form -----------------------------------------------------------------------
 
 
 def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool) -> int:

@@ -1,7 +1,7 @@
 """What is left of a compacted log when the cleaner has been there?
 
 The log up to the first uncleanable offset is rewritten, segment by segment, small neighbours merged into one.
-The part above the first dirty offset, where the last run ended, tells which offset is a key's latest; from
+The part above the first dirty offset, where the last run ended, says which offset is a key's latest; from
 there and from below, records that a later one of the same key supersedes are dropped.
 
     kept as it is      offsets, last offset of each batch, producer fields, leader epoch, codec
@@ -129,9 +129,9 @@ class _Transactions:
     """Which transaction is the batch at hand part of? Fed with the batches in log order."""
 
     def __init__(self) -> None:
-        self._committed: dict[int, None] = {}  # Producers some of whose committed records were met.
+        self._committed: dict[int, None] = {}  # Producers with committed records in what was read.
         self._aborted: dict[int, AbortedTxn] = {}
-        self._met: dict[int, None] = {}  # Of the aborted ones, those some of whose records were met.
+        self._met: dict[int, None] = {}  # Producers with aborted records in what was read.
         self._ahead: list[tuple[int, AbortedTxn]] = []
 
     def expect(self, aborted: Iterable[AbortedTxn]) -> None:
@@ -192,7 +192,7 @@ def _map_offsets(segments: SegmentList, what: Cleanable, keys_max: int) -> _Offs
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # Perhaps amid a batch.
+                            found.latest_offset = max(found.latest_offset, noted)  # It may lie inside a batch.
                             return found
                         found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
@@ -242,9 +242,10 @@ class _Run:
         self.state = _Transactions()
         self.what = what
         self.now_ms = now_ms
-        self.horizon_ms = now_ms + config.delete_retention_ms  # What is begun now to be deleted goes then.
+        # When to delete what gets a delete horizon in this run.
+        self.horizon_ms = now_ms + config.delete_retention_ms
         self.legacy_horizon_ms = legacy_horizon_ms
-        self.aborted: list[AbortedTxn] = []  # Those of the group at hand whose markers stay.
+        self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
 
     def clean_group(self, group: list[Segment]) -> tuple[bytes, list[AbortedTxn]]:
         """Return the bytes that take the group's place, and their transaction index."""
@@ -343,7 +344,7 @@ def _replace(
 ) -> None:
     """Put what is left of neighbouring segments in their place."""
     for segment in old:
-        segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
+        segment.delete_files()  # If the power fails before there are new index files, the segment is read again.
     segments.store.replace([segment.base_offset for segment in old], data)
     for segment in old[1:]:
         segments.store.delete_file(file_name(segment.base_offset, SNAPSHOT_SUFFIX))

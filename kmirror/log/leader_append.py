@@ -158,7 +158,7 @@ def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int
     else:
         attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
         greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
-        greatest = max(greatest, NO_TIMESTAMP)  # Also where a client sends what is below it.
+        greatest = max(greatest, NO_TIMESTAMP)  # Also if a client sends timestamps below it.
     if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
         return result
     at = layout.ATTRIBUTES_AT

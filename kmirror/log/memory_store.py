@@ -22,8 +22,9 @@ class _Segment:
         self.buffer = memoryview(buffer)
         self.readable = self.buffer.toreadonly()
         self.size = size
-        self.flushed = size if frozen else 0  # So many bytes outlive a power cut.
-        self.frozen = frozen  # True while the buffer's tail is somebody else's or visible elsewhere: borrowed, or cut.
+        self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
+        # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
+        self.frozen = frozen
 
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
@@ -98,7 +99,7 @@ class MemoryStore:
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
         return segment.readable[start:end]
 
-    read = view  # Its views stay as they are, so they can be handed out.
+    read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
         """Make the segment's bytes so far some of those that `cut_power` leaves."""

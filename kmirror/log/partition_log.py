@@ -4,7 +4,7 @@
 
 Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As
 follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
-leader of a destination cluster (D12); the difference lies in who asks, not in what happens to the log.
+leader of a destination cluster (D12); the two differ in where the request comes from, not in what happens to the log.
 
 A cut removes whole batches. It takes the epochs and the producers' state with it, and the high watermark
 if it was above: in a mirror the cut may well go below what was once committed here.
@@ -107,7 +107,7 @@ class PartitionLog:
         # Everything below is flushed, or no longer part of the log.
         self.recovery_point = max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset)
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
-        self.now_ms = now_ms  # The clock as of the last call that told it.
+        self.now_ms = now_ms  # The time of the last call that brought one.
 
     @classmethod
     def open(
@@ -123,7 +123,8 @@ class PartitionLog:
         """Return the log that the store holds, an empty one in an empty store.
 
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else; with
-        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `repair` tells what went.
+        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `PartitionLog.repair` says
+        what went.
         Segments that end below `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all
         of them so.
         """
@@ -141,7 +142,7 @@ class PartitionLog:
             f"high_watermark={self.high_watermark}, end={self.log_end_offset}, epoch={self.latest_epoch})"
         )
 
-    # What is known
+    # -- what is known ------------------------------------------------------------------------
 
     @property
     def log_end_offset(self) -> int:
@@ -180,7 +181,7 @@ class PartitionLog:
         """Return the greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
-    # Appending
+    # -- appending ----------------------------------------------------------------------------
 
     def append_as_leader(
         self,
@@ -372,7 +373,7 @@ class PartitionLog:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
             self._saved_epochs = entries
 
-    # Reading
+    # -- reading ------------------------------------------------------------------------------
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
         """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
@@ -423,7 +424,7 @@ class PartitionLog:
         """Return the batches and legacy messages from the one that holds `start` on."""
         return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
 
-    # Moving the marks
+    # -- moving the marks ---------------------------------------------------------------------
 
     def assign_epoch_start(self, epoch: int) -> None:
         """Note that this broker leads from `epoch` on; not for a mirrored log, whose epochs are the source's (D14)."""
@@ -461,7 +462,7 @@ class PartitionLog:
         """Forget producers that have been silent for `producer.id.expiration.ms`."""
         self.producers.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
-    # Cutting
+    # -- cutting ------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
         """Drop every batch that ends at or above `offset`, the new log end; False if that is no cut.
@@ -557,7 +558,7 @@ class PartitionLog:
         self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
         return cleaned
 
-    # Keeping
+    # -- keeping ------------------------------------------------------------------------------
 
     def checkpoint(self) -> None:
         """Write down what cannot be read off the batches."""

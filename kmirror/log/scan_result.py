@@ -22,7 +22,7 @@ class Scan:
     valid_bytes = 0
     batches = 0
     first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
-    roll_offset = -1  # Where a segment that begins with these batches would begin.
+    roll_offset = -1  # The base offset of a segment that would begin with these batches.
     last_offset = -1
     max_timestamp = NO_TIMESTAMP
     max_timestamp_offset = -1  # The last offset of the first batch that has it.

@@ -30,10 +30,10 @@ from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
 
 _BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
-_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # These stand where a batch has them.
+_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # Fields at the same positions as in a batch.
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
-_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.
+_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
 SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
 _MAGIC_V2 = layout.MAGIC_V2
 
@@ -75,7 +75,7 @@ class Segment:
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
         self.index_interval_bytes = config.index_interval_bytes
         self.rows_max = config.segment_index_bytes // 8
-        self.time_rows_max = config.segment_index_bytes // 12 - 1  # One is left for when the segment is closed.
+        self.time_rows_max = config.segment_index_bytes // 12 - 1  # The last row is for when the segment is closed.
         self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
@@ -287,7 +287,7 @@ class Segment:
         return cut
 
     def _reload_max_timestamp(self) -> None:
-        """Find the greatest timestamp that is left: the last row's, or that of a batch behind it."""
+        """Find the greatest timestamp that is left: the last row's, or that of a batch after it."""
         row = self.times.last_entry()
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()

@@ -53,8 +53,7 @@ def within(version: int, versions: tuple[int, int]) -> bool:
     return versions[0] <= version <= versions[1]
 
 
-# ---------------------------------------------------------------------------
-# Reading
+# -- reading ----------------------------------------------------------------------------------
 
 
 def decode(
@@ -257,8 +256,7 @@ class Reader:
         return self.take(n, path)
 
 
-# ---------------------------------------------------------------------------
-# Writing
+# -- writing ----------------------------------------------------------------------------------
 
 
 def encode(message: Message, version: int) -> list[Chunk]:

@@ -30,7 +30,7 @@ class _Walker(Reader):
             if self.position < len(self.view) and self.view[self.position] == 0:
                 self.position += 1
             else:
-                # Tags are few: they may be made, on an object that nobody keeps.
+                # Tags are few, so they may be made, on an object that is dropped at once.
                 nothing: Any = _Nothing(cls)
                 self.tags(nothing, prefix)
 
