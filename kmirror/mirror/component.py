@@ -165,6 +165,6 @@ class MirrorComponent(BrokerComponent):
             case (_, context.REFRESH_TIMER, str(mirror)):
                 self._refresh.on_timer(now, mirror)
             case (_, context.FETCH_TIMER, str(mirror), int(broker_id), int(number)):
-                self._driver.fetchers.on_timer(now, (mirror, broker_id, number))
+                self._driver.fetchers.on_timer(now, mirror, broker_id, number)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")

@@ -62,7 +62,7 @@ class Rules:
     greatest_epoch: bool = True
     """D39: the greater of the source's and our own last mirrored epoch, not the source's first."""
     own_epoch_suffices: bool = False
-    """Whoever has a last mirrored epoch of its own need not wait for an only copy (D25)."""
+    """A cluster that has a last mirrored epoch of its own need not wait for an only copy (D25)."""
     follows_epochs: bool = True
     """D14: the local leader epoch reaches the source's before anything is appended."""
     removes_anywhere: bool = True
@@ -120,7 +120,7 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
 
 
 def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
-    """Return a named set of rules less some decisions; UsageError for a name that nobody knows."""
+    """Return a named set of rules less some decisions; `UsageError` for an unknown name."""
     if name not in NAMED:
         raise UsageError(f"no rules are called {name!r}; there are {', '.join(NAMED)}")
     rules = NAMED[name][0]
