@@ -12,9 +12,9 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import MirrorFetchers
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.source_lineage import Kinship
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter

@@ -21,9 +21,9 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import bump
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_lineage import Kinship
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData

@@ -16,9 +16,9 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, detail_in, error_suffix, is_silent, refusal_in
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_lineage import Kinship
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState

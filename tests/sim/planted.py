@@ -30,10 +30,10 @@ from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.mirror import access, fetchers, log_cuts, metadata_sync, preparing, reopened_transactions, state_writer
 from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened_transactions import StopPlan
+from kmirror.mirror.source_lineage import Kinship
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
