@@ -29,7 +29,7 @@ _DOUBLE = re.compile(
 
 
 def parse_integer(text: str) -> int | None:
-    """The number that `text` names, of whatever size; None if it names none."""
+    """Return the number that `text` names, of whatever size; None if it names none."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -37,7 +37,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_double(text: str) -> float | None:
-    """The float64 that `text` names, infinite beyond the greatest one; None if it names none."""
+    """Return the float64 that `text` names, infinite beyond the greatest one; None if it names none."""
     match = _DOUBLE.fullmatch(text)
     if match is None:
         return None

@@ -92,6 +92,7 @@ class Wanted(NamedTuple):
     version: int | None
 
     def parts(self, data: bytes) -> list[Part]:
+        """Return the messages that `data` should be, header first; raises `UsageError` where options are missing."""
         if self.is_request and self.is_response:
             raise UsageError("a frame is a request or a response: --request and --response exclude each other")
         if self.message_name is not None:
@@ -107,11 +108,13 @@ class Wanted(NamedTuple):
         return self.request_parts(data)
 
     def need_version(self) -> int:
+        """Return the version that was given; raises `UsageError` if none was."""
         if self.version is None:
             raise UsageError("the bytes do not tell the version of the message: say --version")
         return self.version
 
     def request_parts(self, data: bytes) -> list[Part]:
+        """Return header and body of the request that `data` begins to be; raises `ProtocolError`, `UsageError`."""
         if len(data) < 4:
             raise ProtocolError(f"a request begins with 4 bytes of key and version, {len(data)} are left", position=0)
         key, version = int.from_bytes(data[:2], "big", signed=True), int.from_bytes(data[2:4], "big", signed=True)
@@ -125,7 +128,7 @@ class Wanted(NamedTuple):
 
 
 def read_source(source: str) -> bytes:
-    """The bytes that the argument gives, names or sends."""
+    """Return the bytes that the argument gives, names or sends."""
     if source == "-":
         if sys.stdin is None:
             raise UsageError("stdin is closed")
@@ -141,7 +144,7 @@ def read_source(source: str) -> bytes:
 
 
 def from_text(raw: bytes) -> bytes:
-    """Raw bytes, unless they are the letters of hex."""
+    """Return the bytes that hex digits stand for; other bytes come back as they are."""
     try:
         bare = bare_hex(raw.decode("ascii"))
     except UnicodeDecodeError:
@@ -150,18 +153,20 @@ def from_text(raw: bytes) -> bytes:
 
 
 def bare_hex(text: str) -> str | None:
+    """Return the hex digits in `text` without prefixes and separators, None if it is no hex."""
     bare = re.sub(r"0x|[\s:,]", "", text)
     return bare if re.fullmatch(r"([0-9a-fA-F]{2})+", bare) else None
 
 
 def without_length(data: bytes) -> bytes:
-    """`data` without the length that leads a frame, if it has one."""
+    """Return `data` without the length that leads a frame, if it has one."""
     if len(data) >= 4 and int.from_bytes(data[:4], "big") == len(data) - 4:
         return data[4:]
     return data
 
 
 def has_unknown_tags(part: Struct) -> bool:
+    """Return whether the struct, or one inside it, has tags that its schema does not name."""
     if part.unknown_tags:
         return True
     for field in part.FIELDS:
@@ -177,7 +182,7 @@ def has_unknown_tags(part: Struct) -> bool:
 
 
 def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool) -> int:
-    """One line for each field; what comes before malformed bytes is printed all the same."""
+    """Print one line for each field, up to malformed bytes, and return the exit code."""
     position = 0
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
@@ -199,7 +204,7 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
 
 
 def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
-    """What holds others comes before them."""
+    """Yield the fields in the order of their first bytes; one that holds others comes before them."""
     width = max((len(row.path) for row in rows), default=0)
     for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
         if as_json:
@@ -210,6 +215,7 @@ def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
 
 
 def shown_value(value: object) -> str:
+    """Return a field's value as one short line; long bytes are cut."""
     if isinstance(value, Struct):
         return type(value).__name__
     if isinstance(value, (list, tuple)):

@@ -41,12 +41,14 @@ class Output:
         self.write_bytes(text.encode("utf-8", "replace"))
 
     def write_bytes(self, data: bytes) -> None:
+        """Keep the bytes for the next flush, which comes by itself when many are kept."""
         self._held.append(data)
         self._size += len(data)
         if self._size > _HELD_BYTES_MAX:
             self.flush()
 
     def flush(self) -> None:
+        """Write what is kept; raises `UsageError` where stdout cannot be written."""
         held, self._held, self._size = self._held, [], 0
         with _writing(self._stream):
             self._stream.write(b"".join(held))

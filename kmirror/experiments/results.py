@@ -80,7 +80,7 @@ class Results:
         self._fs.create_dir(self._runs, recursive=True)
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
-        """Write rows as one file; whoever lists the folder sees it whole or not at all."""
+        """Write rows as one file, which appears in the folder whole or not at all."""
         table = pa.Table.from_pylist(list(rows), schema=self._schema)
         # A unique name: the worker of an abandoned executor may still run beside its replacement.
         fresh = f"{self._runs}/.{name}.{uuid4().hex}"

@@ -1,7 +1,7 @@
 """What is left of a compacted log when the cleaner has been there?
 
 The log up to the first uncleanable offset is rewritten, segment by segment, small neighbours merged into one.
-The part above the first dirty offset, where the last run ended, tells which offset is a key's latest; from
+The part above the first dirty offset, where the last run ended, says which offset is a key's latest; from
 there and from below, records that a later one of the same key supersedes are dropped.
 
     kept as it is      offsets, last offset of each batch, producer fields, leader epoch, codec
@@ -137,9 +137,9 @@ class Compaction:
         return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
 
     def aborted_transactions(self, end: int, *, reaching: int) -> list[AbortedTxn]:
-        """The aborted transactions with records between log start and `end`, as the index of a segment tells them.
+        """Return the aborted transactions with records between log start and `end`.
 
-        It is that which holds offset `reaching`, or one behind it.
+        They stand in the index of the segment that holds offset `reaching`, or of one behind it.
         """
         found: list[AbortedTxn] = []
         first = (bisect_right(self.aborted, reaching, key=itemgetter(0)) or 1) - 1
@@ -156,7 +156,7 @@ def swap_in(segments: SegmentList, done: Rewrite) -> Cleaned:
     """Put what a run staged in the place of the segments that it read."""
     for group in done.groups:
         for segment in segments.reaching(group.base_offsets[0])[: len(group.base_offsets)]:
-            segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
+            segment.delete_files()  # If the power fails before there are new index files, the segment is read again.
         segments.store.replace(group.base_offsets)
         for base_offset in group.base_offsets[1:]:
             segments.store.delete_file(file_name(base_offset, SNAPSHOT_SUFFIX))
@@ -185,9 +185,9 @@ class _Transactions:
     """Which transaction is the batch at hand part of? Fed with the batches in log order."""
 
     def __init__(self) -> None:
-        self._committed: dict[int, None] = {}  # Producers some of whose committed records were met.
+        self._committed: dict[int, None] = {}  # Producers with committed records in what was read.
         self._aborted: dict[int, AbortedTxn] = {}
-        self._met: dict[int, None] = {}  # Of the aborted ones, those some of whose records were met.
+        self._met: dict[int, None] = {}  # Producers with aborted records in what was read.
         self._ahead: list[tuple[int, AbortedTxn]] = []
 
     def expect(self, aborted: Iterable[AbortedTxn]) -> None:
@@ -200,7 +200,7 @@ class _Transactions:
             self._aborted.setdefault(txn.producer_id, txn)
 
     def is_aborted(self, batch: Batch) -> bool:
-        """Is the data batch part of an aborted transaction?"""
+        """Return whether the data batch is part of an aborted transaction."""
         self._reach(batch.last_offset)
         if not batch.is_transactional:
             return False
@@ -211,7 +211,7 @@ class _Transactions:
         return False
 
     def end(self, batch: Batch) -> tuple[bool, AbortedTxn | None]:
-        """May the control batch go in time? And the aborted transaction that it ends, if records of that are left."""
+        """Return whether the control batch may go in time, and the aborted transaction it ends if records are left."""
         self._reach(batch.last_offset)
         record = next(batch.records(), None) if batch.record_count else None
         if record is None:
@@ -248,7 +248,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= job.keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # Perhaps amid a batch.
+                            found.latest_offset = max(found.latest_offset, noted)  # It may lie inside a batch.
                             return found
                         found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
@@ -260,7 +260,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
 
 
 def _groups(segments: list[Sealed], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Sealed]]:
-    """Neighbours that fit one segment together, by bytes, index and range of offsets."""
+    """Yield the neighbours that fit one segment together, by bytes, index and range of offsets."""
     ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
     group: list[Sealed] = []
     size = rows = time_rows = 0
@@ -294,10 +294,10 @@ class _Run:
                 clean_before = segment.modified_ms
         self.horizon_ms = job.now_ms + retention_ms  # What is begun now to be deleted goes then.
         self.legacy_horizon_ms = clean_before - retention_ms if clean_before >= 0 else 0
-        self.aborted: list[AbortedTxn] = []  # Those of the group at hand whose markers stay.
+        self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
 
     def clean_group(self, group: list[Sealed]) -> tuple[bytes, list[AbortedTxn]]:
-        """The bytes that take the group's place, and their transaction index."""
+        """Return the bytes that take the group's place, and their transaction index."""
         out: list[bytes | memoryview] = []
         self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
@@ -315,7 +315,7 @@ class _Run:
         return b"".join(out), self.aborted
 
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
-        """What is left of the batch; None if nothing is."""
+        """Return what is left of the batch; None if nothing is."""
         discardable, is_over = self._judge(batch)
         must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.job.what.first_uncleanable_offset
         if discardable and not must_stay:
@@ -334,7 +334,7 @@ class _Run:
         return _rebuilt(batch, kept, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Sealed) -> bytes | None:
-        """What is left of legacy messages, in the format of today, as Kafka's cleaner converts them.
+        """Return what is left of legacy messages, as batches: Kafka's cleaner converts them.
 
         They have no delete horizon, so tombstones stay as long as their segment is younger than the last run's.
         """
@@ -359,7 +359,7 @@ class _Run:
         )
 
     def _judge(self, batch: Batch) -> tuple[bool, bool]:
-        """May all records of the batch go? And is it the marker of a transaction of which no record is left?"""
+        """Return whether all records of the batch may go, and whether it ends a transaction that has none left."""
         if not batch.is_control:
             return self.state.is_aborted(batch), False
         is_over, txn = self.state.end(batch)
@@ -405,7 +405,7 @@ def _kept_fields(batch: Batch) -> dict[str, Any]:
 
 
 def _empty(batch: Batch) -> bytes:
-    """The batch's header with no records under it."""
+    """Return the batch's header with no records under it."""
     return build_batch(
         [],
         **_kept_fields(batch),
@@ -416,7 +416,7 @@ def _empty(batch: Batch) -> bytes:
 
 
 def _rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
-    """The batch with the records that are kept, at the offsets they have."""
+    """Return the batch with the records that are kept, at the offsets they have."""
     stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],

@@ -61,7 +61,7 @@ class Committed:
     first_undecided_offset: int | None = None
 
     def hides(self, batch: AnyBatch) -> bool:
-        """Is this batch of data one that a committed reader does not see?"""
+        """Return whether a committed reader does not see this batch of data."""
         if self.first_undecided_offset is not None and batch.last_offset >= self.first_undecided_offset:
             return True
         if not batch.is_transactional:

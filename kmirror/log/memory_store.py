@@ -53,7 +53,7 @@ class MemoryStore:
 
     @classmethod
     def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
-        """A store that starts with these bytes and borrows them: they must not change under it."""
+        """Return a store that starts with these bytes and borrows them: they must not change under it."""
         store = cls()
         for base_offset in sorted(segments):
             data = segments[base_offset]
@@ -62,7 +62,7 @@ class MemoryStore:
         return store
 
     def fork(self) -> MemoryStore:
-        """Another store with the same content, which borrows the bytes; neither sees the other's appends."""
+        """Return another store with the same content, which borrows the bytes; neither sees the other's appends."""
         other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
             copy = other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
@@ -102,7 +102,7 @@ class MemoryStore:
     read = view  # Its views stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
-        """The segment's bytes so far are among those that `cut_power` leaves."""
+        """Make the segment's bytes so far some of those that `cut_power` leaves."""
         segment = self._segments.get(base_offset)
         if segment is not None:
             segment.flushed = segment.size

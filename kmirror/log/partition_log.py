@@ -121,7 +121,7 @@ class PartitionLog:
         repair: bool = False,
         recovery_point: int = 0,
     ) -> PartitionLog:
-        """The log that the store holds, an empty one in an empty store.
+        """Return the log that the store holds, an empty one in an empty store.
 
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else; with
         `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `repair` tells what went.
@@ -146,22 +146,22 @@ class PartitionLog:
 
     @property
     def log_end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """Return the offset that the next record gets."""
         return self.segments.end_offset
 
     @property
     def recovery_point(self) -> int:
-        """Below it the log is not read again when it is opened after a crash."""
+        """Return the offset below which the log is not read again when it is opened after a crash."""
         return self.flushing.recovery_point
 
     @property
     def latest_epoch(self) -> int:
-        """The greatest leader epoch in the epoch cache, -1 when it is empty."""
+        """Return the greatest leader epoch in the epoch cache, -1 when it is empty."""
         return self.epochs.latest_epoch()
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or decided above the high watermark; if cut, its rest."""
+        """Return the first offset of a transaction, or its rest, that is open or decided above the high watermark."""
         offset, start = self.producers.first_unstable_offset(), self.log_start_offset
         if offset is None or offset >= start:
             return offset
@@ -170,7 +170,7 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction is decided; a READ_COMMITTED reader gets no further."""
+        """Return the offset below which every transaction is decided; a READ_COMMITTED reader gets no further."""
         offset = self.first_unstable_offset
         return self.high_watermark if offset is None else min(offset, self.high_watermark)
 
@@ -183,7 +183,7 @@ class PartitionLog:
         return self.segments.base_offsets
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
-        """The greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
+        """Return the greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
     # Appending
@@ -381,7 +381,7 @@ class PartitionLog:
     # Reading
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
-        """The batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+        """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
 
         With `min_one` the first batch is returned whatever its size. Raises OffsetOutOfRange outside the log.
         """
@@ -395,28 +395,28 @@ class PartitionLog:
         return self.segments.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
-        """The first record at or above the log start that is not older, or what the negative timestamps name."""
+        """Return the first record at or above the log start that is not older, or what the negative timestamps name."""
         return offset_for_timestamp(self.segments, self.epochs, self.log_start_offset, timestamp)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
-        """The aborted transactions that have records in `start` up to, not including, `end`."""
+        """Return the aborted transactions that have records in `start` up to, not including, `end`."""
         return self.segments.aborted_transactions(start, end)
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
-        """The batches from the one that holds `start` to the last one that begins below `end`.
+        """Return the batches from the one that holds `start` to the last one that begins below `end`.
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
         return walk.batches(self.segments, self.log_start_offset if start is None else start, end)
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
-        """The batches and legacy messages from the one that holds `start` on."""
+        """Return the batches and legacy messages from the one that holds `start` on."""
         return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
 
     # Moving the marks
 
     def assign_epoch_start(self, epoch: int) -> None:
-        """This broker leads from `epoch` on. Not for a mirrored log, whose epochs are the source's (D14)."""
+        """Note that this broker leads from `epoch` on; not for a mirrored log, whose epochs are the source's (D14)."""
         self._assign_epochs([(epoch, self.log_end_offset)])
 
     def update_high_watermark(self, offset: int) -> int:
@@ -515,7 +515,7 @@ class PartitionLog:
         return len(gone)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
-        """Do the same, but leave the bytes for the store to purge; returns where the segments began."""
+        """Do the same, but leave the bytes for the store to purge; return where the segments began."""
         self.now_ms = now_ms
         gone: list[int] = []
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
@@ -529,7 +529,7 @@ class PartitionLog:
         return gone
 
     def cleanable(self, now_ms: int) -> Cleanable:
-        """What the next `compact` would clean."""
+        """Return what the next `compact` would clean."""
         return cleanable(
             self.segments,
             self.config,
@@ -552,7 +552,7 @@ class PartitionLog:
         return self.finish_compaction(job, job.run())
 
     def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
-        """The job that cleans `what`; until its end is told, nothing of the log has changed."""
+        """Return the job that cleans `what`; until its end is told, nothing of the log has changed."""
         self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         return self.compaction
 

@@ -130,7 +130,7 @@ class Staging:
         max_timestamp: int,
         is_transactional: bool,
     ) -> None:
-        """The same for a batch that its leader has checked; on the mirror's path, hence the plain arguments."""
+        """Stage a data batch that its leader has checked; a mirror does so for each, hence the plain arguments."""
         update = self._steps[-1].updates.get(producer_id) or self._update(producer_id)
         self._add(
             update,
@@ -246,11 +246,12 @@ class ProducerStates:
         return Staging(self, origin, transaction_version)
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
-        """The batch that this one repeats, if it is among the producer's last five."""
+        """Return the batch that this one repeats, if it is among the producer's last five."""
         entry = self.entries.get(batch.producer_id)
         return None if entry is None else entry.find_duplicate(batch)
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
+        """Take in what a `Staging` collected: producers' new states, and transactions that began and ended."""
         started: list[tuple[int, int]] = []
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
@@ -268,7 +269,7 @@ class ProducerStates:
             self.unreplicated[txn.first_offset] = txn.last_offset
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
-        """Where the log is stable once `txn` is decided: the first other transaction open at its marker.
+        """Return where the log is stable once `txn` is decided: the first other transaction open at its marker.
 
         Kafka also looks at what begins behind the marker in the same append. On a follower, which appends
         many batches at once, its transaction index can so hide an aborted transaction; ours is the leader's.
@@ -296,7 +297,7 @@ class ProducerStates:
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
-        """The first offset of a transaction that is open, or decided but not yet replicated."""
+        """Return the first offset of a transaction that is open, or decided but not yet replicated."""
         undecided = next(iter(self.ongoing), None)
         if not self.unreplicated:
             return undecided
@@ -304,13 +305,14 @@ class ProducerStates:
         return unreplicated if undecided is None else min(undecided, unreplicated)
 
     def on_high_watermark(self, high_watermark: int) -> None:
-        """Transactions whose marker is now replicated no longer hold back the last stable offset."""
+        """Forget the transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
             replicated = [first for first, last in self.unreplicated.items() if last < high_watermark]
             for first in replicated:
                 del self.unreplicated[first]
 
     def on_log_start(self, log_start_offset: int) -> None:
+        """Follow the log start: what lies below it is replicated for good."""
         self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 

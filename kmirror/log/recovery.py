@@ -136,7 +136,7 @@ def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
 
 
 def expiry(config: LogConfig, now_ms: int) -> Expired:
-    """Which producers of a snapshot are not worth loading at `now_ms`."""
+    """Return which producers of a snapshot are not worth loading at `now_ms`."""
     return partial(_is_expired, now_ms - config.producer_id_expiration_ms)
 
 
@@ -198,7 +198,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
 
 
 def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
-    """The same scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
+    """Return the scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
 
     The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
     """

@@ -24,7 +24,7 @@ Rule = Callable[[Segment, Segment | None, int], bool]
 
 
 def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored: bool = False) -> Iterator[Rule]:
-    """The rules that the topic's configs make, in the order in which Kafka goes by them.
+    """Yield the rules that the topic's configs make, in the order in which Kafka goes by them.
 
     Of a log that is mirrored the source alone decides where it begins: only what lies below goes.
     """
@@ -38,7 +38,7 @@ def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored:
 
 
 def deletable(segments: SegmentList, rule: Rule, high_watermark: int) -> int:
-    """How many of the oldest segments the rule lets go; that may be all of them."""
+    """Return how many of the oldest segments the rule lets go; that may be all of them."""
     count, left = 0, segments.size_in_bytes
     following: Segment | None
     for segment, following in zip(segments, [*segments[1:], None], strict=True):

@@ -135,7 +135,7 @@ def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOut
 
 
 def part_ends(view: memoryview, size_max: int) -> list[int]:
-    """Where to part whole batches so that each part fits a segment: `size_max` bytes, or one batch."""
+    """Return where to part whole batches so that each part fits a segment: `size_max` bytes, or one batch."""
     ends: list[int] = []
     start = end = first_offset = 0
     while end < len(view):

@@ -37,7 +37,7 @@ class Scan:
 
 
 def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
-    """Why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
+    """Return why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
     if len(view) - position < LOG_OVERHEAD:
         return None
     head = bytes(view[position : position + _START.size])
@@ -57,7 +57,7 @@ def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
 
 
 def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
-    """Why a batch that ends at offset `last` cannot be in any log, None if it can."""
+    """Return why a batch that ends at offset `last` cannot be in any log, None if it can."""
     if last <= LAST_OFFSET_MAX:
         return None
     reason = f"a batch ends at offset {last}, and the greatest that a log can have is {LAST_OFFSET_MAX}"

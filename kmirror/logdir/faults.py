@@ -82,6 +82,7 @@ class Tally:
         self.skipped: list[str] = []
 
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
+        """Count a fault and tell of it; `position` is a byte of the file, `offset` a Kafka offset."""
         self.faults += 1
         self.tell(FileFault(reason, path=path, position=position, offset=offset))
 

@@ -82,7 +82,7 @@ class LogDirs:
 
     @property
     def topics(self) -> dict[str, list[int]]:
-        """The partitions of each topic that are here; some in between may be on another broker."""
+        """Return the partitions of each topic that are here; some in between may be on another broker."""
         found: dict[str, list[int]] = {}
         for topic, partition in self.partitions:
             found.setdefault(topic, []).append(partition)

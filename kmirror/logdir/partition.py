@@ -49,7 +49,7 @@ class PartitionFolder(NamedTuple):
 
 
 def holds_partition_files(folder: Path) -> bool:
-    """Whether `folder` is a partition's own; raises `UsageError` if it cannot be listed."""
+    """Return whether `folder` is a partition's own."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.is_file()]
@@ -108,7 +108,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
 
 
 def _recovery_point(around: FolderFacts, tp: TopicPartition) -> int | None:
-    """Where recovery begins after a kill: at offset 0 in a broker's folder that has not written it down yet."""
+    """Return where recovery begins after a kill: at offset 0 in a broker's folder that has not written it down yet."""
     if around.clean_shutdown or not around.is_brokers:
         return None
     return around.recovery_points.get(tp, 0)
@@ -144,7 +144,7 @@ def snapshots_of(folder: Path) -> list[tuple[int, Path]]:
 
 
 def is_log_dirs(folder: Path) -> bool:
-    """Whether `folder` holds partitions, and is none."""
+    """Return whether `folder` holds partitions, and is none."""
     return not holds_partition_files(folder) and bool(partition_paths(folder) or (folder / META_PROPERTIES).is_file())
 
 

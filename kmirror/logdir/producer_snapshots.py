@@ -31,7 +31,7 @@ def committed_walk(folder: Path, tp: TopicPartition, *, base_offset: int) -> Com
 
 
 def _open_at(folder: Path, offset: int) -> Mapping[int, int] | None:
-    """The transactions open at the snapshot of `offset`: producer id to first offset."""
+    """Return the transactions open at the snapshot of `offset`: producer id to first offset."""
     data = read_if_present(folder / file_name(offset, SNAPSHOT_SUFFIX))
     if data is None:
         return None  # It went while we looked.

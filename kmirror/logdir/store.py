@@ -63,12 +63,12 @@ class LogFolder:
         self._dirty: set[str] | None = None  # Names to write at the end of a batch of changes.
 
     def partitions(self) -> list[TopicPartition]:
-        """The partitions that have a folder, sorted; folders that are being deleted or moved are not among them."""
+        """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
         found = (partition_of(entry.name) for entry in os.scandir(self.path) if entry.is_dir())
         return sorted(tp for tp in found if tp is not None)
 
     def open(self, tp: TopicPartition) -> FileStore:
-        """The partition's store; an empty folder is made if there is none."""
+        """Return the partition's store; an empty folder is made if there is none."""
         store = self._stores.get(tp)
         if store is None:
             store = self._stores[tp] = FileStore(self.path / str(tp), self, tp)
@@ -90,6 +90,18 @@ class LogFolder:
             for entry in doomed.iterdir():
                 entry.unlink()
             doomed.rmdir()
+
+    def read_file(self, name: str) -> bytes | None:
+        """Return a file that belongs to no partition, or None where there is none."""
+        return read_if_present(self.path / name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Create that file or replace it as a whole, safe from a power cut."""
+        _write(self.path / name, data)
+
+    def delete_file(self, name: str) -> None:
+        """Remove that file; no such file is fine."""
+        (self.path / name).unlink(missing_ok=True)
 
     def __enter__(self) -> LogFolder:
         return self
@@ -341,7 +353,7 @@ class FileStore:
         return self.path / file_name(base_offset, LOG_SUFFIX)
 
     def _descriptor(self, base_offset: int) -> int:
-        """The segment's open file; the one that was open before is closed."""
+        """Return the segment's open file; the one that was open before is closed."""
         if self._open is None or self._open[0] != base_offset:
             self._release()
             self._open = base_offset, os.open(self._log(base_offset), os.O_RDWR)
@@ -388,7 +400,7 @@ class FileStore:
             _write(self.path / name, data)
 
     def _set_offset(self, name: str, offset: int) -> None:
-        """The log start has a line only where the first segment begins below it, as in Kafka."""
+        """Write one of the common offsets; the log start has a line only where the first segment begins below it."""
         if name == LOG_START_OFFSET and self._sizes and offset <= min(self._sizes):
             self._folder.set_offset(name, self._tp, None)
         else:

@@ -21,12 +21,12 @@ from kmirror.mirror import access, context
 from kmirror.mirror.broker_apis.routes import ROUTES
 from kmirror.mirror.context import NAME, MirrorContext
 from kmirror.mirror.driver import PartitionDriver
+from kmirror.mirror.metadata_sync import MetadataSync
 from kmirror.mirror.naming import MIRROR_NAME, parse
-from kmirror.mirror.owing import has_news
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.source_refresh import SourceRefresh
 from kmirror.mirror.states import MirrorState
-from kmirror.mirror.sync import MetadataSync
+from kmirror.mirror.uncut_replicas import has_new_confirmation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
@@ -142,7 +142,7 @@ class MirrorComponent(BrokerComponent):
         if mp is None or partition is None:
             return
         waits = mp.state in (MirrorState.PREPARING, MirrorState.STOPPING)
-        if waits or has_news(mp, partition):
+        if waits or has_new_confirmation(mp, partition):
             self._driver.look_at(now, mp)
         elif mp.state is MirrorState.MIRRORING:
             self._driver.fetchers.raise_log_start(mp)
@@ -161,6 +161,6 @@ class MirrorComponent(BrokerComponent):
             case (_, context.REFRESH_TIMER, str(mirror)):
                 self._refresh.on_timer(now, mirror)
             case (_, context.FETCH_TIMER, str(mirror), int(broker_id), int(number)):
-                self._driver.fetchers.on_timer(now, (mirror, broker_id, number))
+                self._driver.fetchers.on_timer(now, mirror, broker_id, number)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")

@@ -16,9 +16,9 @@ from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
 from kmirror.mirror.lineage import OWN, Lineage
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import (
     NOT_SETTLED,
     NOTHING,
@@ -44,7 +44,7 @@ class StateWrite:
     state: MirrorState
     last_mirrored_epoch: int
     leader_epoch: int
-    uncut: Uncut = field(default_factory=lambda: NOBODY)
+    uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
     stop: StopPlan | None = None
     lineage: Lineage = OWN
 

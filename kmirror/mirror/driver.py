@@ -13,14 +13,14 @@ from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import MirrorFetchers
 from kmirror.mirror.kinship import Kinship
-from kmirror.mirror.owing import has_news
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
-from kmirror.mirror.states import MirrorState, following
+from kmirror.mirror.states import MirrorState, next_state
 from kmirror.mirror.stopping import Stopping
-from kmirror.mirror.takeover import Takeover
+from kmirror.mirror.uncut_replicas import has_new_confirmation
 
 ASKED_AGAIN_MAX = 3
 """So many refreshes in a row look for a missing topic at once; after that the regular ones do."""
@@ -36,7 +36,7 @@ class PartitionDriver:
         self.fetchers = MirrorFetchers(context, self._writer, kinship)
         self._preparing = Preparing(context, self._writer, kinship, self.look_at)
         self._stopping = Stopping(context, self._writer, self.look_at)
-        self._takeover = Takeover(context, self._writer)
+        self._state_loader = StateLoader(context, self._writer)
 
     def stop_fetching(self, mp: MirrorPartition) -> None:
         """Take a partition off its fetcher."""
@@ -53,14 +53,14 @@ class PartitionDriver:
         if mp.busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
             return
         if mp.state is None:
-            self._takeover.begin(now, mp)
+            self._state_loader.load(now, mp)
             return
-        target = following(mp.assignment.wish, mp.state)
+        target = next_state(mp.assignment.wish, mp.state)
         if mp.held:
             self._writer.write_state(now, mp, mp.state, NOT_SETTLED)
         elif target is not mp.state:
             self._writer.transition(now, mp, target)
-        elif has_news(mp, partition):
+        elif has_new_confirmation(mp, partition):
             self._writer.write_state(now, mp, mp.state, NOT_SETTLED)
         elif mp.state is MirrorState.PREPARING:
             if self._is_same_source(now, mp):

@@ -119,7 +119,7 @@ def is_silent(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> bool:
     return not reply.error_code and not refusal_in(reply, mp) and detail_in(reply, mp) is None
 
 
-def because(reply: Message | None) -> str:
+def error_suffix(reply: Message | None) -> str:
     """Return the error that an answer gives as the end of a sentence, empty if it gives none."""
     code = getattr(reply, "error_code", 0)
     return f": {code_of(code).name}" if code else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import cut_offset
+from kmirror.mirror.cut_rules import cut_offset
 from kmirror.mirror.partition import LogCut, MirrorPartition
-from kmirror.mirror.reopened import tail_of
+from kmirror.mirror.reopened_transactions import tail_of
 
 
 def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
@@ -15,7 +15,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
     tail = tail_of(partition.log, offset)
     _note_cut(context, mp, offset, partition.log.log_end_offset, why)
     context.replicas.cut(now, partition, offset)
-    mp.own_markers = tail.reopened(partition.log, mp.own_markers)
+    mp.cut_markers = tail.reopened(partition.log, mp.cut_markers)
 
 
 def restart(
@@ -25,10 +25,10 @@ def restart(
     log = partition.log
     _note_cut(context, mp, log.log_start_offset, log.log_end_offset, why)
     context.replicas.restart_at(now, partition, offset)
-    mp.own_markers = {}
+    mp.cut_markers = {}
 
 
-def cut_what_we_owe(context: MirrorContext, now: Instant, mp: MirrorPartition) -> None:
+def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> None:
     """A listed replica that leads cuts its log, and serves nothing until it is struck off (D30)."""
     partition = context.replicas.led(mp.tp)
     epoch = mp.uncut.get(context.broker.node_id)

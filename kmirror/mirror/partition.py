@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cutting import NOBODY, SESSION, Uncut
+from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, Stretches
 from kmirror.mirror.naming import Assignment
-from kmirror.mirror.reopened import OwnMarkers, StopPlan
+from kmirror.mirror.reopened_transactions import CutMarkers, StopPlan
 from kmirror.mirror.state_records import StateKey
 from kmirror.mirror.states import MirrorState
 
@@ -47,7 +47,7 @@ class MirrorPartition:
     state: MirrorState | None = None
     """The persisted state; None until the coordinator has told it."""
     last_mirrored_epoch: int = -1
-    uncut: Uncut = field(default_factory=lambda: NOBODY)
+    uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
     """As persisted: who has not confirmed a cut, and whether this session touched the log (D30)."""
     lineage: Lineage = OWN
     """As persisted: which clusters wrote the log (D45)."""
@@ -64,7 +64,7 @@ class MirrorPartition:
     """The cut that PREPARING has decided on; None before that (D11)."""
     cut_at: int | None = None
     """Where this leader cut its log in the present state; None before the cut."""
-    own_markers: OwnMarkers = field(default_factory=dict)
+    cut_markers: CutMarkers = field(default_factory=dict)
     """How transactions ended that cuts of this session reopened (D29, D42)."""
     stop: StopPlan | None = None
     """What the stop under way has decided, as persisted (D43)."""
@@ -98,7 +98,7 @@ class MirrorPartition:
             source_epoch=self.source_epoch,
             source_offset=self.source_offset,
             source_log_start=self.source_log_start,
-            own_markers=self.own_markers,
+            cut_markers=self.cut_markers,
             source_lineage=self.source_lineage,
             source_lineage_epoch=self.source_lineage_epoch,
         )
@@ -117,7 +117,7 @@ class MirrorPartition:
         self.state = state
         self.cut_epoch = self.cut_at = None
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
-            self.own_markers = {}
+            self.cut_markers = {}
         if state is not MirrorState.FAILED:  # There the reason is what people need.
             self.reason = ""
         self.retry_at = 0

@@ -14,8 +14,8 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
-from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
+from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
+from kmirror.mirror.inquiry import Inquiry, begin_inquiry, detail_in, error_suffix, is_silent, refusal_in
 from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
@@ -35,7 +35,7 @@ class PrepareStep(Enum):
 
     ASK = auto()
     """Ask the source, and decide by its answer how far to cut."""
-    ORDER = auto()
+    LIST = auto()
     """Persist who owes the cut."""
     CUT = auto()
     WAIT = auto()
@@ -49,7 +49,7 @@ class PrepareFacts:
     """What decides about the next step; all of it is found out anew each time."""
 
     is_decided: bool
-    is_ordered: bool
+    is_listed: bool
     """It is persisted that every replica owes the cut, or nothing is to be cut here."""
     is_cut: bool
     is_confirmed: bool
@@ -61,7 +61,7 @@ def next_step(facts: PrepareFacts) -> PrepareStep:
     if not facts.is_decided:
         return PrepareStep.ASK
     if not facts.is_cut:
-        return PrepareStep.CUT if facts.is_ordered else PrepareStep.ORDER
+        return PrepareStep.CUT if facts.is_listed else PrepareStep.LIST
     return PrepareStep.FINISH if facts.is_confirmed else PrepareStep.WAIT
 
 
@@ -79,8 +79,8 @@ class Preparing:
         match next_step(self._facts(mp, partition)):
             case PrepareStep.ASK:
                 self._ask(now, mp)
-            case PrepareStep.ORDER:
-                self._order(now, mp, partition)
+            case PrepareStep.LIST:
+                self._list(now, mp, partition)
             case PrepareStep.CUT:
                 self._cut(now, mp, partition)
             case PrepareStep.WAIT:
@@ -93,7 +93,7 @@ class Preparing:
         is_cut = mp.cut_at is not None
         return PrepareFacts(
             is_decided=mp.cut_epoch is not None,
-            is_ordered=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
+            is_listed=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
             is_cut=is_cut,
             is_confirmed=is_cut and not self._missing(mp, partition),
         )
@@ -127,7 +127,7 @@ class Preparing:
         mp = inquiry.mp
         if not isinstance(reply, DescribeMirrorsResponse) or reply.error_code:
             self._context.refresh_soon(now, mp.assignment.mirror)
-            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{because(reply)}")
+            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{error_suffix(reply)}")
             return
         unknown = inquiry.learn_lineage(reply)
         if unknown:
@@ -157,7 +157,7 @@ class Preparing:
             if not inquiry.resumes(MirrorState.PREPARING):
                 return
             if not isinstance(reply, ListMirrorsResponse) or reply.error_code:
-                self._context.retry_later(later, mp, f"the source did not answer ListMirrors{because(reply)}")
+                self._context.retry_later(later, mp, f"the source did not answer ListMirrors{error_suffix(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
             if theirs and theirs[0] not in ("", self._context.broker.cluster_id):
@@ -234,12 +234,12 @@ class Preparing:
         mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
         self._look_at(now, mp)
 
-    def _order(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+    def _list(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Persist who owes the cut, before anything goes (D30)."""
         assert mp.cut_epoch is not None, "decided"
-        owing = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+        listed = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
-        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=owing)
+        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
         """Cut at the first local epoch above the decided one."""

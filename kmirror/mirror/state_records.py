@@ -18,9 +18,9 @@ from typing import NamedTuple, Protocol
 from kmirror.cluster.coordinators.runtime import KeyValue
 from kmirror.kernel.java import partition_for
 from kmirror.kernel.uuid import Uuid
-from kmirror.mirror.cutting import NOBODY, Uncut
+from kmirror.mirror.cut_rules import NONE_UNCUT, Uncut
 from kmirror.mirror.lineage import OWN, Lineage, StretchRow, stretches_from
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.last_mirror_epochs_key import LastMirrorEpochsKey
 from kmirror.protocol.gen.last_mirror_epochs_value import LastMirrorEpochsValue, Partition, Topic
@@ -48,7 +48,7 @@ class PartitionState:
     state: MirrorState = MirrorState.UNKNOWN
     leader_epoch: int = -1
     last_mirrored_epoch: int = NOT_SETTLED
-    uncut: Uncut = field(default_factory=lambda: NOBODY)
+    uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
     """Who has not confirmed a cut yet, and whether this session touched the log (D30)."""
     stop: StopPlan | None = None
     """What the stop under way has decided (D43)."""
@@ -111,7 +111,7 @@ def state_record(
     topic: str,
     state: MirrorState,
     leader_epoch: int,
-    uncut: Uncut = NOBODY,
+    uncut: Uncut = NONE_UNCUT,
     stop: StopPlan | None = None,
     lineage: Lineage = OWN,
 ) -> KeyValue:

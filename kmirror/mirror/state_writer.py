@@ -8,14 +8,14 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import Uncut
+from kmirror.mirror.cut_rules import Uncut
 from kmirror.mirror.lineage import Lineage
-from kmirror.mirror.log_cuts import cut_what_we_owe
-from kmirror.mirror.owing import put_in_force, still_owing
+from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]
@@ -69,10 +69,10 @@ class StateWriter:
         partition = self._context.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
-        owing = still_owing(mp, partition, state) if uncut is None else uncut
+        listed = still_uncut(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
         written_by = mp.lineage if lineage is None else lineage
-        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing, plan, written_by)
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_present(mp):
@@ -87,13 +87,13 @@ class StateWriter:
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
-            put_in_force(mp, partition, owing)
+            apply_uncut(mp, partition, listed)
             mp.stop, mp.lineage = plan, written_by
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)
             elif state is MirrorState.MIRRORING:  # We are on the list if the source was written anew (D45).
-                cut_what_we_owe(self._context, later, mp)
+                cut_if_listed(self._context, later, mp)
             self.go_on(later, mp)
 
         self._context.states.write(now, write, on_written)

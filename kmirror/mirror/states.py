@@ -3,7 +3,7 @@
 Rules
 1. The persisted state changes only along a row of `PREDECESSORS`; the coordinator checks every write.
    Writing the same state again is always allowed and means: run its action again.
-2. What the user wants is not a state. It is the `mirror.name` config (naming.py), and `following`
+2. What the user wants is not a state. It is the `mirror.name` config (naming.py), and `next_state`
    says which state comes next on the way there. A leader that takes over reads the persisted
    state and goes on from it; every action is idempotent (D9).
 
@@ -59,7 +59,7 @@ class Wish(IntEnum):
 
 
 # A state that is its own successor is either where the user wants to be or has an action to finish.
-FOLLOWING: dict[tuple[Wish, MirrorState], MirrorState] = {
+NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
     (Wish.MIRROR, _S.UNKNOWN): _S.PREPARING,
     (Wish.MIRROR, _S.PREPARING): _S.PREPARING,
     (Wish.MIRROR, _S.MIRRORING): _S.MIRRORING,
@@ -93,6 +93,6 @@ def may_follow(before: MirrorState, after: MirrorState) -> bool:
     return before is after or before in PREDECESSORS[after]
 
 
-def following(wish: Wish, state: MirrorState) -> MirrorState:
+def next_state(wish: Wish, state: MirrorState) -> MirrorState:
     """Return the next state on the way to `wish`; the same state if its own action is what is left."""
-    return FOLLOWING[wish, state]
+    return NEXT_STATE[wish, state]

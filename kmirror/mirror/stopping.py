@@ -21,12 +21,12 @@ from kmirror.cluster.replication.truncation import epoch_below
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.log.partition_log import AppendOrigin, LogAppendError
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import SESSION, epoch_after_stop
+from kmirror.mirror.cut_rules import SESSION, epoch_after_stop
 from kmirror.mirror.epoch_bumps import bump
 from kmirror.mirror.lineage import Lineage, written_on
 from kmirror.mirror.log_cuts import cut
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import StopPlan, decided_offset, plan_of
+from kmirror.mirror.reopened_transactions import StopPlan, decided_offset, plan_of
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
@@ -99,7 +99,7 @@ class Stopping:
             step = next_step(self._facts(mp, partition))
         match step:
             case StopStep.WAIT:
-                mp.reason = who_is_behind(partition)
+                mp.reason = reason_not_level(partition)
             case StopStep.DECIDE:
                 self._decide(now, mp, partition)
             case StopStep.BUMP:
@@ -113,7 +113,7 @@ class Stopping:
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> StopFacts:
         plan = mp.stop
-        is_level = not who_is_behind(partition)
+        is_level = not reason_not_level(partition)
         if plan is None:
             return StopFacts(is_touched=mp.is_touched, is_level=is_level)
         return StopFacts(
@@ -133,12 +133,12 @@ class Stopping:
         log, epoch = partition.log, mp.last_mirrored_epoch
         if epoch == NOT_SETTLED:
             # What this session's own cuts reopened counts as it ended (D42).
-            offset = decided_offset(log, mp.own_markers)
+            offset = decided_offset(log, mp.cut_markers)
             latest = epoch_below(log, offset)
             epoch = NEVER_MIRRORED if latest < 0 else latest
         else:
             offset = log.log_end_offset
-        plan = plan_of(log, mp.own_markers, offset, epoch_after_stop(partition.leader_epoch, epoch))
+        plan = plan_of(log, mp.cut_markers, offset, epoch_after_stop(partition.leader_epoch, epoch))
         writers = written_on(self._context.writers_of(mp), plan.epoch, self._context.broker.cluster_id)
         lineage = Lineage(writers, plan.epoch)
         self._writer.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
@@ -227,7 +227,7 @@ class Stopping:
         self._context.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)
 
 
-def who_is_behind(partition: Partition) -> str:
+def reason_not_level(partition: Partition) -> str:
     """Tell that some member of the ISR does not have exactly what the leader has, as far as is known; else "" (D37)."""
     log, isr = partition.log, partition.isr
     if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):

@@ -95,7 +95,7 @@ class Record:
 
     @property
     def sequence(self) -> int:
-        """The producer's sequence number, or -1 when the batch has none."""
+        """Return the producer's sequence number, or -1 when the batch has none."""
         context = self.context
         if context.base_sequence < 0:
             return NO_SEQUENCE

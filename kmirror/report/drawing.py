@@ -113,7 +113,7 @@ def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> st
 
 
 def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, str]) -> list[str]:
-    """Return a bar for each stretch of one state; a new leader that tells the same state again makes no other."""
+    """Return a bar for each stretch of one state; a new leader in the same state does not begin another one."""
     news = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
     shapes = []
     for change, after in zip_longest(news, news[1:]):

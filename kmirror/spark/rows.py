@@ -1,7 +1,7 @@
 """What rows do the batches of a split give? As Arrow record batches, with no Spark in it.
 
-The names and types of record rows are those of Spark's own Kafka source, and more behind them. Only what is
-asked for is made: columns that a batch's header tells (`HEADER_COLUMNS`) inflate and decode nothing.
+The names and types of record rows are those of Spark's own Kafka source, followed by more. Only what is
+asked for is made: columns that stand in a batch's header (`HEADER_COLUMNS`) inflate and decode nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.committed import Committed
 from kmirror.logdir.faults import FileFault
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.columns import Columns, read_columns
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 from kmirror.records.record import Record, read_headers
 from kmirror.spark.folders import Split
-from kmirror.spark.transactions import map_file
 
 ROWS_TOGETHER = 1 << 14
 BYTES_TOGETHER = 16 << 20
@@ -120,7 +120,7 @@ def as_fault(position: int, error: CorruptBatch) -> Fault:
 
 
 def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[AnyBatch | Fault]:
-    """Yield batches, and faults where there should be some; nothing can be found behind a broken length."""
+    """Yield batches, and faults where there should be some; nothing can be found after a broken length."""
     position = start
     while position < end:
         try:
@@ -143,7 +143,7 @@ def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[Any
 
 
 def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[Any]:
-    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `wanted` tells what else to do."""
+    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `on_corrupt` says otherwise."""
     data = map_file(split.segment.path)
     end = min(split.end, len(data))
     reader = _BatchRows(split, wanted) if wanted.level == "batch" else _RecordRows(split, wanted)
@@ -211,7 +211,7 @@ class _Rows:
         return [(field.name, field.type) for field in self.schema]
 
     def make(self, arrays: dict[str, Any], rows: int) -> Any:
-        """Return a record batch in the order of the schema; a column nobody made is null."""
+        """Return a record batch in the order of the schema; a column without an array is null."""
         columns = [arrays.get(name, pa.nulls(rows, type_)) for name, type_ in self._fields()]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

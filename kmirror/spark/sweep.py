@@ -101,7 +101,7 @@ def _cores(spark: SparkSession) -> int:
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:
-        return 2  # Spark Connect does not tell; `spark.kmirror.cores` does.
+        return 2  # Spark Connect does not say; the setting `spark.kmirror.cores` does.
 
 
 def _start(spark: SparkSession, missing: Mapping[str, Any], work: Work, tasks: int) -> list[Any]:
@@ -158,7 +158,7 @@ def _named(spark: SparkSession, text: str) -> Iterator[None]:
 
 @contextmanager
 def watched(results: Results, ids: Collection[str], progress: Progress | None) -> Iterator[None]:
-    """Tell how many of these runs are finished, every now and then, while the job goes on; of none nothing."""
+    """Call `progress` every now and then while the job goes on; never where there is nothing to run."""
     if progress is None or not ids:
         yield
         return

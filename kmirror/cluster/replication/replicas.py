@@ -17,9 +17,10 @@ from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
@@ -76,6 +77,11 @@ class ReplicaManager:
         for partition in self.partitions.values():
             partition.log.checkpoint()
         self.start(now)
+
+    def close(self) -> None:
+        """Flush and close every log; the last thing that happens to them in this process."""
+        for partition in self.partitions.values():
+            partition.log.close()
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -138,10 +144,11 @@ class ReplicaManager:
             store, text = disk.open(tp), None
         if text is None:
             store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
-        # No broker is stopped cleanly yet: what was not flushed may be torn, and is cut off as by Kafka.
-        flushed = int(store.read_file(RECOVERY_POINT) or b"0")
+        # Unless the last process ended cleanly, what was not flushed may be torn, and is cut off as by Kafka.
+        clean = self._context.previous_epoch is not None
+        flushed = CLEAN_SHUTDOWN if clean else int(store.read_file(RECOVERY_POINT) or b"0")
         return PartitionLog.open(
-            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=True, recovery_point=flushed
+            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=not clean, recovery_point=flushed
         )
 
     def log_config(self, topic: str) -> LogConfig:
@@ -164,7 +171,7 @@ class ReplicaManager:
     # -- appends ------------------------------------------------------------------------------
 
     def append(
-        self, now: Instant, partition: Partition, data: bytes, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
         """Append as leader; LogAppendError says why not. The caller then waits for acks if it needs them."""
         info = partition.log.append_as_leader(

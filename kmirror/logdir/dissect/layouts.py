@@ -78,6 +78,7 @@ def as_text(value: bytes | None) -> str:
 
 
 def control_name(value: int) -> str:
+    """Return the name of a control record's type, `unknown type` for one without a name."""
     try:
         return ControlType(value).name
     except ValueError:
@@ -221,7 +222,7 @@ def _until(end: bytes) -> Any:
 
 
 def _decimal(end: bytes) -> Any:
-    """A number in decimal digits, up to and with `end`."""
+    """Return the layout of a number in decimal digits, up to and with `end`."""
     return c.ExprAdapter(_until(end), lambda text, _: int(text), lambda value, _: b"%d" % value)
 
 

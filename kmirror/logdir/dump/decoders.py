@@ -80,7 +80,7 @@ def as_string(data: bytes) -> str:
 
 
 def as_default(data: bytes) -> str:
-    """How Java prints an array; the number there is an address, here it comes from the bytes."""
+    """Return an array as Java prints it; Java's number is an address, ours comes from the bytes."""
     return f"[B@{java.hash_of_bytes(data) & 0xFFFF_FFFF:x}"
 
 
@@ -201,7 +201,7 @@ def _open_members(data: dict[str, Any]) -> None:
 
 
 def decode_cluster_metadata(record: AnyRecord) -> Decoded:
-    """A record of `__cluster_metadata` or of one of its snapshots."""
+    """Return what Kafka prints of a record of `__cluster_metadata` or of one of its snapshots."""
     try:
         message, version = _framed(record.value or b"", METADATA_RECORDS)
     except ProtocolError as error:
@@ -265,7 +265,7 @@ def _wrong_frame(version: int) -> str:
 
 
 def decode_remote_log_metadata(record: AnyRecord) -> Decoded:
-    """A record of `__remote_log_metadata`."""
+    """Return what Kafka prints of a record of `__remote_log_metadata`."""
     try:
         if record.value is None:
             raise ProtocolError(_NULL_REMOTE_VALUE)
@@ -291,7 +291,7 @@ def _segment_id(entry: Any) -> str:
 
 
 def _epochs(entries: Any) -> str:
-    """The epochs as a sorted map of Java prints itself."""
+    """Return the epochs as a sorted map of Java prints itself."""
     found = {entry.leader_epoch: entry.offset for entry in entries}
     if not found:
         raise ProtocolError("segmentLeaderEpochs can not be null or empty")

@@ -63,6 +63,7 @@ class OffsetIndexFile:
         self.rows = file.size // OFFSET_ROW.size
 
     def row(self, number: int) -> OffsetRow:
+        """Return row `number` with its offset made absolute."""
         relative, position = OFFSET_ROW.unpack_from(self.file.view, number * OFFSET_ROW.size)
         return OffsetRow(self.base_offset + relative, position)
 
@@ -109,6 +110,7 @@ class TimeIndexFile:
         self.rows = file.size // TIME_ROW.size
 
     def row(self, number: int) -> TimeRow:
+        """Return row `number` with its offset made absolute."""
         timestamp, relative = TIME_ROW.unpack_from(self.file.view, number * TIME_ROW.size)
         return TimeRow(timestamp, self.base_offset + relative)
 

@@ -177,7 +177,7 @@ class Producers:
         return None
 
     def _may_begin(self, told: int, first: int) -> bool:
-        """May a transaction that in the log begins at `first` (-1: nowhere) begin where a file says it does?
+        """Return whether a transaction that begins at `first` in the log (-1: nowhere) may begin where a file says.
 
         What began below the first segment is known from a snapshot alone. And Kafka 2.1 forgets a producer that has
         nothing above the log start, so its transaction begins anew with its next batch, or nowhere.

@@ -120,7 +120,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class StateSeen:
-    """What DescribeMirrors of a leader said of a partition, or a fact that the leader noted; told when it changes."""
+    """What DescribeMirrors of a leader said of a partition, or a fact that its leader noted; a row for each change."""
 
     cluster: str
     mirror: str
@@ -139,7 +139,7 @@ class Span:
 
     kind: str
     """broker, controller, link."""
-    who: str
+    subject: str
     """`a-1`, `a-100`, or for a link the two ends, `a|b`, `a>b` for one way."""
     begin: Instant
     end: Instant

@@ -103,7 +103,7 @@ class Consumer:
         return True
 
     def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
-        """Go to the earliest offset; False if the leader did not tell it."""
+        """Go to the earliest offset; False if the leader did not answer with it."""
         asked = ListOffsetsPartition(
             partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
         )

@@ -1,4 +1,4 @@
-"""An account, indexed: where was a record seen, who could reach whom, which stays and elections were there?
+"""An account, indexed: where was a record seen, which nodes could reach which, which stays and elections were there?
 
 Nothing here judges. What the account leaves open is said to be open: a record above a leader's high watermark is
 neither there nor gone, for a new leader's high watermark lags behind what is committed.
@@ -88,7 +88,7 @@ class Facts:
         self._found: dict[str, object] = {}
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return what `make` returned for the first who asked under this name: several checkers share it."""
+        """Return what `make` returned at the first call under this name: several checkers share it."""
         if name not in self._found:
             self._found[name] = make()
         return cast(T, self._found[name])
@@ -206,15 +206,15 @@ class Facts:
     def orders(self, *actions: str) -> list[Order]:
         return [order for order in self.account.orders if order.action in actions]
 
-    # -- who was there ------------------------------------------------------------------------
+    # -- which nodes were up -------------------------------------------------------------------
 
     def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
         """Was there a moment in [begin, end] at which a broker of `other` ran and the link to `one` was whole?"""
         if end < begin or not other:
             return False
-        links = [span for span in self.account.spans if span.kind == "link" and _joins(span.who, one, other)]
+        links = [span for span in self.account.spans if span.kind == "link" and _joins(span.subject, one, other)]
         brokers = [
-            [span for span in self.account.spans if span.kind == "broker" and span.who == f"{other}-{number}"]
+            [span for span in self.account.spans if span.kind == "broker" and span.subject == f"{other}-{number}"]
             for number in range(1, self.brokers.get(other, 1) + 1)
         ]
         moments = [begin, *(span.end for spans in (links, *brokers) for span in spans if begin <= span.end <= end)]
@@ -246,15 +246,15 @@ def covers(spans: Iterable[Span], at: Instant) -> bool:
     return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
 
 
-def _ends(who: str) -> list[str]:
-    return who.replace(">", "|").split("|")
+def _ends(subject: str) -> list[str]:
+    return subject.replace(">", "|").split("|")
 
 
-def _joins(who: str, one: str, other: str) -> bool:
-    ends = _ends(who)
+def _joins(subject: str, one: str, other: str) -> bool:
+    ends = _ends(subject)
     return len(ends) == 2 and ends in ([one, other], [other, one])
 
 
 def _within(span: Span, cluster: str) -> bool:
     """Is it a node of `cluster`, or a link between two of its nodes?"""
-    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.who))
+    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.subject))

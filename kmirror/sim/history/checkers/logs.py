@@ -173,16 +173,16 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
 
 
 def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
-    told: dict[str, None] = {}
+    reported: dict[str, None] = {}
     for look in looks:
         resets = [row.offset for row in look.log.rows if row.value.startswith(RESET)]
         for row in look.log.rows:
             first = look.by_value.get(row.value)
-            if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in told:
+            if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in reported:
                 continue
             if any(first.offset < reset < row.offset for reset in resets):
                 continue  # A stop forgets all producers; what is sent again after it is new to the log.
-            told[row.value] = None
+            reported[row.value] = None
             text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
             yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)
 
@@ -319,8 +319,8 @@ def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
     """A broker that comes back within its session leads on in the same epoch, from the mark that it wrote down."""
-    who = f"{marks.cluster}-{marks.broker}"
+    subject = f"{marks.cluster}-{marks.broker}"
     return any(
-        span.kind == "broker" and span.who == who and marks.at - LATE <= span.begin <= until
+        span.kind == "broker" and span.subject == subject and marks.at - LATE <= span.begin <= until
         for span in facts.account.spans
     )

@@ -74,8 +74,8 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
     """Did it go because the source dropped it?"""
     begin = max(begin, stay.mirroring)
     source = (stay.source, stay.tp)
-    told = stay.began if any(own.overlaps(stay.began, end) for own in facts.stays(source)) else begin  # D45
-    if end < begin or not facts.reachable(stay.destination, stay.source, told, end):
+    reachable_from = stay.began if any(own.overlaps(stay.began, end) for own in facts.stays(source)) else begin  # D45
+    if end < begin or not facts.reachable(stay.destination, stay.source, reachable_from, end):
         return None
     if surely_has(facts, source, record, begin, end):
         return None
@@ -136,7 +136,7 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
 def may_cut(facts: Facts, stay: Stay) -> bool:
     """Was there a moment at which the source's own mirror of us did not forbid the cut (D25)?
 
-    It forbids while it runs, and after a stop that settled no epoch, until somebody deletes it over there. Whoever was
+    It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there. Whoever was
     forbidden to cut all the time had nothing to follow either.
     """
     backs = stays_back(facts, stay)

@@ -24,7 +24,7 @@ SESSION = -1
 
 Uncut = Mapping[int, int]
 """Replica id to cut epoch, ascending by replica id."""
-NOBODY: Uncut = {}
+NONE_UNCUT: Uncut = {}
 
 
 class CutLog(Protocol):

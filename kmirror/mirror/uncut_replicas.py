@@ -8,25 +8,25 @@ ISR until it is persisted that they have).
 from __future__ import annotations
 
 from kmirror.cluster.replication.partition import Partition
-from kmirror.mirror.cutting import SESSION, Uncut, merged
+from kmirror.mirror.cut_rules import SESSION, Uncut, merged
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.states import MirrorState
 
 
-def still_owing(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
+def still_uncut(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
     """Return the list to persist with `state`: whoever has not confirmed. This leader has cut its own log."""
-    owing = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
+    uncut = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
     if state is MirrorState.STOPPED:
-        owing.pop(SESSION, None)
+        uncut.pop(SESSION, None)
     elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
         assert mp.cut_epoch is not None, "PREPARING has cut"
         # Whoever has not confirmed a cut may hold foreign epochs, also where the leader itself had nothing to cut.
         late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
-        owing = dict(merged(owing, {SESSION: mp.cut_epoch, **late}))
-    return owing
+        uncut = dict(merged(uncut, {SESSION: mp.cut_epoch, **late}))
+    return uncut
 
 
-def put_in_force(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) -> None:
+def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) -> None:
     """A list is persisted, or was read: followers on it are told to cut, and none of them is admitted to the ISR."""
     known, mp.uncut = mp.uncut, uncut
     if partition is None:
@@ -39,7 +39,7 @@ def put_in_force(mp: MirrorPartition, partition: Partition | None, uncut: Uncut)
     mp.held = mp.held and mine in uncut
 
 
-def has_news(mp: MirrorPartition, partition: Partition) -> bool:
+def has_new_confirmation(mp: MirrorPartition, partition: Partition) -> bool:
     """Has somebody on the persisted list confirmed? Members of the ISR wait for the end of PREPARING."""
     return any(
         replica not in (SESSION, partition.broker_id)

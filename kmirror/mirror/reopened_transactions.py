@@ -15,7 +15,7 @@ from kmirror.records.control import ControlType
 
 
 @dataclass(frozen=True, slots=True)
-class OwnMarker:
+class CutMarker:
     """How a transaction ended whose marker was cut."""
 
     producer_id: int
@@ -37,7 +37,7 @@ class StopPlan:
     """Producers whose open transaction the cut reopens, whole and committed; every other one is aborted."""
 
 
-OwnMarkers = dict[int, OwnMarker]
+CutMarkers = dict[int, CutMarker]
 """First offset of the transaction to how it ended."""
 
 
@@ -45,14 +45,14 @@ OwnMarkers = dict[int, OwnMarker]
 class Tail:
     """What a cut is about to take of transactions."""
 
-    ended: dict[int, OwnMarker]
+    ended: dict[int, CutMarker]
     """Producer id to its first marker in the tail: it ends the transaction that is open where the tail begins."""
     with_records: dict[int, None]
     """Producers with records in the tail before such a marker."""
 
-    def reopened(self, log: PartitionLog, known: OwnMarkers) -> OwnMarkers:
+    def reopened(self, log: PartitionLog, known: CutMarkers) -> CutMarkers:
         """Return what is known of the transactions that are open in `log`, now that it is cut."""
-        found: OwnMarkers = {}
+        found: CutMarkers = {}
         for first_offset, producer_id in log.producers.ongoing.items():
             before = known.get(first_offset)
             if producer_id in self.ended:
@@ -75,13 +75,13 @@ def tail_of(log: PartitionLog, offset: int) -> Tail:
             tail.with_records[batch.producer_id] = None
         elif record.type in (ControlType.COMMIT, ControlType.ABORT):
             whole = batch.producer_id not in tail.with_records
-            tail.ended[batch.producer_id] = OwnMarker(
+            tail.ended[batch.producer_id] = CutMarker(
                 batch.producer_id, whole and record.type is ControlType.COMMIT, offset
             )
     return tail
 
 
-def ending_of(log: PartitionLog, first_offset: int, known: OwnMarkers) -> OwnMarker | None:
+def ending_of(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMarker | None:
     """Return how the open transaction that begins at `first_offset` ended before the cut, None if that is not known."""
     producer_id, own = log.producers.ongoing[first_offset], known.get(first_offset)
     batches = log.producers.entries[producer_id].batches
@@ -90,13 +90,13 @@ def ending_of(log: PartitionLog, first_offset: int, known: OwnMarkers) -> OwnMar
     return own
 
 
-def decided_offset(log: PartitionLog, known: OwnMarkers) -> int:
+def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
     """Return the last stable offset, were the open transactions whose end is known decided (D42)."""
     undecided = [first for first in log.producers.ongoing if ending_of(log, first, known) is None]
     return min([log.high_watermark, *undecided[:1]])
 
 
-def plan_of(log: PartitionLog, known: OwnMarkers, offset: int, epoch: int) -> StopPlan:
+def plan_of(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:
     """Return the plan of a stop that cuts at `offset`: which of the transactions open below it were committed (D29)?"""
     ends = [own for first in log.producers.ongoing if (own := ending_of(log, first, known)) is not None]
     ends += tail_of(log, offset).ended.values()

@@ -17,24 +17,24 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import NOBODY, SESSION, merged, without
+from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, merged, without
 from kmirror.mirror.lineage import OWN
-from kmirror.mirror.log_cuts import cut_what_we_owe
-from kmirror.mirror.owing import put_in_force
+from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.uncut_replicas import apply_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 
-class Takeover:
+class StateLoader:
     """Brings one broker's partitions to the point from which `look_at` goes on."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
         self._context = context
         self._writer = writer
 
-    def begin(self, now: Instant, mp: MirrorPartition) -> None:
+    def load(self, now: Instant, mp: MirrorPartition) -> None:
         """Read what is persisted of `mp`, under its mirror's name and all others."""
         mp.busy = True
         names = mirror_names(self._context.broker.image)
@@ -51,7 +51,7 @@ class Takeover:
             if left or not self._context.is_present(mp):
                 return
             if len(found) < len(keys):
-                self._give_up(later, mp, "the mirror coordinator did not answer")
+                self._try_again(later, mp, "the mirror coordinator did not answer")
             else:
                 self._gather(later, mp, found)
 
@@ -79,7 +79,7 @@ class Takeover:
                 self._after_state_read(later, mp, own)
                 return
             key, state = elsewhere.popitem()
-            kept = NOBODY if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
+            kept = NONE_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
             self._persist(later, mp, key, replace(state, uncut=kept, lineage=OWN), emptied)
 
         if elsewhere:
@@ -98,7 +98,7 @@ class Takeover:
             if not self._context.is_present(mp):
                 return
             if error:
-                self._give_up(later, mp, f"moving what replicas owe from another mirror: {error.name}")
+                self._try_again(later, mp, f"moving what replicas owe from another mirror: {error.name}")
             else:
                 then(later)
 
@@ -107,7 +107,7 @@ class Takeover:
         )
         self._context.states.write(now, write, on_written)
 
-    def _give_up(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+    def _try_again(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         mp.busy = False
         self._context.retry_later(now, mp, reason)
 
@@ -116,8 +116,8 @@ class Takeover:
         mp.enter(own.state)
         mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
-        put_in_force(mp, self._context.replicas.led(mp.tp), own.uncut)
-        cut_what_we_owe(self._context, now, mp)
+        apply_uncut(mp, self._context.replicas.led(mp.tp), own.uncut)
+        cut_if_listed(self._context, now, mp)
         self._writer.go_on(now, mp)
 
 
