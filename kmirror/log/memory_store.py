@@ -103,7 +103,7 @@ class MemoryStore:
     read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
-        """The segment's bytes so far are among those that `cut_power` leaves."""
+        """Make the segment's bytes so far some of those that `cut_power` leaves."""
         segment = self._segments.get(base_offset)
         if segment is not None:
             segment.flushed = segment.size

@@ -152,7 +152,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Below it the log is not read again when it is opened after a crash."""
+        """Return the offset below which the log is not read again when it is opened after a crash."""
         return self.flushing.recovery_point
 
     @property
@@ -516,7 +516,7 @@ class PartitionLog:
         return len(gone)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
-        """Do the same, but leave the bytes for the store to purge; returns where the segments began."""
+        """Do the same, but leave the bytes for the store to purge; return where the segments began."""
         self.now_ms = now_ms
         gone: list[int] = []
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
@@ -553,7 +553,7 @@ class PartitionLog:
         return self.finish_compaction(job, job.run())
 
     def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
-        """The job that cleans `what`; until its end is told, nothing of the log has changed."""
+        """Return the job that cleans `what`; until its end is told, nothing of the log has changed."""
         self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         return self.compaction
 

@@ -96,7 +96,7 @@ class SegmentList(Sequence[Segment]):
         return found
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool) -> ReadResult:
-        """The batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+        """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
 
         With `min_one` the first batch is returned whatever its size.
         """
@@ -121,7 +121,7 @@ class SegmentList(Sequence[Segment]):
     # Growing
 
     def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
-        """Put judged batches after the last one; returns the segment that took them, which is the active one."""
+        """Put judged batches behind the last one; return the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)
         segment.add(view, scan)
