@@ -56,7 +56,7 @@ class Cleanable(NamedTuple):
         return self.dirty_bytes > 0 and 100 * self.dirty_bytes > ratio_percent * (self.clean_bytes + self.dirty_bytes)
 
 
-class Cleaned(NamedTuple):
+class CompactionResult(NamedTuple):
     end_offset: int  # Where the next run begins.
     bytes_before: int
     bytes_after: int
@@ -99,7 +99,7 @@ def clean(
     *,
     now_ms: int,
     keys_max: int = KEYS_MAX,
-) -> Cleaned:
+) -> CompactionResult:
     """Clean the log; if there are more keys than `keys_max`, as far as so many keys reach."""
     offsets = _map_offsets(segments, what, keys_max)
     end_offset = offsets.latest_offset + 1
@@ -114,7 +114,7 @@ def clean(
         after += len(cleaned)
         count += 1
         _replace(segments, config, group, cleaned, aborted, now_ms)
-    return Cleaned(end_offset, before, after, len(old), count)
+    return CompactionResult(end_offset, before, after, len(old), count)
 
 
 @dataclass(slots=True)

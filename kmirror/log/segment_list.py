@@ -14,7 +14,7 @@ from typing import overload
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.segment import BatchPlace, Segment, delete_segment
 from kmirror.log.store import PartitionStore
 
@@ -94,7 +94,7 @@ class SegmentList(Sequence[Segment]):
 
     # -- growing ------------------------------------------------------------------------------
 
-    def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
+    def append(self, view: memoryview, scan: ScanResult, now_ms: int) -> Segment:
         """Put judged batches after the last one; returns the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)

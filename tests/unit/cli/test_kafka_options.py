@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kmirror.cli.kafka_options import Given, KafkaCommand, OptionRow, read
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions, read
 from kmirror.errors import UsageError
 
 ROWS = (
@@ -18,7 +18,7 @@ ROWS = (
 
 
 @click.command("tool", cls=KafkaCommand, rows=ROWS, required="size", version="1.2.3")
-def tool(given: Given) -> None:
+def tool(given: ParsedOptions) -> None:
     """Do it."""
     click.echo(given.number("size", 5))
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.dissect import command
 from kmirror.errors import CorruptBatch, KmirrorError, UsageError
-from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.core import DissectedRow, with_paths
 from kmirror.logdir.dissect.files import KINDS, dissect, kind_of
 from kmirror.logdir.faults import Unreadable
 from kmirror.records import Compression, ControlType, RecordData, build_batch
@@ -36,7 +36,7 @@ def written(tmp_path: Path, data: bytes, name: str = LOG) -> Path:
     return path
 
 
-def by_path(data: bytes, name: str = LOG) -> dict[str, Row]:
+def by_path(data: bytes, name: str = LOG) -> dict[str, DissectedRow]:
     found = kind_of(name)
     assert found is not None
     kind, base_offset = found
