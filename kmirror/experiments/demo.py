@@ -134,17 +134,19 @@ class Observer:
     """Called as the run goes on; override the methods of interest."""
 
     def stage(self, title: str) -> None:
-        """A new part of the job begins."""
+        """Take note that a new part of the job begins."""
 
     def say(self, text: str) -> None:
-        """Something happened that people want to know."""
+        """Take note of something that people want to know."""
 
     def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
-        """The table of DescribeMirrors, again; `partitions` is how many there will be."""
+        """Take the table of DescribeMirrors, whenever it was asked for; `partitions` is how many there will be."""
 
-    def failover(self, rows: Sequence[Failover]) -> None: ...
+    def failover(self, rows: Sequence[Failover]) -> None:
+        """Take what failover did, a row a partition."""
 
-    def failback(self, rows: Sequence[Failback]) -> None: ...
+    def failback(self, rows: Sequence[Failback]) -> None:
+        """Take what failback did, a row a partition."""
 
 
 class Demo:
@@ -169,6 +171,7 @@ class Demo:
         self.partitions: list[TopicPartition] = []
 
     def run(self) -> DemoReport:
+        """Run the job and return what it came to; raises `NotEqual` where a proof fails."""
         self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()

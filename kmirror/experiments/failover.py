@@ -190,6 +190,7 @@ class Experiment:
         self.simulation.world.on_fact.append(self._on_fact)
 
     def run(self) -> Outcome:
+        """Return figures, broken rules and digest; raises `SimulationFailure` if the run does not converge."""
         self.a.start()
         self.b.start()
         self.a.create_topic(TOPIC, self.options.partitions)
@@ -313,7 +314,7 @@ class Experiment:
                     break
 
     def _holds(self, cluster: Cluster, written: Written) -> bool:
-        """Is this acknowledged batch in the log of the leader, with its own records?"""
+        """Return whether this acknowledged batch is in the leader's log, with its own records."""
         log = self._log(cluster, written.tp)
         end = written.base_offset + written.count
         if end > log.log_end_offset:

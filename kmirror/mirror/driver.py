@@ -1,8 +1,8 @@
-"""What comes next for a mirrored partition?
+"""What is the next step for a mirrored partition?
 
-Level-triggered: whatever happens, `look_at` compares what the user wants, what is persisted and what
-is true here, and does the one next thing. A step that needs an answer marks the partition busy; the
-answer looks again. So a lost answer, a new leader, or a restart costs a repetition and nothing else.
+Level-triggered: after every event `look_at` compares what the user wants, what is persisted and the present facts, and
+does the one next step. A step that needs an answer marks the partition busy, and the answer calls `look_at` again. So
+a lost answer, a new leader, or a restart costs a repetition and nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.mirror.stopping import Stopping
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 
 ASKED_AGAIN_MAX = 3
-"""So many refreshes in a row look for a missing topic at once; after that the regular ones do."""
+"""Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
 class PartitionDriver:
@@ -48,7 +48,7 @@ class PartitionDriver:
             self.look_at(now, mp)
 
     def look_at(self, now: Instant, mp: MirrorPartition) -> None:
-        """Do the next thing for `mp`, if there is one and nothing is under way."""
+        """Do the next step for `mp`, if there is one and nothing is under way."""
         partition = self._context.replicas.led(mp.tp)
         if mp.busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
             return
@@ -75,10 +75,10 @@ class PartitionDriver:
             self._stopping.act(now, mp, partition)
 
     def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Is the source the cluster, and its topic the topic, that we know? If not the partition waits (D16).
+        """Return whether the source is the cluster, and its topic the topic, that we know; if not `mp` waits (D16).
 
-        Asked before the cut as well: what another cluster says is no reason to cut anything. Another topic of the
-        same name, in the cluster that we know, is not coming back: that partition fails.
+        Checked before the cut as well: an answer of another cluster is no reason to cut anything. If the cluster is
+        the same but the topic has another id, the former topic will not come back: the partition fails.
         """
         mirror, name = mp.assignment.mirror, mp.tp.topic
         source = self._context.sources.get(mirror)

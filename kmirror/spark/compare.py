@@ -154,7 +154,7 @@ class _Cursor:
         return flips
 
     def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
-        """Base offsets differ: does one of them not fit among its neighbours?"""
+        """Return whether one of two base offsets that differ does not fit among its neighbours."""
         offset = int.from_bytes(there[:8], "big")
         ours_fits = self._offset_after(len(there)) == batch.next_offset
         theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
@@ -182,6 +182,7 @@ class Comparison:
         self._next = -1
 
     def run(self) -> Found:
+        """Compare the range and return counts and differences."""
         try:
             for step in steps(self._source(), self._cursor):
                 self._tell(step)
@@ -245,7 +246,7 @@ class Comparison:
             self._differ("crc", "both", batch, error.reason)
 
     def _missing(self, batch: AnyBatch) -> None:
-        """A mirror takes what is decided: from the last stable offset on nothing has to be there yet."""
+        """Report a missing batch, unless it lies above the last stable offset: a mirror takes what is decided."""
         if self._task.until is None or batch.last_offset < self._task.until:
             self._extend("missing", "destination", batch)
 

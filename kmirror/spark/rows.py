@@ -157,7 +157,7 @@ def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[A
 
 
 def _is_outside(batch: AnyBatch, split: Split, wanted: Wanted, committed: Committed) -> bool:
-    """Does the header say that none of the batch's records is wanted?"""
+    """Return whether the header says that none of the batch's records is wanted."""
     first = split.segment.log_start_offset
     if wanted.offset_first is not None and wanted.offset_first > first:
         first = wanted.offset_first
@@ -351,7 +351,7 @@ class _RecordRows(_Rows):
         return table if mask is None else table.filter(pa.array(mask))
 
     def _is_cut(self, batches: Sequence[Batch]) -> bool:
-        """Does a range begin or end inside of one of these batches?"""
+        """Return whether a range begins or ends inside of one of these batches."""
         wanted = self._wanted
         if wanted.has_time_range:
             return True

@@ -60,6 +60,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = {folder: (found[-1].base_offset, found[-1].size) for folder, found in self._folders()}
 
     def latestOffset(self, start: dict[str, Position], limit: ReadLimit) -> dict[str, Position]:
+        """Return how far the next micro-batch reads, at most `bytesPerTrigger` bytes beyond the last one."""
         left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         latest = {folder: dict(position) for folder, position in start.items()}
         folders = self._folders()
@@ -77,6 +78,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return latest
 
     def partitions(self, start: dict[str, Position], end: dict[str, Position]) -> Sequence[InputPartition]:
+        """Return the pieces of work between two positions of the stream."""
         splits: list[tuple[Split, Committed]] = []
         for folder, segments in self._folders():
             if folder not in end:

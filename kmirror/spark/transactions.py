@@ -35,7 +35,7 @@ def find_transactions(segments: Sequence[Segment], *, tolerant: bool = False) ->
 
 
 def _add_segment(walk: CommittedWalk, segment: Segment, tolerant: bool) -> int:
-    """Take in one segment, as far as it can be read; returns the offset after it."""
+    """Take in one segment, as far as it can be read, and return the offset after it."""
     end_offset = segment.base_offset
     try:
         for batch in iter_any_batches(map_file(segment.path)):

@@ -54,6 +54,7 @@ class Consumer:
         self._reader = Reader()
 
     def run(self) -> Script[None]:
+        """Read until the history ends, turning to another cluster as the plan says; yields what it waits for."""
         scene = self.desk.scene
         while scene.reading:
             cluster = self.desk.cluster

@@ -75,6 +75,7 @@ class _History:
         self._hands = Hands(scene, self._observer)
 
     def run(self) -> None:
+        """Run the plan to its end, let everything come to rest, and look at all logs once more."""
         self._begin()
         scene, plan = self._scene, self._scene.plan
         world = scene.simulation.world
@@ -132,7 +133,7 @@ class _History:
         scene.note(f"time is up: {len(scene.account.unsettled)} partitions have not come to rest")
 
     def _has_ended(self) -> bool:
-        """Has every producer stopped, and every order been answered or given up?"""
+        """Return whether every producer has stopped, and every order was answered or given up."""
         return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
 
     def _owed(self) -> list[Owed]:
