@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.results import ReadResult
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.segment import BatchPlace, Segment, delete_segment, delete_segment_files
 from kmirror.log.store import PartitionStore
 
@@ -120,8 +120,8 @@ class SegmentList(Sequence[Segment]):
 
     # Growing
 
-    def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
-        """Put judged batches behind the last one; return the segment that took them, which is the active one."""
+    def append(self, view: memoryview, scan: ScanResult, now_ms: int) -> Segment:
+        """Put judged batches after the last one; returns the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)
         segment.add(view, scan)
