@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
+from kmirror.logdir.mapped import map_file
 from kmirror.records.batch import iter_batches
 from kmirror.spark.folders import find_segments
 from kmirror.spark.rows import RECORD_COLUMNS
 from kmirror.spark.source import schema_of
-from kmirror.spark.transactions import map_file
 
 
 class KafkaLogTuples(DataSource):

@@ -13,7 +13,7 @@ from kmirror.sim.explorer.model import Model
 from kmirror.sim.explorer.rules import NAMED, WITHOUT, rules_named
 from kmirror.sim.explorer.scopes import SCOPES, Scope, scope_named
 from kmirror.sim.explorer.search import Ending, Outcome, explore
-from kmirror.sim.explorer.stories import Told, draw, tell
+from kmirror.sim.explorer.stories import StoryStep, draw, tell
 
 EXIT_CODES = {Ending.EXHAUSTED: 0, Ending.FOUND: 4, Ending.BOUND: 5}
 STATES_MAX = 20_000_000
@@ -136,7 +136,7 @@ def _bounds(scope: Scope) -> str:
     return text + (", fetches of one record" if scope.one_by_one else "")
 
 
-def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[Told]) -> None:
+def _print(scope: Scope, outcome: Outcome, seconds: float, story: list[StoryStep]) -> None:
     for told in story:
         click.echo("\n".join(draw(told)))
     if story:
@@ -158,7 +158,7 @@ def _per_second(outcome: Outcome, seconds: float) -> int:
     return round(outcome.states / seconds) if seconds > 0 else outcome.states
 
 
-def _as_json(outcome: Outcome, seconds: float, story: list[Told]) -> dict[str, Any]:
+def _as_json(outcome: Outcome, seconds: float, story: list[StoryStep]) -> dict[str, Any]:
     return {
         "ending": outcome.ending.value, "states": outcome.states, "transitions": outcome.transitions,
         "depth": outcome.depth, "seconds": round(seconds, 3), "states_per_second": _per_second(outcome, seconds),

@@ -1,4 +1,4 @@
-"""How is one history, or many, run and told, once the command line of `kmirror sim` is read?"""
+"""How is one history, or many, run and reported, once the command line of `kmirror sim` is read?"""
 
 from __future__ import annotations
 
@@ -93,11 +93,11 @@ def shrunk(wish: Wish, run: Callable[..., Outcome], outcome: Outcome) -> tuple[O
     with progress("shrinking") as (bar, task):
         bar.update(task, total=wish.shrink_runs)
 
-        def told(runs: int, plan: Plan) -> None:
+        def on_progress(runs: int, plan: Plan) -> None:
             left = f"{len(plan.steps)} steps, {len(plan.clients)} clients left"
             bar.update(task, completed=runs, description=f"shrinking: {left}")
 
-        shrinker = Shrinker(outcome, run, runs_max=wish.shrink_runs, told=told)
+        shrinker = Shrinker(outcome, run, runs_max=wish.shrink_runs, on_progress=on_progress)
         try:
             shrinker.shrink()
         except KeyboardInterrupt:

@@ -1,7 +1,7 @@
 """The main job, as a script: mirror real logs, prove it, fail over, fail back, prove it again.
 
 Everything that is asked of a cluster goes through encoded requests; only the proofs look inside.
-What happens is told to an `Observer`, so the script neither prints nor knows how it is shown.
+An `Observer` is called with what happens, so the script neither prints nor knows how it is shown.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kmirror.assembly import Logs
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -22,7 +23,7 @@ from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import Compared, Difference, mirror_agrees
-from kmirror.sim.cluster import Cluster, Logs
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.faults import FaultPlan
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
@@ -133,17 +134,19 @@ class Observer:
     """Called as the run goes on; override the methods of interest."""
 
     def stage(self, title: str) -> None:
-        """A new part of the job begins."""
+        """Take note that a new part of the job begins."""
 
     def say(self, text: str) -> None:
-        """Something happened that people want to know."""
+        """Take note of something that people want to know."""
 
     def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
-        """The table of DescribeMirrors, again; `partitions` is how many there will be."""
+        """Take the table of DescribeMirrors, whenever it was asked for; `partitions` is how many there will be."""
 
-    def failover(self, rows: Sequence[Failover]) -> None: ...
+    def failover(self, rows: Sequence[Failover]) -> None:
+        """Take what failover did, a row a partition."""
 
-    def failback(self, rows: Sequence[Failback]) -> None: ...
+    def failback(self, rows: Sequence[Failback]) -> None:
+        """Take what failback did, a row a partition."""
 
 
 class Demo:
@@ -168,6 +171,7 @@ class Demo:
         self.partitions: list[TopicPartition] = []
 
     def run(self) -> DemoReport:
+        """Run the job and return what it came to; raises `NotEqual` where a proof fails."""
         self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
@@ -271,7 +275,7 @@ class Demo:
         )
 
     def _settle(self, *clusters: Cluster) -> None:
-        """Run until every ISR of all clusters is full at the same instant, and nobody is about to be killed."""
+        """Run until every ISR of all clusters is full at the same instant, and no kill is planned."""
         self.simulation.run_until(
             lambda: all(c.is_settled() and not self._killers[c.name].busy for c in clusters),
             within_s=PATIENCE_SECONDS,
@@ -281,7 +285,7 @@ class Demo:
     def _prove(self, when: str, mirror: Mirror) -> Compared:
         source, destination = mirror.source, mirror.destination
         self._settle(source, destination)
-        # A source leader that restarted may have told a low end for a while; the proof waits for the true one.
+        # A source leader that restarted may have answered with a low end for a while; the proof waits for the true one.
         mirror.catch_up(within_s=PATIENCE_SECONDS)
         self._settle(source, destination)
         difference, compared = mirror_agrees(source, destination, self.partitions)

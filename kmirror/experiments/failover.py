@@ -190,6 +190,7 @@ class Experiment:
         self.simulation.world.on_fact.append(self._on_fact)
 
     def run(self) -> Outcome:
+        """Return figures, broken rules and digest; raises `SimulationFailure` if the run does not converge."""
         self.a.start()
         self.b.start()
         self.a.create_topic(TOPIC, self.options.partitions)
@@ -211,7 +212,7 @@ class Experiment:
     # -- stages -------------------------------------------------------------------------------
 
     def _until_failure(self) -> tuple[Load, Instant]:
-        """Write to a, let it fail, and go on until somebody orders the failover."""
+        """Write to a, let it fail, and go on until the failover is ordered."""
         options, world = self.options, self.simulation.world
         load = self._load(self.a, "a")
         began = world.now
@@ -270,7 +271,7 @@ class Experiment:
         figures.virtual_ms = world.now // MILLISECOND - self._began_ms
         figures.acked_records = sum(w.count for part in (load, after) for w in part.acked)
         for tp in self.partitions:
-            cuts = [cut.offset for who, cut in self._cuts if cut.tp == tp and who.startswith("a-")]
+            cuts = [cut.offset for process, cut in self._cuts if cut.tp == tp and process.startswith("a-")]
             figures.failback_cut_records += max(ends[tp] - min(cuts, default=ends[tp]), 0)
         figures.failback_lost_records = sum(w.count for w in load.acked if not self._holds(self.a, w))
         self._judge_end(after)
@@ -313,7 +314,7 @@ class Experiment:
                     break
 
     def _holds(self, cluster: Cluster, written: Written) -> bool:
-        """Is this acknowledged batch in the log of the leader, with its own records?"""
+        """Return whether this acknowledged batch is in the leader's log, with its own records."""
         log = self._log(cluster, written.tp)
         end = written.base_offset + written.count
         if end > log.log_end_offset:

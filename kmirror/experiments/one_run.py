@@ -15,7 +15,7 @@ from kmirror.experiments.failover import run
 from kmirror.experiments.sweep_file import Run
 
 OK, BROKEN, FAILED = "ok", "broken", "failed"
-# The archive that kmirror was imported from, whose name tells its content; empty where it is installed.
+# The archive that kmirror was imported from, whose name is a digest of its content; empty where it is installed.
 PACKAGE = next((part for part in Path(__file__).parts if part.endswith(".zip")), "")
 
 

@@ -22,8 +22,9 @@ class _Segment:
         self.buffer = memoryview(buffer)
         self.readable = self.buffer.toreadonly()
         self.size = size
-        self.flushed = size if frozen else 0  # So many bytes outlive a power cut.
-        self.frozen = frozen  # True while the buffer's tail is somebody else's or visible elsewhere: borrowed, or cut.
+        self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
+        # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
+        self.frozen = frozen
 
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
@@ -42,17 +43,18 @@ class MemoryStore:
     size asked for.
     """
 
-    __slots__ = ("_allocate", "_files", "_preallocate", "_segments")
+    __slots__ = ("_allocate", "_files", "_preallocate", "_segments", "_staged")
 
     def __init__(self, *, preallocate: int = 0, allocate: Callable[[int], bytearray] = bytearray) -> None:
         self._segments: dict[int, _Segment] = {}
         self._files: dict[str, bytes] = {}
+        self._staged: dict[int, Chunk] = {}
         self._preallocate = preallocate
         self._allocate = allocate
 
     @classmethod
     def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
-        """A store that starts with these bytes and borrows them: they must not change under it."""
+        """Return a store that starts with these bytes and borrows them: they must not change under it."""
         store = cls()
         for base_offset in sorted(segments):
             data = segments[base_offset]
@@ -61,7 +63,7 @@ class MemoryStore:
         return store
 
     def fork(self) -> MemoryStore:
-        """Another store with the same content, which borrows the bytes; neither sees the other's appends."""
+        """Return another store with the same content, which borrows the bytes; neither sees the other's appends."""
         other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
             copy = other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
@@ -98,12 +100,13 @@ class MemoryStore:
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
         return segment.readable[start:end]
 
-    read = view  # Its views stay as they are, so they can be handed out.
+    read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
         """The segment's bytes so far are among those that `cut_power` leaves."""
-        segment = self._segments[base_offset]
-        segment.flushed = segment.size
+        segment = self._segments.get(base_offset)
+        if segment is not None:
+            segment.flushed = segment.size
 
     def cut_power(self, keep: Callable[[int], int]) -> int:
         """Lose what was not flushed, but for the first `keep(n)` of the n bytes of a segment; return how many went."""
@@ -128,7 +131,19 @@ class MemoryStore:
     def delete(self, base_offset: int) -> None:
         del self._segments[base_offset]
 
-    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+    set_aside = delete  # Whoever still has a view of the bytes keeps them.
+
+    def purge(self, base_offset: int) -> None:
+        pass
+
+    def stage(self, base_offset: int, data: Chunk) -> None:
+        self._staged[base_offset] = data
+
+    def unstage(self, base_offset: int) -> None:
+        self._staged.pop(base_offset, None)
+
+    def replace(self, base_offsets: Sequence[int]) -> None:
+        data = self._staged.pop(base_offsets[0])
         for base_offset in base_offsets:
             del self._segments[base_offset]
         self._segments[base_offsets[0]] = _Segment(data, len(data), frozen=True)

@@ -4,7 +4,7 @@ Segments go from the oldest on, as long as a rule holds, and only while the high
 the segment: else the log start could rise above it. A rule may take every segment; the log then rolls first,
 so that there is an empty one to go on with.
 
-    log start   the next segment begins at or below it: nobody can read this one any more (DeleteRecords)
+    log start   the next segment begins at or below it: no reader can reach this one any more (DeleteRecords)
     size        without this segment the log still has `retention.bytes`
     time        its greatest timestamp is older than `retention.ms`; without timestamps, its last append is
 
@@ -23,9 +23,14 @@ Rule = Callable[[Segment, Segment | None, int], bool]
 """Is this segment, followed by that one, to be deleted? So many bytes are left of the log without it."""
 
 
-def rules(config: LogConfig, log_start_offset: int, now_ms: int) -> Iterator[Rule]:
-    """The rules that the topic's configs make, in the order in which Kafka goes by them."""
+def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored: bool = False) -> Iterator[Rule]:
+    """The rules that the topic's configs make, in the order in which Kafka goes by them.
+
+    Of a log that is mirrored the source alone decides where it begins: only what lies below goes.
+    """
     yield lambda segment, following, left: following is not None and following.base_offset <= log_start_offset
+    if is_mirrored:
+        return
     if config.delete and config.retention_bytes >= 0:
         yield lambda segment, following, left: left >= config.retention_bytes
     if config.delete and config.retention_ms >= 0:
@@ -33,7 +38,7 @@ def rules(config: LogConfig, log_start_offset: int, now_ms: int) -> Iterator[Rul
 
 
 def deletable(segments: SegmentList, rule: Rule, high_watermark: int) -> int:
-    """How many of the oldest segments the rule lets go; that may be all of them."""
+    """Return how many of the oldest segments the rule lets go; that may be all of them."""
     count, left = 0, segments.size_in_bytes
     following: Segment | None
     for segment, following in zip(segments, [*segments[1:], None], strict=True):

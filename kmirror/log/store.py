@@ -28,7 +28,7 @@ CLEANER_OFFSET = "cleaner-offset"
 
 class PartitionStore(Protocol):
     def segments(self) -> list[int]:
-        """The base offsets of all segments, ascending."""
+        """Return the base offsets of all segments, ascending."""
         ...
 
     def create(self, base_offset: int) -> None:
@@ -36,11 +36,11 @@ class PartitionStore(Protocol):
         ...
 
     def size(self, base_offset: int) -> int:
-        """The segment's length in bytes."""
+        """Return the segment's length in bytes."""
         ...
 
     def modified_ms(self, base_offset: int) -> int | None:
-        """When the segment was last written to, in ms since 1970; None if the store keeps no such time."""
+        """Return when the segment was last written to, in ms since 1970; None if the store keeps no such time."""
         ...
 
     def append(self, base_offset: int, data: Chunk) -> None:
@@ -48,15 +48,18 @@ class PartitionStore(Protocol):
         ...
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
-        """Bytes `start` to `end` of the segment, valid until the segment is next changed."""
+        """Return a view of bytes `start` to `end` of the segment, valid until the segment is next changed."""
         ...
 
     def read(self, base_offset: int, start: int, end: int) -> memoryview:
-        """The same bytes to hand out: whatever happens to the segment, they stay."""
+        """Return bytes `start` to `end` of the segment, which stay as they are whatever happens to it."""
         ...
 
     def flush(self, base_offset: int) -> None:
-        """Return when the segment's bytes are safe from a power cut."""
+        """Return when the segment's bytes are safe from a power cut; one that is gone needs nothing.
+
+        May run beside other calls.
+        """
         ...
 
     def truncate(self, base_offset: int, size: int) -> None:
@@ -67,15 +70,34 @@ class PartitionStore(Protocol):
         """Remove the segment."""
         ...
 
-    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
-        """Put one segment in the place of neighbours, at the first one's base offset; all or nothing, and safe.
+    def set_aside(self, base_offset: int) -> None:
+        """Have the segment be none any more, at once; its bytes go with `purge`, or when the store is opened again."""
+        ...
+
+    def purge(self, base_offset: int) -> None:
+        """Remove the bytes of a segment that was set aside; may run beside other calls."""
+        ...
+
+    def stage(self, base_offset: int, data: Chunk) -> None:
+        """Write what `replace` will put in the place of the segments from `base_offset` on; safe when it returns.
+
+        May run beside other calls. What is staged and never used is gone when the store is opened again.
+        """
+        ...
+
+    def unstage(self, base_offset: int) -> None:
+        """Remove what was staged and is not wanted any more; nothing staged is fine."""
+        ...
+
+    def replace(self, base_offsets: Sequence[int]) -> None:
+        """Put what was staged in the place of neighbours, at the first one's base offset; all or nothing, and safe.
 
         It counts as written when the last of them was.
         """
         ...
 
     def read_file(self, name: str) -> bytes | None:
-        """The named file's bytes, or None where there is no such file."""
+        """Return the named file's bytes, or None where there is no such file."""
         ...
 
     def write_file(self, name: str, data: bytes) -> None:
@@ -87,5 +109,5 @@ class PartitionStore(Protocol):
         ...
 
     def files(self) -> Iterable[str]:
-        """The names of all named files, sorted."""
+        """Return the names of all named files, sorted."""
         ...

@@ -62,7 +62,7 @@ class Mapped:
         self._given_back = end
 
     def close(self) -> None:
-        """Let go of the file; views of it that are still about keep it open until they go too."""
+        """Close the file; views of it that are still in use keep it open until they go."""
         try:
             self.view.release()
             if self._map is not None:
@@ -107,3 +107,11 @@ def mapped(path: Path) -> Iterator[Mapped]:
         yield found
     finally:
         found.close()
+
+
+def map_file(path: str | Path) -> memoryview:
+    """Return a file's bytes as a view that keeps the mapping alive; raises `OSError`, as `open` does."""
+    with open(path, "rb") as opened:
+        if not opened.seek(0, os.SEEK_END):
+            return memoryview(b"")
+        return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))

@@ -98,6 +98,7 @@ def line(kind: str, at_ms: int, end: int) -> str:
 
 
 def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
+    """Return a bar from `start` to `until`, in milliseconds of a run that lasts to `end`; `look` is SVG's own."""
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
     return (
         f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{HALF}" {look}><title>{escape(title)}</title></rect>'
@@ -113,7 +114,7 @@ def in_bar(text: str, start: int, until: int, y: int, end: int, kind: str) -> st
 
 
 def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, str]) -> list[str]:
-    """Return a bar for each stretch of one state; a new leader that tells the same state again makes no other."""
+    """Return a bar for each stretch of one state; a new leader in the same state does not begin another one."""
     news = [c for c, before in zip(changes, [None, *changes], strict=False) if not before or before.state != c.state]
     shapes = []
     for change, after in zip_longest(news, news[1:]):
@@ -127,6 +128,7 @@ def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, st
 
 
 def mark(sign: str, at_ms: int, half: int, end: int, text: str, aside: int) -> str:
+    """Return a sign in a circle at the moment `at_ms`; `aside` moves it, where several share a place."""
     x = min(max(x_of(at_ms, end) + aside * 9, 9), WIDTH - 9)
     y = y_of(half) + HALF / 2
     return (

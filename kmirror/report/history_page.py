@@ -31,7 +31,7 @@ from kmirror.report.page import page, table
 from kmirror.report.recorder import StateChange
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.diagram import side_by_side
-from kmirror.sim.history.shrink import told_anomaly
+from kmirror.sim.history.shrink import first_anomaly
 from kmirror.sim.history.story import FOUND, headline, setting, story
 from kmirror.sim.history.verdict import Anomaly, Exit, Outcome
 
@@ -53,7 +53,7 @@ STYLE = LANE_STYLE + (
 
 def history_page(outcome: Outcome, again: str) -> str:
     """Return the page of a history; `again` is the command line that runs it again."""
-    plan, anomaly = outcome.plan, told_anomaly(outcome)
+    plan, anomaly = outcome.plan, first_anomaly(outcome)
     title = f"kmirror sim, seed {plan.seed}, profile {plan.profile}"
     told = headline(outcome).partition("\n")
     look = "good" if outcome.exit is Exit.CLEAN else "bad"
@@ -100,11 +100,11 @@ def _lanes(outcome: Outcome, anomaly: Anomaly | None) -> str:
     away: dict[tuple[str, str], list[str]] = {}
     for row in account.spans:
         until = end if row.end < 0 else _ms(row.end)
-        told = f"{row.kind} {row.who} from {_ms(row.begin) / 1000:.3f} s to {until / 1000:.3f} s"
+        told = f"{row.kind} {row.subject} from {_ms(row.begin) / 1000:.3f} s to {until / 1000:.3f} s"
         shape = bar(_ms(row.begin), until, y_of(0), end, 'class="away"', told)
-        away.setdefault((row.who, row.kind), []).append(shape)
-    for (who, kind), shapes in sorted(away.items()):
-        lanes.append(lane(who, SPANS.get(kind, kind), [*grid, *shapes], height=HEIGHT))
+        away.setdefault((row.subject, row.kind), []).append(shape)
+    for (subject, kind), shapes in sorted(away.items()):
+        lanes.append(lane(subject, SPANS.get(kind, kind), [*grid, *shapes], height=HEIGHT))
     for cluster, tp in _places(outcome, anomaly):
         drawn = _partition(outcome, anomaly, cluster, tp, end)
         small = f"on {cluster}{' (in question)' if anomaly is not None and anomaly.tp == tp else ''}"
@@ -170,7 +170,7 @@ def _partition(outcome: Outcome, anomaly: Anomaly | None, cluster: str, tp: Topi
 
 
 def _cuts(outcome: Outcome, cluster: str, tp: TopicPartition) -> list[tuple[Instant, str]]:
-    """Return the lines of the story that tell of a cut of this log on this cluster."""
+    """Return the lines of the story about a cut of this log on this cluster."""
     node = re.compile(rf"^{re.escape(cluster)}(-\d+)? ")
     ours = re.compile(rf"(?<![\w.-]){re.escape(str(tp))}(?!\w)")
     cut = re.compile(r"\bcuts?\b")

@@ -1,7 +1,7 @@
 """A run of the demo as a page: a swim lane for each partition, and the trace of what happened.
 
 Time goes from left to right, under one axis for all lanes. The upper half of a lane is the copy on b (mirrored from a,
-then stopped and written to), the lower half is a (the source, then cut off, then mirrored back). Marks tell where
+then stopped and written to), the lower half is a (the source, then cut off, then mirrored back). Marks show where
 logs were cut and where producers were reset; what was lost stands where a was cut off.
 """
 
@@ -36,7 +36,7 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
     key = key_of({change.state for change in recording.states})
     lanes = "".join(_lane(tp, report, recording, failover, failback) for tp in failover)
     stages = "".join(f"<li>{stage.began_ms / 1000:.1f} s: {escape(stage.title)}</li>" for stage in report.stages)
-    more = f"\n... and {recording.untold} more lines" if recording.untold else ""
+    more = f"\n... and {recording.left_out} more lines" if recording.left_out else ""
     body = (
         f"<h1>kmirror demo, seed {report.seed}</h1>"
         f"<p>{report.topics} topics, {report.mirrored.partitions} partitions, {report.mirrored.bytes} bytes equal "
@@ -81,7 +81,7 @@ def _lane(
     if stopped:
         text = f"MIRROR_PID_RESET at offset {over.reset_offset}, leader epoch {over.leader_epoch}"
         shapes.append(mark("⟲", stopped[0], 0, end, text, aside=1))
-    return lane(str(tp), _told(over, back), shapes, partition=str(tp))
+    return lane(str(tp), _summary(over, back), shapes, partition=str(tp))
 
 
 def _lost(back: Failback | None) -> str | None:
@@ -90,7 +90,7 @@ def _lost(back: Failback | None) -> str | None:
     return f"{back.lost_first_offset}-{back.lost_end_offset - 1}"
 
 
-def _told(over: Failover, back: Failback | None) -> str:
+def _summary(over: Failover, back: Failback | None) -> str:
     text = f"mirrored to {over.cut_offset}, epoch {over.last_mirrored_epoch} → {over.leader_epoch}"
     if over.cut_offset < over.log_end_offset:
         text += f"; b cut undecided {over.cut_offset}-{over.log_end_offset - 1}"
@@ -107,8 +107,8 @@ def _source(changes: Mapping[str, list[StateChange]], back: Failback | None, end
     shapes = [bar(0, stop, y, end, 'class="idle"', "a is the source"), in_bar("source", 0, stop, y, end, "ink")]
     if until > stop:
         lost = _lost(back)
-        told = "a is cut off" if lost is None else f"a lost offsets {lost}: written while it was cut off"
-        shapes.append(bar(stop, until, y, end, f'class="{"idle" if lost is None else "gone"}"', told))
+        title = "a is cut off" if lost is None else f"a lost offsets {lost}: written while it was cut off"
+        shapes.append(bar(stop, until, y, end, f'class="{"idle" if lost is None else "gone"}"', title))
         text = "cut off" if lost is None else f"cut off; lost {lost}"
         shapes.append(in_bar(text, stop, until, y, end, "ink" if lost is None else "loss"))
     return shapes

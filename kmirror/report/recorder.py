@@ -35,7 +35,7 @@ class Recording:
     states: list[StateChange] = field(default_factory=list)
     cuts: list[Cut] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
-    untold: int = 0
+    left_out: int = 0
     """Lines beyond the first TRACE_MAX."""
     end_ms: int = 0
 
@@ -53,14 +53,14 @@ class Recorder:
     def _ms(now: Instant) -> int:
         return (now - START) // MILLISECOND
 
-    def _on_line(self, now: Instant, who: str, what: str) -> None:
+    def _on_line(self, now: Instant, process: str, text: str) -> None:
         self.recording.end_ms = self._ms(now)
-        if what.startswith(_DULL):
+        if text.startswith(_DULL):
             return
         if len(self.recording.trace) < TRACE_MAX:
-            self.recording.trace.append(f"{self._ms(now):>8} ms  {who:<14} {what}")
+            self.recording.trace.append(f"{self._ms(now):>8} ms  {process:<14} {text}")
         else:
-            self.recording.untold += 1
+            self.recording.left_out += 1
 
     def _on_fact(self, process: str, fact: object) -> None:
         cluster, at_ms = process.partition("-")[0], self._ms(self._world.now)

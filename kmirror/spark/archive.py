@@ -1,7 +1,7 @@
 """The package as one archive, for executors that do not have it: what `--py-files` takes.
 
 The archive has the Python files and the sample data, in a fixed order and with a fixed date, so that its name
-can tell its content. What kmirror itself needs (crc, codecs) must be on the executor; a run without
+is a digest of its content. What kmirror itself needs (crc, codecs) must be on the executor; a run without
 compression needs a CRC package alone.
 """
 

@@ -4,7 +4,7 @@ The source's batches are walked; as long as the destination has the same bytes n
 not, the difference gets a name:
 
     field, bytes   the same batch with another header field, or other records
-    bit            the same batch but for some flipped bits, which are named; the comparison goes on behind it
+    bit            the same batch but for some flipped bits, which are named; the comparison goes on after it
     missing        the source has it, the destination does not      extra      the other way round
     duplicate      offsets that the log had already                 epoch      the leader epoch falls
     crc            equal on both sides, and wrong on both           unreadable no batch can be there
@@ -18,11 +18,11 @@ from typing import Any
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.compare import FlippedBits, Match, Parting, Step, flipped_bits, header_offset, parting, steps
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.records.legacy import AnyBatch
 from kmirror.spark.folders import Segment, Split, index_position
 from kmirror.spark.rows import Fault, Wanted, walk
-from kmirror.spark.transactions import map_file
 
 DIFFERENCES_MAX = 1000
 _WALK = Wanted(level="batch", check_crc=False)
@@ -99,7 +99,7 @@ class _Cursor:
                 while (batch := self.batch()) is not None and batch.last_offset < first:
                     self.position += batch.size_in_bytes
             except CorruptBatch:
-                pass  # Whoever compares from here on finds it again, and says so.
+                pass  # The comparison finds it again from here on, and reports it.
 
     def _next_segment(self) -> bool:
         """Go to where the next segment begins; False if there is none."""
@@ -154,14 +154,14 @@ class _Cursor:
         return flips
 
     def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
-        """Base offsets differ: does one of them not fit among its neighbours?"""
+        """Return whether one of two base offsets that differ does not fit among its neighbours."""
         offset = int.from_bytes(there[:8], "big")
         ours_fits = self._offset_after(len(there)) == batch.next_offset
         theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
         return ours_fits or theirs_fits
 
     def _offset_after(self, size: int) -> int:
-        """Return the offset that stands behind the next `size` bytes, or -1."""
+        """Return the offset that follows the next `size` bytes, or -1."""
         at = self.position + size
         stands = self.data[at : at + 8]
         return int.from_bytes(stands, "big") if len(stands) == 8 else -1
@@ -177,11 +177,12 @@ class Comparison:
         self._cursor = _Cursor(task.destination, task.first, task.end)
         self._run: Difference | None = None
         self._batch: AnyBatch | None = None
-        """The source's batch that is looked for, None behind the last one."""
+        """The source's batch that is looked for, None after the last one."""
         self._epoch = -1
         self._next = -1
 
     def run(self) -> Found:
+        """Compare the range and return counts and differences."""
         try:
             for step in steps(self._source(), self._cursor):
                 self._tell(step)
@@ -212,7 +213,7 @@ class Comparison:
         self._batch = None
 
     def _look_at(self, batch: AnyBatch) -> None:
-        """Tell what is wrong with a batch of the source among its neighbours."""
+        """Report what is wrong with a batch of the source among its neighbours."""
         if batch.partition_leader_epoch < self._epoch:
             self._differ("epoch", "source", batch, f"at least {self._epoch}", str(batch.partition_leader_epoch))
         if header_offset(batch) < self._next:
@@ -245,7 +246,7 @@ class Comparison:
             self._differ("crc", "both", batch, error.reason)
 
     def _missing(self, batch: AnyBatch) -> None:
-        """A mirror takes what is decided: from the last stable offset on nothing has to be there yet."""
+        """Report a missing batch, unless it lies above the last stable offset: a mirror takes what is decided."""
         if self._task.until is None or batch.last_offset < self._task.until:
             self._extend("missing", "destination", batch)
 

@@ -31,7 +31,7 @@ def explore_on_spark(
 ) -> Outcome:
     """Search all states of the model, as `explore` does; `may_go_on` is asked after each level.
 
-    The path is one of the shortest, though not always the one that `explore` tells.
+    The path is one of the shortest, though not always the one that `explore` finds.
     """
     first = pack(model, model.first())
     levels = [spark.createDataFrame([(first, b"", model.verdict(model.first()), 0)], LEVEL)]
@@ -55,7 +55,7 @@ def explore_on_spark(
 
 
 def _reached(level: DataFrame, scope: Scope, rules: Rules) -> DataFrame:
-    """Return the states one step behind a level, each once, with the least of those that it is reached from."""
+    """Return the states one step beyond a level, each once, with the least of those that it is reached from."""
     from pyspark.sql import functions as f
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

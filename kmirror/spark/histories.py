@@ -73,7 +73,7 @@ def run_histories(
     progress: Progress | None = None,
     runner: str = RUNNER,
 ) -> SweepReport:
-    """Run the histories of `seeds` that are missing under `location`; returns what was done.
+    """Run the histories of `seeds` that are missing under `location`, and return what was done.
 
     `location` is a path or URI that driver and executors share. Failed histories do not stop others.
     """
@@ -98,7 +98,7 @@ def read_histories(location: str, seeds: Collection[int], profile: str) -> list[
     """Return the objects of those histories that are finished, in the order of the seeds."""
     kept = {row["run_id"]: row for row in Results(location, SCHEMA).read().to_pylist()}
     found = [kept[run_id] for run_id in (history_id(seed, profile) for seed in sorted(seeds)) if run_id in kept]
-    return [_as_told(row) for row in found]
+    return [_as_printed(row) for row in found]
 
 
 def history_id(seed: int, profile: str) -> str:
@@ -128,6 +128,6 @@ def kept_row(profile: str, runner: str, seed: int) -> Row:
     }
 
 
-def _as_told(row: Row) -> Row:
-    told = {name: value for name, value in row.items() if name not in ADDED}
-    return told | {"plan": json.loads(row["plan_json"]) if row["plan_json"] else None}
+def _as_printed(row: Row) -> Row:
+    plain = {name: value for name, value in row.items() if name not in ADDED}
+    return plain | {"plan": json.loads(row["plan_json"]) if row["plan_json"] else None}

@@ -68,7 +68,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _describe(home: Path) -> tuple[int | None, frozenset[str] | None]:
-    """Return the major version, None if it does not run, and the modules, None if nothing tells."""
+    """Return the major version, None if it does not run, and the modules, None if they are not listed."""
     if not os.access(home / "bin" / "java", os.X_OK):
         return None, None
     try:

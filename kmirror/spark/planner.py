@@ -1,6 +1,6 @@
 """Does a query read only the columns and records that it asks for?
 
-Spark does not tell a Python source which columns a query uses, and Spark 4.1 to 4.3 keep what a source planned for
+Spark does not pass to a Python source which columns a query uses, and Spark 4.1 to 4.3 keep what a source planned for
 one query's filters for every later query over the same DataFrame, which then lacks rows. So the format takes no
 filters from Spark by itself. Instead the driver's optimizer gets a rule of ours, `KafkaLogScans.java`: each
 scan of `kafka-log` gets a source of its own, with the columns and the filters of its query.

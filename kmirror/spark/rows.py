@@ -1,7 +1,7 @@
 """What rows do the batches of a split give? As Arrow record batches, with no Spark in it.
 
-The names and types of record rows are those of Spark's own Kafka source, and more behind them. Only what is
-asked for is made: columns that a batch's header tells (`HEADER_COLUMNS`) inflate and decode nothing.
+The names and types of record rows are those of Spark's own Kafka source, followed by more. Only what is
+asked for is made: columns that stand in a batch's header (`HEADER_COLUMNS`) inflate and decode nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.committed import Committed
 from kmirror.logdir.faults import FileFault
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
 from kmirror.records.columns import Columns, read_columns
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 from kmirror.records.record import Record, read_headers
 from kmirror.spark.folders import Split
-from kmirror.spark.transactions import map_file
 
 ROWS_TOGETHER = 1 << 14
 BYTES_TOGETHER = 16 << 20
@@ -120,7 +120,7 @@ def as_fault(position: int, error: CorruptBatch) -> Fault:
 
 
 def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[AnyBatch | Fault]:
-    """Yield batches, and faults where there should be some; nothing can be found behind a broken length."""
+    """Yield batches, and faults where there should be some; nothing can be found after a broken length."""
     position = start
     while position < end:
         try:
@@ -143,7 +143,7 @@ def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[Any
 
 
 def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[Any]:
-    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `wanted` tells what else to do."""
+    """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `on_corrupt` says otherwise."""
     data = map_file(split.segment.path)
     end = min(split.end, len(data))
     reader = _BatchRows(split, wanted) if wanted.level == "batch" else _RecordRows(split, wanted)
@@ -157,7 +157,7 @@ def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[A
 
 
 def _is_outside(batch: AnyBatch, split: Split, wanted: Wanted, committed: Committed) -> bool:
-    """Does the header say that none of the batch's records is wanted?"""
+    """Return whether the header says that none of the batch's records is wanted."""
     first = split.segment.log_start_offset
     if wanted.offset_first is not None and wanted.offset_first > first:
         first = wanted.offset_first
@@ -211,7 +211,7 @@ class _Rows:
         return [(field.name, field.type) for field in self.schema]
 
     def make(self, arrays: dict[str, Any], rows: int) -> Any:
-        """Return a record batch in the order of the schema; a column nobody made is null."""
+        """Return a record batch in the order of the schema; a column without an array is null."""
         columns = [arrays.get(name, pa.nulls(rows, type_)) for name, type_ in self._fields()]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
@@ -351,7 +351,7 @@ class _RecordRows(_Rows):
         return table if mask is None else table.filter(pa.array(mask))
 
     def _is_cut(self, batches: Sequence[Batch]) -> bool:
-        """Does a range begin or end inside of one of these batches?"""
+        """Return whether a range begins or ends inside of one of these batches."""
         wanted = self._wanted
         if wanted.has_time_range:
             return True

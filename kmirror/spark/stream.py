@@ -26,12 +26,12 @@ from pyspark.sql.streaming.datasource import (
 from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
 from kmirror.logdir.faults import Unreadable
+from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.spark.folders import Segment, Split, find_segments
 from kmirror.spark.options import LogOptions
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.rows import Fault, walk
-from kmirror.spark.transactions import map_file
 
 Position = dict[str, int]
 """base: the segment; byte: where in it; offset: the next Kafka offset, for people."""
@@ -60,11 +60,12 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = {folder: (found[-1].base_offset, found[-1].size) for folder, found in self._folders()}
 
     def latestOffset(self, start: dict[str, Position], limit: ReadLimit) -> dict[str, Position]:
+        """Return how far the next micro-batch reads, at most `bytesPerTrigger` bytes beyond the last one."""
         left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         latest = {folder: dict(position) for folder, position in start.items()}
         folders = self._folders()
         if left is not None and folders:
-            # Each time another partition is first: one that grows fast would leave nothing for those behind it.
+            # Each time another partition is first: one that grows fast would leave nothing for those after it.
             self._turn = (self._turn + 1) % len(folders)
             folders = folders[self._turn :] + folders[: self._turn]
         for folder, segments in folders:
@@ -77,6 +78,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return latest
 
     def partitions(self, start: dict[str, Position], end: dict[str, Position]) -> Sequence[InputPartition]:
+        """Return the pieces of work between two positions of the stream."""
         splits: list[tuple[Split, Committed]] = []
         for folder, segments in self._folders():
             if folder not in end:

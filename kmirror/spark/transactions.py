@@ -2,28 +2,20 @@
 
 Aborted data, and everything from the last stable offset on. Both are facts of a whole partition, so they are
 found once, while the work is planned, by a walk over its headers; a task gets the few ranges that touch it.
-Transaction indexes are not asked: they lag behind after a crash and are rebuilt from the log anyway.
+Transaction indexes are not read: they lag after a crash and are rebuilt from the log anyway.
 """
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Sequence
 from pathlib import Path
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.committed import Committed, CommittedWalk
+from kmirror.logdir.mapped import map_file
 from kmirror.logdir.producer_snapshots import committed_walk
 from kmirror.records.legacy import iter_any_batches
 from kmirror.spark.folders import Segment
-
-
-def map_file(path: str | Path) -> memoryview:
-    """Return a file's bytes, mapped; the mapping goes when the last view of it does."""
-    with open(path, "rb") as opened:
-        if not opened.seek(0, 2):
-            return memoryview(b"")
-        return memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def find_transactions(segments: Sequence[Segment], *, tolerant: bool = False) -> Committed:
@@ -43,7 +35,7 @@ def find_transactions(segments: Sequence[Segment], *, tolerant: bool = False) ->
 
 
 def _add_segment(walk: CommittedWalk, segment: Segment, tolerant: bool) -> int:
-    """Take in one segment, as far as it can be read; returns the offset after it."""
+    """Take in one segment, as far as it can be read, and return the offset after it."""
     end_offset = segment.base_offset
     try:
         for batch in iter_any_batches(map_file(segment.path)):

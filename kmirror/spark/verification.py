@@ -48,7 +48,7 @@ class Verification:
 
     @property
     def differences(self) -> DataFrame:
-        """The differences as a DataFrame."""
+        """Return the differences as a DataFrame."""
         return self._spark.createDataFrame([asdict(row) for row in self.rows], SCHEMA)
 
     def summary(self) -> str:

@@ -9,7 +9,7 @@
     def test_the_history_that_once_lost_a_record():
         assert_history_clean(plan=Path("tests/plans/overlapping.json"))
 
-What fails is told as `kmirror sim` tells it: the anomaly, the story, the logs side by side, how to run it again.
+A failure reads as `kmirror sim` prints it: the anomaly, the story, the logs side by side, how to run it again.
 """
 
 from __future__ import annotations

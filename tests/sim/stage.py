@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kmirror.assembly import Logs
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -34,7 +35,7 @@ from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import mirror_agrees
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster, Logs
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
@@ -118,7 +119,116 @@ class WrittenLogs:
         return self._ids.get(topic)
 
 
+def records(*values: str, tp: TopicPartition = TP) -> dict[TopicPartition, list[RecordData]]:
+    return {tp: [RecordData(value=value.encode()) for value in values]}
+
+
 # -- clusters ---------------------------------------------------------------------------------
+
+
+class StagedCluster(Cluster):
+    """A cluster with what the scenarios ask of it; `tp` is the one partition of most of them."""
+
+    def place_topic(
+        self,
+        topic: str = TOPIC,
+        *,
+        replicas: Sequence[Sequence[int]] = ((1, 2, 3),),
+    ) -> Uuid:
+        """Create a topic with these replicas for each partition; returns its id."""
+        wanted = CreatableTopic(
+            name=topic,
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=[
+                CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
+                for index, brokers in enumerate(replicas)
+            ],
+        )
+        reply = self.client.call_any(
+            self.endpoints,
+            CreateTopicsRequest(topics=[wanted], timeout_ms=30_000),
+            7,
+            accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
+        )
+        assert isinstance(reply, CreateTopicsResponse)
+        self.simulation.run_until(self.is_settled, what=f"topic {topic} in {self.name}")
+        return reply.topics[0].topic_id
+
+    def alter(self, name: str, configs: Mapping[str, str], *, kind: int = ResourceType.TOPIC) -> ErrorCode:
+        """Set configs of a topic or a mirror; returns the error."""
+        rows = [AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()]
+        resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
+        reply = self.client.call(self.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
+        assert isinstance(reply, IncrementalAlterConfigsResponse)
+        return ErrorCode(reply.responses[0].error_code)
+
+    def bump(self, epoch: int, tp: TopicPartition = TP) -> None:
+        """Have the controller raise a leader epoch to `epoch`, as elections would."""
+        row = LeaderEpochState(partition_index=tp.partition, min_leader_epoch=epoch)
+        topic = TopicState(topic_id=self.image.topics[tp.topic].topic_id, partitions=[row])
+        self.client.call(self.endpoint(CONTROLLER_ID), BumpLeaderEpochsRequest(topics=[topic]), 0)
+        self.simulation.run_until(
+            lambda: (leader := self.leader(tp)) is not None and leader.leader_epoch >= epoch, what=f"epoch {epoch}"
+        )
+
+    def write(self, *values: str, tp: TopicPartition = TP) -> int:
+        """Write one batch without a producer id; returns its base offset."""
+        return Producer(self).send(records(*values, tp=tp))[tp]
+
+    def try_write(self, tp: TopicPartition = TP) -> ErrorCode:
+        """Write one record once, to the leader; returns the error."""
+        batch = build_batch([RecordData(value=b"x")], timestamp_ms=self.simulation.now_ms)
+        return ErrorCode(Producer(self).try_send({tp: batch})[tp][0])
+
+    def await_leader(self, tp: TopicPartition = TP) -> Partition:
+        """Wait for a leader and return the partition there."""
+        self.simulation.run_until(lambda: self.leader(tp) is not None, what=f"a leader of {tp} in {self.name}")
+        found = self.leader(tp)
+        assert found is not None
+        return found
+
+    def log(self, tp: TopicPartition = TP) -> PartitionLog:
+        return self.await_leader(tp).log
+
+    def component(self, broker_id: int) -> MirrorComponent:
+        return next(c for c in self.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
+
+    def mirror_partition(self, tp: TopicPartition = TP) -> MirrorPartition | None:
+        """Return what the leader knows of the mirrored partition, or None if nobody does."""
+        found = self.leader(tp)
+        return None if found is None else self.component(found.broker_id).context.partitions.get(tp)
+
+    def state(self, tp: TopicPartition = TP) -> str:
+        mp = self.mirror_partition(tp)
+        return "NONE" if mp is None or mp.state is None else mp.state.name
+
+    def reason(self, tp: TopicPartition = TP) -> str:
+        mp = self.mirror_partition(tp)
+        return "" if mp is None else mp.reason
+
+    def persisted(self, tp: TopicPartition = TP) -> PartitionState:
+        """Return what the coordinators have persisted of a partition."""
+        topic_id = self.image.topics[tp.topic].topic_id
+        for broker_id in self.living():
+            for shard in self.component(broker_id).context.coordinator.runtime.states().values():
+                for key, found in shard.partitions.items():
+                    if key.topic_id == topic_id and key.partition == tp.partition:
+                        return found
+        return NOTHING
+
+    def elect(self, tp: TopicPartition = TP) -> int:
+        """Kill the leader and wait for another one; returns the broker that is down."""
+        victim = self.await_leader(tp).broker_id
+        self.kill(victim)
+        self.simulation.run_until(
+            lambda: (found := self.leader(tp)) is not None and found.broker_id != victim,
+            what=f"another leader of {tp} in {self.name}",
+        )
+        return victim
+
+    def settle(self) -> None:
+        settle(self)
 
 
 @dataclass(slots=True)
@@ -126,8 +236,8 @@ class Pair:
     """Clusters a and b, a mirror from a to b, and the one back under the same name."""
 
     simulation: Simulation
-    a: Cluster
-    b: Cluster
+    a: StagedCluster
+    b: StagedCluster
     cuts: list[tuple[str, LogCut]] = field(default_factory=list)
 
     @property
@@ -165,6 +275,26 @@ class Pair:
             if process.startswith(f"{cluster.name}-") and cut.tp == tp
         ]
 
+    def run_until(self, condition: Callable[[], bool], what: str, *, within_s: float = 60) -> None:
+        self.simulation.run_until(condition, within_s=within_s, what=what)
+
+    def hold(self, span_s: float, condition: Callable[[], bool], what: str) -> None:
+        """Let time pass and see `condition` hold after every event of it."""
+
+        def check(now: Instant) -> None:
+            assert condition(), what
+
+        self.simulation.world.after_event.append(check)
+        self.simulation.run_for(span_s)
+        self.simulation.world.after_event.remove(check)
+
+    def third(self, name: str = "c", **options: object) -> StagedCluster:
+        """Return one more cluster in this simulation, running."""
+        cluster = StagedCluster(self.simulation, name, configs=SMALL, **options)  # type: ignore[arg-type]
+        self.simulation.world.after_event.append(lambda now: check_epochs(cluster))
+        cluster.start()
+        return cluster
+
 
 def pair(
     seed: int = 0,
@@ -179,10 +309,10 @@ def pair(
     """Return two clusters that run; one broker each means a replication factor of one."""
     base = SMALL if brokers > 1 else ONE_BROKER
     simulation = Simulation(seed)
-    a = Cluster(
+    a = StagedCluster(
         simulation, "a", logs=logs, brokers=brokers, replication_factor=brokers, configs={**base, **(a_configs or {})}
     )
-    b = Cluster(
+    b = StagedCluster(
         simulation,
         "b",
         logs=b_logs,
@@ -204,14 +334,6 @@ def pair(
     return made
 
 
-def third(p: Pair, name: str = "c", **options: object) -> Cluster:
-    """Return one more cluster in the simulation of `p`, running."""
-    cluster = Cluster(p.simulation, name, configs=SMALL, **options)  # type: ignore[arg-type]
-    p.simulation.world.after_event.append(lambda now: check_epochs(cluster))
-    cluster.start()
-    return cluster
-
-
 def check_epochs(*clusters: Cluster) -> None:
     """After every event: no leader holds a batch of an epoch above its own (D14), nor marks out of order."""
     for cluster in clusters:
@@ -223,80 +345,12 @@ def check_epochs(*clusters: Cluster) -> None:
                     assert log.latest_epoch <= partition.leader_epoch, f"{cluster.name} {tp}: {log}"
 
 
-# -- requests ---------------------------------------------------------------------------------
-
-
-def create_topic(
-    cluster: Cluster,
-    topic: str = TOPIC,
-    *,
-    replicas: Sequence[Sequence[int]] = ((1, 2, 3),),
-) -> Uuid:
-    """Create a topic with these replicas for each partition; returns its id."""
-    wanted = CreatableTopic(
-        name=topic,
-        num_partitions=-1,
-        replication_factor=-1,
-        assignments=[
-            CreatableReplicaAssignment(partition_index=index, broker_ids=list(brokers))
-            for index, brokers in enumerate(replicas)
-        ],
-    )
-    reply = cluster.client.call_any(
-        cluster.endpoints,
-        CreateTopicsRequest(topics=[wanted], timeout_ms=30_000),
-        7,
-        accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
-    )
-    assert isinstance(reply, CreateTopicsResponse)
-    cluster.simulation.run_until(cluster.is_settled, what=f"topic {topic} in {cluster.name}")
-    return reply.topics[0].topic_id
-
-
-def alter(cluster: Cluster, name: str, configs: Mapping[str, str], *, kind: int = ResourceType.TOPIC) -> ErrorCode:
-    """Set configs of a topic or a mirror; returns the error."""
-    rows = [AlterableConfig(name=key, config_operation=0, value=value) for key, value in configs.items()]
-    resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=rows)
-    reply = cluster.client.call(cluster.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
-    assert isinstance(reply, IncrementalAlterConfigsResponse)
-    return ErrorCode(reply.responses[0].error_code)
-
-
-def bump(cluster: Cluster, epoch: int, tp: TopicPartition = TP) -> None:
-    """Have the controller raise a leader epoch to `epoch`, as elections would."""
-    row = LeaderEpochState(partition_index=tp.partition, min_leader_epoch=epoch)
-    topic = TopicState(topic_id=cluster.image.topics[tp.topic].topic_id, partitions=[row])
-    cluster.client.call(cluster.endpoint(CONTROLLER_ID), BumpLeaderEpochsRequest(topics=[topic]), 0)
-    cluster.simulation.run_until(
-        lambda: (leader := cluster.leader(tp)) is not None and leader.leader_epoch >= epoch, what=f"epoch {epoch}"
-    )
-
-
-def records(*values: str, tp: TopicPartition = TP) -> dict[TopicPartition, list[RecordData]]:
-    return {tp: [RecordData(value=value.encode()) for value in values]}
-
-
-def write(cluster: Cluster, *values: str, tp: TopicPartition = TP) -> int:
-    """Write one batch without a producer id; returns its base offset."""
-    return Producer(cluster).send(records(*values, tp=tp))[tp]
-
-
-def try_write(cluster: Cluster, tp: TopicPartition = TP) -> ErrorCode:
-    """Write one record once, to the leader; returns the error."""
-    batch = build_batch([RecordData(value=b"x")], timestamp_ms=cluster.simulation.now_ms)
-    return ErrorCode(Producer(cluster).try_send({tp: batch})[tp][0])
-
-
 # -- waiting ----------------------------------------------------------------------------------
-
-
-def partitions_of(cluster: Cluster, topics: Sequence[str]) -> list[TopicPartition]:
-    return cluster.partitions(list(topics))
 
 
 def mirrored(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
     """Wait until every partition is MIRRORING and the destination's committed log ends where the source's does."""
-    wanted = partitions_of(mirror.source, topics)
+    wanted = mirror.source.partitions(topics)
     mirror.wait_for_state(MirrorState.MIRRORING, wanted)
     for tp in wanted:
         mirror.destination.simulation.run_until(
@@ -318,10 +372,11 @@ def has_all(mirror: Mirror, tp: TopicPartition = TP) -> bool:
 
 
 def stopped(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> list[MirrorRow]:
-    return mirror.wait_for_state(MirrorState.STOPPED, partitions_of(mirror.destination, topics))
+    return mirror.wait_for_state(MirrorState.STOPPED, mirror.destination.partitions(topics))
 
 
 def settle(*clusters: Cluster) -> None:
+    """Wait until every ISR of these clusters is full."""
     for cluster in clusters:
         cluster.simulation.run_until(cluster.is_settled, within_s=120, what=f"full ISRs in {cluster.name}")
 
@@ -330,55 +385,12 @@ def assert_equal(mirror: Mirror, topics: Sequence[str] = (TOPIC,)) -> None:
     """Settle both clusters; then every batch on every replica of the destination is the source's."""
     mirrored(mirror, topics)
     settle(mirror.source, mirror.destination)
-    difference, compared = mirror_agrees(mirror.source, mirror.destination, partitions_of(mirror.source, topics))
+    difference, compared = mirror_agrees(mirror.source, mirror.destination, mirror.source.partitions(topics))
     assert difference is None, str(difference)
-    assert compared.partitions == len(partitions_of(mirror.source, topics))
+    assert compared.partitions == len(mirror.source.partitions(topics))
 
 
 # -- looking inside ---------------------------------------------------------------------------
-
-
-def leader(cluster: Cluster, tp: TopicPartition = TP) -> Partition:
-    """Wait for a leader and return the partition there."""
-    cluster.simulation.run_until(lambda: cluster.leader(tp) is not None, what=f"a leader of {tp} in {cluster.name}")
-    found = cluster.leader(tp)
-    assert found is not None
-    return found
-
-
-def log_of(cluster: Cluster, tp: TopicPartition = TP) -> PartitionLog:
-    return leader(cluster, tp).log
-
-
-def component(cluster: Cluster, broker_id: int) -> MirrorComponent:
-    return next(c for c in cluster.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
-
-
-def mirror_partition(cluster: Cluster, tp: TopicPartition = TP) -> MirrorPartition | None:
-    """Return what the leader knows of the mirrored partition, or None if nobody does."""
-    found = cluster.leader(tp)
-    return None if found is None else component(cluster, found.broker_id).context.partitions.get(tp)
-
-
-def state_of(cluster: Cluster, tp: TopicPartition = TP) -> str:
-    mp = mirror_partition(cluster, tp)
-    return "NONE" if mp is None or mp.state is None else mp.state.name
-
-
-def reason_of(cluster: Cluster, tp: TopicPartition = TP) -> str:
-    mp = mirror_partition(cluster, tp)
-    return "" if mp is None else mp.reason
-
-
-def persisted(cluster: Cluster, tp: TopicPartition = TP) -> PartitionState:
-    """Return what the coordinators of `cluster` have persisted of a partition."""
-    topic_id = cluster.image.topics[tp.topic].topic_id
-    for broker_id in cluster.living():
-        for shard in component(cluster, broker_id).context.coordinator.runtime.states().values():
-            for key, found in shard.partitions.items():
-                if key.topic_id == topic_id and key.partition == tp.partition:
-                    return found
-    return NOTHING
 
 
 def values(log: PartitionLog) -> list[tuple[int, str]]:
@@ -408,29 +420,3 @@ def resets(log: PartitionLog) -> list[AnyBatch]:
 
 
 # -- faults -----------------------------------------------------------------------------------
-
-
-def elect(cluster: Cluster, tp: TopicPartition = TP) -> int:
-    """Kill the leader and wait for another one; returns the broker that is down."""
-    victim = leader(cluster, tp).broker_id
-    cluster.kill(victim)
-    cluster.simulation.run_until(
-        lambda: (found := cluster.leader(tp)) is not None and found.broker_id != victim,
-        what=f"another leader of {tp} in {cluster.name}",
-    )
-    return victim
-
-
-def run_until(p: Pair, condition: Callable[[], bool], what: str, *, within_s: float = 60) -> None:
-    p.simulation.run_until(condition, within_s=within_s, what=what)
-
-
-def hold(p: Pair, span_s: float, condition: Callable[[], bool], what: str) -> None:
-    """Let time pass and see `condition` hold after every event of it."""
-
-    def check(now: Instant) -> None:
-        assert condition(), what
-
-    p.simulation.world.after_event.append(check)
-    p.simulation.run_for(span_s)
-    p.simulation.world.after_event.remove(check)

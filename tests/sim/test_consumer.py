@@ -9,26 +9,13 @@ from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.consumer import Consumer
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 from tests.builders import marker
-from tests.sim.stage import (
-    ONE_BROKER,
-    T0_MS,
-    TOPIC,
-    TP,
-    WrittenLogs,
-    elect,
-    legacy,
-    log_of,
-    pair,
-    plain,
-    transactional,
-)
+from tests.sim.stage import ONE_BROKER, T0_MS, TOPIC, TP, StagedCluster, WrittenLogs, legacy, pair, plain, transactional
 
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 # Producer 1 aborts, producer 2 commits, producer 1 begins again and stays open.
@@ -45,9 +32,9 @@ LOG = [
 ]
 
 
-def one(*batches: bytes, topics: dict[str, list[bytes]] | None = None, start: int = 0) -> Cluster:
+def one(*batches: bytes, topics: dict[str, list[bytes]] | None = None, start: int = 0) -> StagedCluster:
     logs = WrittenLogs(topics or {TOPIC: list(batches)}, start=start)
-    cluster = Cluster(Simulation(4), "a", brokers=1, logs=logs, configs=ONE_BROKER)
+    cluster = StagedCluster(Simulation(4), "a", brokers=1, logs=logs, configs=ONE_BROKER)
     cluster.start()
     return cluster
 
@@ -171,7 +158,7 @@ def test_a_consumer_reads_on_under_the_next_leader() -> None:
     consumer = Consumer(p.a, TOPIC, consumer_timeout_ms=20_000)
     p.a.produce(TOPIC, 0, [b"before"])
     assert texts(list(consumer)) == ["before"]
-    elect(p.a)
+    p.a.elect()
     p.a.produce(TOPIC, 0, [b"after"])
     assert texts(list(consumer)) == ["after"]
 
@@ -190,7 +177,7 @@ def test_a_consumer_of_a_log_that_a_failback_cut_goes_back_to_where_they_part() 
     p.b.produce(TOPIC, 0, [b"on b again"])
     p.simulation.heal(p.a, p.b)
     p.fail_back()
-    assert log_of(p.a).log_end_offset > 3
+    assert p.a.log().log_end_offset > 3
     assert texts(list(consumer)) == ["on b", "on b again"]
     assert p.a.read(TP, isolation=COMMITTED) == p.b.read(TP, isolation=COMMITTED)
 
@@ -206,7 +193,7 @@ def test_a_producer_that_is_closed_inside_a_transaction_aborts_it() -> None:
         producer.begin_transaction()
         producer.send({TP: [RecordData(value=b"aborted")]})
         raise ZeroDivisionError
-    cluster.simulation.run_until(lambda: log_of(cluster).last_stable_offset == 9, what="the markers")
+    cluster.simulation.run_until(lambda: cluster.log().last_stable_offset == 9, what="the markers")
     assert texts(cluster.read(TP, isolation=COMMITTED)) == ["plain", "committed", "committed", "too", "too"]
     assert texts(cluster.read(TP))[-1] == "aborted"
 

@@ -10,32 +10,9 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.sim.mirror import MirrorRow
 from tests.builders import marker
-from tests.sim.stage import (
-    TOPIC,
-    TP,
-    Pair,
-    WrittenLogs,
-    alter,
-    assert_equal,
-    bump,
-    elect,
-    hold,
-    leader,
-    log_of,
-    mirror_partition,
-    pair,
-    persisted,
-    plain,
-    reason_of,
-    resets,
-    run_until,
-    settle,
-    state_of,
-    transactional,
-    values,
-    write,
-)
+from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, resets, transactional, values
 
 OPEN = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2"), transactional(3, 3, 9, "open"), plain(4, 3, "above")]
 """A source whose log ends in an open transaction; laid down, its leader epoch becomes 4."""
@@ -52,8 +29,8 @@ PATIENT = {
 
 def kill_when(p: Pair, condition: Callable[[], bool], what: str) -> int:
     """Kill B's leader in the very event after which `condition` holds; returns the broker."""
-    run_until(p, condition, what)
-    victim = leader(p.b).broker_id
+    p.run_until(condition, what)
+    victim = p.b.await_leader().broker_id
     p.b.kill(victim)
     return victim
 
@@ -67,12 +44,12 @@ def test_leader_dies_while_preparing(cut_yet: bool) -> None:
     p.there.add_topics([TOPIC])
 
     def reached() -> bool:
-        mp = mirror_partition(p.b)
-        return mp is not None and state_of(p.b) == "PREPARING" and (mp.cut_at is not None) is cut_yet
+        mp = p.b.mirror_partition()
+        return mp is not None and p.b.state() == "PREPARING" and (mp.cut_at is not None) is cut_yet
 
     victim = kill_when(p, reached, "PREPARING")
     assert_equal_when_back(p, victim)
-    assert [value for _, value in values(log_of(p.b))] == ["r0", "r1", "r2"]
+    assert [value for _, value in values(p.b.log())] == ["r0", "r1", "r2"]
 
 
 def assert_equal_when_back(p: Pair, victim: int) -> None:
@@ -87,29 +64,42 @@ def test_leader_dies_while_mirroring_again_and_again() -> None:
     p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
     p.begin()
     for turn in range(5):
-        write(p.a, f"turn {turn}")
-        victim = elect(p.b)
-        write(p.a, f"turn {turn}, second")
+        p.a.write(f"turn {turn}")
+        victim = p.b.elect()
+        p.a.write(f"turn {turn}, second")
         p.there.wait_for_state(MirrorState.MIRRORING, [TP])
         p.b.restart(victim)
-        settle(p.b)
+        p.b.settle()
     assert_equal(p.there)
     assert p.cuts_of(p.b) == []
-    assert [e.epoch for e in log_of(p.b).epochs.entries] == [e.epoch for e in log_of(p.a).epochs.entries]
+    assert [e.epoch for e in p.b.log().epochs.entries] == [e.epoch for e in p.a.log().epochs.entries]
 
 
 # What holds just after each step of STOPPING, in its order (D15).
 Step = Callable[[Pair, MirrorPartition], bool]
 STEPS: dict[str, Step] = {
-    "persisted": lambda p, mp: persisted(p.b).state is MirrorState.STOPPING,
-    "decided, not known to the leader": lambda p, mp: persisted(p.b).stop is not None,
+    "persisted": lambda p, mp: p.b.persisted().state is MirrorState.STOPPING,
+    "decided, not known to the leader": lambda p, mp: p.b.persisted().stop is not None,
     "decided, not bumped": lambda p, mp: mp.stop is not None,
-    "bumped": lambda p, mp: mp.stop is not None and mp.stop.epoch <= leader(p.b).leader_epoch,
-    "reset written, not replicated": lambda p, mp: bool(resets(log_of(p.b))),
-    "reset replicated": lambda p, mp: (
-        bool(resets(log_of(p.b))) and log_of(p.b).high_watermark == log_of(p.b).log_end_offset
-    ),
+    "bumped": lambda p, mp: mp.stop is not None and mp.stop.epoch <= p.b.await_leader().leader_epoch,
+    "reset written, not replicated": lambda p, mp: bool(resets(p.b.log())),
+    "reset replicated": lambda p, mp: bool(resets(p.b.log())) and p.b.log().high_watermark == p.b.log().log_end_offset,
 }
+
+
+def stop_with_a_death_at(p: Pair, step: str) -> list[MirrorRow]:
+    """Remove the topic, kill the leader when its stop has come to `step`, and let the next one finish."""
+    p.there.remove_topics([TOPIC])
+
+    def reached() -> bool:
+        mp = p.b.mirror_partition()
+        return mp is not None and STEPS[step](p, mp)
+
+    victim = kill_when(p, reached, f"STOPPING: {step}")
+    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
+    p.b.restart(victim)
+    p.b.settle()
+    return rows
 
 
 @pytest.mark.kip("1279", "STOPPING")
@@ -121,31 +111,22 @@ STEPS: dict[str, Step] = {
 @pytest.mark.parametrize("step", STEPS)
 def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
     p = pair(len(step), logs=WrittenLogs({TOPIC: OPEN[:2]}))
-    write(p.a, "r3")
+    p.a.write("r3")
     p.begin()
     if above:
-        bump(p.b, 9)
-    before = leader(p.b).leader_epoch
+        p.b.bump(9)
+    before = p.b.await_leader().leader_epoch
     assert before == (9 if above else 4)
     p.simulation.cut(p.a, p.b)
-    p.there.remove_topics([TOPIC])
-
-    def reached() -> bool:
-        mp = mirror_partition(p.b)
-        return mp is not None and STEPS[step](p, mp)
-
-    victim = kill_when(p, reached, f"STOPPING: {step}")
-    rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
-    p.b.restart(victim)
-    settle(p.b)
+    rows = stop_with_a_death_at(p, step)
     assert [row.last_mirrored_epoch for row in rows] == [4]
-    assert persisted(p.b).last_mirrored_epoch == 4, "settled once, whoever finishes"
+    assert p.b.persisted().last_mirrored_epoch == 4, "settled once, whoever finishes"
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(0, "r0"), (1, "r1"), (2, "r2"), (3, "r3")]
         found = resets(replica.log)
         assert [batch.base_offset for batch in found] == [4], "one producer reset, right behind what was mirrored"
         assert found[0].partition_leader_epoch > before, "an epoch begun for this stop, also where it was high enough"
-    assert write(p.b, "on b") == 5
+    assert p.b.write("on b") == 5
 
 
 @pytest.mark.decision("D15")
@@ -162,18 +143,9 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
     p = pair(len(step), logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: p.b.leader(TP) is not None and log_of(p.b).log_end_offset == 5, "all but the last marker")
+    p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().log_end_offset == 5, "all but the last marker")
     p.simulation.cut(p.a, p.b)
-    p.there.remove_topics([TOPIC])
-
-    def reached() -> bool:
-        mp = mirror_partition(p.b)
-        return mp is not None and STEPS[step](p, mp)
-
-    victim = kill_when(p, reached, f"STOPPING: {step}")
-    p.there.wait_for_state(MirrorState.STOPPED, [TP])
-    p.b.restart(victim)
-    settle(p.b)
+    stop_with_a_death_at(p, step)
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(0, "r0")]
         assert [batch.base_offset for batch in resets(replica.log)] == [1]
@@ -190,8 +162,8 @@ def apart(batches: list[bytes], end: int) -> tuple[Pair, list[int]]:
         p = pair(seed, logs=WrittenLogs({TOPIC: batches}), brokers=4, b_configs=PATIENT)
         p.there.create()
         p.there.add_topics([TOPIC])
-        run_until(p, lambda p=p: p.b.leader(TP) is not None and log_of(p.b).high_watermark == end, "B")  # type: ignore[misc]
-        partition = leader(p.b)
+        p.run_until(lambda p=p: p.b.leader(TP) is not None and p.b.log().high_watermark == end, "B")  # type: ignore[misc]
+        partition = p.b.await_leader()
         followers = [b for b in partition.image.replicas if b != partition.broker_id]
         if p.b.image.topics["__mirror_state"].partitions[0].leader not in followers:
             return p, followers
@@ -203,17 +175,17 @@ def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
     p, followers = apart(OPEN[:2], 3)
     for follower in followers:
         p.b.kill(follower)
-    write(p.a, "only the leader has it")
-    run_until(p, lambda: log_of(p.b).log_end_offset == 4, "the leader to append")
+    p.a.write("only the leader has it")
+    p.run_until(lambda: p.b.log().log_end_offset == 4, "the leader to append")
     p.there.remove_topics([TOPIC])
-    run_until(p, lambda: state_of(p.b) == "STOPPING", "STOPPING")
-    hold(p, 20, lambda: not resets(log_of(p.b)), "no reset before the followers have what the leader has")
-    assert persisted(p.b).last_mirrored_epoch == NOT_SETTLED
-    assert reason_of(p.b).startswith("not every member of ISR")
+    p.run_until(lambda: p.b.state() == "STOPPING", "STOPPING")
+    p.hold(20, lambda: not resets(p.b.log()), "no reset before the followers have what the leader has")
+    assert p.b.persisted().last_mirrored_epoch == NOT_SETTLED
+    assert p.b.reason().startswith("not every member of ISR")
     for follower in followers:
         p.b.restart(follower)
     p.there.wait_for_state(MirrorState.STOPPED, [TP])
-    assert values(log_of(p.b))[-1] == (3, "only the leader has it")
+    assert values(p.b.log())[-1] == (3, "only the leader has it")
 
 
 @pytest.mark.decision("D15")
@@ -226,25 +198,25 @@ def test_followers_are_waited_for_before_anything_of_our_own_is_written() -> Non
         marker(offset=5, epoch=3, pid=9, commit=True),
     ]
     p, followers = apart(decided, 4)
-    assert log_of(p.b).last_stable_offset == 3
+    assert p.b.log().last_stable_offset == 3
 
     def kill_at_the_cut(now: Instant) -> None:
-        if log_of(p.b).log_end_offset == 3 and p.b.runs(followers[0]):
+        if p.b.log().log_end_offset == 3 and p.b.runs(followers[0]):
             for follower in followers:
                 p.b.kill(follower)
 
     p.simulation.world.after_event.append(kill_at_the_cut)
     p.there.remove_topics([TOPIC])
-    run_until(p, lambda: not p.b.runs(followers[0]), "the cut")
+    p.run_until(lambda: not p.b.runs(followers[0]), "the cut")
     p.simulation.world.after_event.remove(kill_at_the_cut)
-    hold(p, 20, lambda: not resets(log_of(p.b)), "nothing of our own is written before all are cut")
-    assert state_of(p.b) == "STOPPING"
-    assert reason_of(p.b).startswith("not every member of ISR")
+    p.hold(20, lambda: not resets(p.b.log()), "nothing of our own is written before all are cut")
+    assert p.b.state() == "STOPPING"
+    assert p.b.reason().startswith("not every member of ISR")
     for follower in followers:
         p.b.restart(follower)
     rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
     assert [row.last_mirrored_epoch for row in rows] == [3]
-    settle(p.b)
+    p.b.settle()
     assert [values(replica.log)[-1] for replica in p.b.replicas(TP).values()] == [(2, "r2")] * 3
 
 
@@ -253,15 +225,15 @@ def test_preparing_waits_for_min_insync_replicas_and_says_so() -> None:
     ours = WrittenLogs({TOPIC: [plain(0, 0, "b0")]})
     p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}), b_logs=ours, b_configs={"min.insync.replicas": "3"})
     p.there.create()
-    first = leader(p.b).broker_id
+    first = p.b.await_leader().broker_id
     victim = next(b for b in p.b.broker_ids if b != first)
-    run_until(p, lambda: p.b.is_settled(), "state topic")
+    p.run_until(lambda: p.b.is_settled(), "state topic")
     p.b.kill(victim)
-    run_until(p, lambda: len(leader(p.b).isr) == 2, "the ISR to shrink")
-    assert alter(p.b, "__mirror_state", {"min.insync.replicas": "1"}).name == "NONE"
+    p.run_until(lambda: len(p.b.await_leader().isr) == 2, "the ISR to shrink")
+    assert p.b.alter("__mirror_state", {"min.insync.replicas": "1"}).name == "NONE"
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.b) == "PREPARING" and "min.insync" in reason_of(p.b), "PREPARING to wait")
-    hold(p, 60, lambda: state_of(p.b) == "PREPARING", "no hidden timer ends the wait")
+    p.run_until(lambda: p.b.state() == "PREPARING" and "min.insync" in p.b.reason(), "PREPARING to wait")
+    p.hold(60, lambda: p.b.state() == "PREPARING", "no hidden timer ends the wait")
     p.b.restart(victim)
     assert_equal(p.there)
 
@@ -281,7 +253,7 @@ def test_controller_restarts_in_the_middle() -> None:
     p.simulation.run_for(1)
     p.b.restart(100)
     p.fail_over()
-    assert write(p.b, "on b") == 4
+    assert p.b.write("on b") == 4
 
 
 @pytest.mark.decision("D9")
@@ -289,14 +261,14 @@ def test_every_broker_restarts_in_the_middle_of_a_stop() -> None:
     p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
     p.begin()
     p.there.remove_topics([TOPIC])
-    run_until(p, lambda: state_of(p.b) == "STOPPING", "STOPPING")
+    p.run_until(lambda: p.b.state() == "STOPPING", "STOPPING")
     for broker_id in p.b.broker_ids:
         p.b.kill(broker_id)
     for broker_id in p.b.broker_ids:
         p.b.restart(broker_id)
     rows = p.there.wait_for_state(MirrorState.STOPPED, [TP])
     assert [row.last_mirrored_epoch for row in rows] == [3]
-    assert len(resets(log_of(p.b))) == 1
+    assert len(resets(p.b.log())) == 1
 
 
 @pytest.mark.decision("D14")
@@ -304,10 +276,10 @@ def test_local_elections_at_the_destination_do_not_enter_the_mirrored_epoch_hist
     p = pair(logs=WrittenLogs({TOPIC: OPEN[:2]}))
     p.begin()
     for epoch in (50, 60, 70):
-        bump(p.b, epoch)
-        write(p.a, f"while B's leader epoch is {epoch}")
+        p.b.bump(epoch)
+        p.a.write(f"while B's leader epoch is {epoch}")
     assert_equal(p.there)
-    assert [entry.epoch for entry in log_of(p.b).epochs.entries] == [0, 3, 4]
+    assert [entry.epoch for entry in p.b.log().epochs.entries] == [0, 3, 4]
     rows = p.fail_over()
     assert [row.last_mirrored_epoch for row in rows] == [4]
-    assert resets(log_of(p.b))[0].partition_leader_epoch == 71
+    assert resets(p.b.log())[0].partition_leader_epoch == 71

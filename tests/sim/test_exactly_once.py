@@ -9,26 +9,21 @@ from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.records.batch import iter_batches
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from tests.builders import marker
 from tests.sim.stage import (
     TOPIC,
     TP,
     Pair,
+    StagedCluster,
     WrittenLogs,
     assert_equal,
-    create_topic,
-    leader,
-    log_of,
     pair,
     plain,
     records,
     resets,
-    run_until,
     transactional,
     values,
-    write,
 )
 
 COMMITTED_AND_ABORTED = [
@@ -62,7 +57,7 @@ def commit(producer: Producer, *values: str) -> None:
     producer.commit_transaction()
 
 
-def read_committed(cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int, str]]:
+def read_committed(cluster: StagedCluster, tp: TopicPartition = TP) -> list[tuple[int, str]]:
     """Return what a read_committed consumer gets, by Fetch, as a client's fetcher sorts it out."""
     partition = FetchPartition(partition=tp.partition, fetch_offset=0, partition_max_bytes=1 << 20)
     topic_id = cluster.image.topics[tp.topic].topic_id
@@ -72,7 +67,7 @@ def read_committed(cluster: Cluster, tp: TopicPartition = TP) -> list[tuple[int,
         session_epoch=-1,
         topics=[FetchTopic(topic_id=topic_id, partitions=[partition])],
     )
-    reply = cluster.client.call(cluster.endpoint(leader(cluster, tp).broker_id), request, 17)
+    reply = cluster.client.call(cluster.endpoint(cluster.await_leader(tp).broker_id), request, 17)
     assert isinstance(reply, FetchResponse)
     data = reply.responses[0].partitions[0]
     assert data.error_code == 0
@@ -96,16 +91,14 @@ def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
     p = pair(seed, logs=WrittenLogs({TOPIC: table}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(
-        p, lambda: (found := p.b.leader(TP)) is not None and found.log.log_end_offset == count, f"{count} batches"
-    )
+    p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.log_end_offset == count, f"{count} batches")
     if count:
         p.simulation.cut(p.a, p.b)
     else:
         p.there.wait_for_state(MirrorState.PREPARING, [TP])
         p.simulation.cut(p.a, p.b)
-    run_until(p, lambda: log_of(p.b).high_watermark == count, "the followers")
-    assert log_of(p.b).log_end_offset == count
+    p.run_until(lambda: p.b.log().high_watermark == count, "the followers")
+    assert p.b.log().log_end_offset == count
     p.fail_over()
     return p
 
@@ -116,7 +109,7 @@ def stop_after(count: int, table: list[bytes], seed: int = 0) -> Pair:
 @pytest.mark.parametrize("count", range(7))
 def test_stop_keeps_only_decided_transactions(count: int) -> None:
     p = stop_after(count, COMMITTED_AND_ABORTED)
-    log = log_of(p.b)
+    log = p.b.log()
     assert [reset.base_offset for reset in resets(log)] == ([RESET_AT[count]] if count else [])
     kept = [(offset, value) for offset, value in [(0, "A=1"), (1, "B=2"), (5, "Z=10")] if offset < KEPT[count]]
     assert read_committed(p.b) == kept
@@ -132,7 +125,7 @@ def test_stop_never_shows_an_aborted_record(count: int) -> None:
     p = stop_after(count, ABORTED_AND_COMMITTED)
     kept = [(offset, value) for offset, value in [(2, "X=9"), (5, "Z=10")] if offset < KEPT[count]]
     assert read_committed(p.b) == kept
-    assert [reset.base_offset for reset in resets(log_of(p.b))] == ([RESET_AT[count]] if count else [])
+    assert [reset.base_offset for reset in resets(p.b.log())] == ([RESET_AT[count]] if count else [])
 
 
 @pytest.mark.kip("1279", "Exactly-Once Semantics")
@@ -142,7 +135,7 @@ def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None
     p = pair(logs=WrittenLogs({TOPIC: COMMITTED_AND_ABORTED[:4]}))
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark == 2, "offset 2")
+    p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark == 2, "offset 2")
     rows = p.there.wait_for_state(MirrorState.MIRRORING, [TP], caught_up=True)
     assert [(row.source_offset, row.destination_offset, row.lag) for row in rows] == [(4, 2, 2)], "D22"
     p.simulation.cut(p.a, p.b)
@@ -155,20 +148,20 @@ def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None
 @pytest.mark.decision("D15")
 def test_after_a_stop_with_two_open_transactions_the_same_transactional_ids_commit() -> None:
     p = pair()
-    create_topic(p.a)
-    write(p.a, "before")
+    p.a.place_topic()
+    p.a.write("before")
     open_one = Producer(p.a, transactional_id="t1")
     open_two = Producer(p.a, transactional_id="t2")
     for producer, text in ((open_one, "open 1"), (open_two, "open 2")):
         producer.begin_transaction()
         producer.send(records(text))
     p.begin()
-    assert log_of(p.b).log_end_offset == 1, "open transactions are above the source's LSO"
+    assert p.b.log().log_end_offset == 1, "open transactions are above the source's LSO"
     p.simulation.cut(p.a, p.b)
     p.fail_over()
     for name in ("t1", "t2"):
         commit(Producer(p.b, transactional_id=name), f"{name} on b")
-    run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the markers")
+    p.run_until(lambda: p.b.log().last_stable_offset == p.b.log().log_end_offset, "the markers")
     assert [value for _, value in read_committed(p.b)] == ["before", "t1 on b", "t2 on b"]
 
 
@@ -184,7 +177,7 @@ def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> 
     ]
     p = pair(logs=WrittenLogs({TOPIC: log}))
     p.begin()
-    assert sorted(log_of(p.b).producers.entries) == [0, 1]
+    assert sorted(p.b.log().producers.entries) == [0, 1]
     p.fail_over()
     assert all(not replica.log.producers.entries for replica in p.b.replicas(TP).values()), "on every replica"
     idempotent = Producer(p.b, idempotent=True)
@@ -193,7 +186,7 @@ def test_producer_ids_of_the_destination_do_not_collide_with_mirrored_ones() -> 
     assert given & {0, 1}, f"the ids do repeat, but B gave out {given}"
     idempotent.send(records("from b"))
     commit(second, "in a transaction on b")
-    run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
-    assert [value for _, value in values(log_of(p.b))][-2:] == ["from b", "in a transaction on b"]
+    p.run_until(lambda: p.b.log().last_stable_offset == p.b.log().log_end_offset, "the marker")
+    assert [value for _, value in values(p.b.log())][-2:] == ["from b", "in a transaction on b"]
     p.fail_back()
     assert_equal(p.back)

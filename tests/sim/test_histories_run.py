@@ -145,7 +145,7 @@ def test_faults_end_by_themselves_and_at_the_end_at_the_latest() -> None:
             clients=(PRODUCER,),
         )
     )
-    spans = {(span.kind, span.who): (span.begin // 1000, span.end // 1000) for span in outcome.account.spans}
+    spans = {(span.kind, span.subject): (span.begin // 1000, span.end // 1000) for span in outcome.account.spans}
     assert spans == {
         ("broker", "a-1"): (1_000, 1_700),
         ("controller", "b-100"): (1_300, 4_000),
@@ -169,7 +169,7 @@ def test_a_trap_kills_in_the_event_after_the_state() -> None:
     outcome = play(plan(*BEGIN, (3_000, "kill_when", trap), (3_100, "remove", {**AB, "topics": "t"}), brokers=2))
     [span] = outcome.account.spans
     [first] = [seen for seen in outcome.account.states if seen.state == "STOPPING"][:1]
-    assert (span.kind, span.begin) == ("broker", first.at) and span.who == f"b-{first.broker}"
+    assert (span.kind, span.begin) == ("broker", first.at) and span.subject == f"b-{first.broker}"
     assert states(outcome, "b")[-1] == "STOPPED" and outcome.account.unsettled == []
 
 

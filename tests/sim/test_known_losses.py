@@ -16,28 +16,16 @@ from tests.sim.stage import (
     TP,
     Pair,
     WrittenLogs,
-    alter,
     assert_equal,
-    create_topic,
-    elect,
-    hold,
-    leader,
-    log_of,
     mirrored,
     pair,
-    persisted,
     plain,
-    reason_of,
     records,
     resets,
-    run_until,
     settle,
-    state_of,
     stopped,
-    third,
     transactional,
     values,
-    write,
 )
 from tests.sim.test_exactly_once import read_committed, stop_after
 
@@ -83,11 +71,11 @@ def test_a_transaction_with_records_in_the_cut_tail_is_aborted_as_a_whole() -> N
     p = pair(logs=WrittenLogs({TOPIC: log}), b_configs={"replica.fetch.max.bytes": "1"})
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: p.b.leader(TP) is not None and log_of(p.b).high_watermark == 5, "all but the last marker")
+    p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().high_watermark == 5, "all but the last marker")
     p.simulation.cut(p.a, p.b)
     p.fail_over()
     assert p.cuts_of(p.b) == [(1, 5)]
-    assert values(log_of(p.b)) == [(0, "one a")]
+    assert values(p.b.log()) == [(0, "one a")]
     assert read_committed(p.b) == [], "half a transaction is none"
 
 
@@ -102,15 +90,15 @@ def test_whoever_takes_over_a_stop_knows_what_its_cut_reopens(cut: bool) -> None
 
     def reached() -> bool:
         ends = {replica.log.log_end_offset for replica in p.b.replicas(TP).values()}
-        return ends == {3} if cut else persisted(p.b).stop is not None
+        return ends == {3} if cut else p.b.persisted().stop is not None
 
-    run_until(p, reached, "the step")
-    victim = elect(p.b)
+    p.run_until(reached, "the step")
+    victim = p.b.elect()
     stopped(p.there)
     p.b.restart(victim)
-    settle(p.b)
+    p.b.settle()
     assert read_committed(p.b) == [(0, "one a"), (1, "two a")]
-    assert log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset
+    assert p.b.log().last_stable_offset == p.b.log().log_end_offset
 
 
 @pytest.mark.decision("D42")
@@ -129,20 +117,20 @@ def test_a_failback_that_is_stopped_before_it_fetched_a_marker_again_keeps_its_t
     p.simulation.heal(p.a, p.b)
     p.back.create()
     p.back.add_topics([TOPIC])
-    run_until(p, lambda: log_of(p.a).log_end_offset == left, "the cut")
+    p.run_until(lambda: p.a.log().log_end_offset == left, "the cut")
     p.simulation.cut(p.a, p.b)
     p.fail_over(p.back)
     assert read_committed(p.a) == [(0, "both have it"), (1, "a alone")][:left], "both were committed"
-    assert log_of(p.a).last_stable_offset == log_of(p.a).log_end_offset, "nothing hangs"
+    assert p.a.log().last_stable_offset == p.a.log().log_end_offset, "nothing hangs"
 
 
 def away(p: Pair) -> int:
     """Create the mirror, kill a follower of B's and wait until it is out of the ISR; returns the broker."""
     p.there.create()
-    settle(p.b)
-    victim = next(b for b in p.b.broker_ids if b != leader(p.b).broker_id)
+    p.b.settle()
+    victim = next(b for b in p.b.broker_ids if b != p.b.await_leader().broker_id)
     p.b.kill(victim)
-    run_until(p, lambda: victim not in leader(p.b).isr, "the ISR to shrink")
+    p.run_until(lambda: victim not in p.b.await_leader().isr, "the ISR to shrink")
     return victim
 
 
@@ -166,13 +154,13 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
     """Both histories have epoch 0 alone, so no epoch shows the replica that its bytes are foreign."""
     p = with_a_foreign_log(20)
     victim = mirrored_without_one(p)
-    assert dict(persisted(p.b).uncut)[victim] == -1
+    assert dict(p.b.persisted().uncut)[victim] == -1
     p.b.restart(victim)
     assert_equal(p.there)
-    assert victim not in persisted(p.b).uncut, "struck off, persistently"
-    while leader(p.b).broker_id != victim:
-        p.b.restart(elect(p.b))
-        settle(p.b)
+    assert victim not in p.b.persisted().uncut, "struck off, persistently"
+    while p.b.await_leader().broker_id != victim:
+        p.b.restart(p.b.elect())
+        p.b.settle()
     assert_equal(p.there)
 
 
@@ -180,26 +168,26 @@ def test_a_replica_that_was_away_while_the_log_was_cut_from_scratch_comes_back_c
 @pytest.mark.parametrize("when", ["mirroring", "stopped", "preparing again"])
 def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(when: str) -> None:
     p = with_a_foreign_log(6)
-    assert alter(p.b, TOPIC, {"unclean.leader.election.enable": "true"}) is ErrorCode.NONE
+    assert p.b.alter(TOPIC, {"unclean.leader.election.enable": "true"}) is ErrorCode.NONE
     victim = mirrored_without_one(p)
     if when != "mirroring":
         p.fail_over()
     if when == "preparing again":
         p.simulation.cut(p.a, p.b)
         p.there.add_topics([TOPIC])
-        run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+        p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")
     others = [b for b in p.b.broker_ids if b != victim]
     for broker_id in others:
         p.b.kill(broker_id)
     p.b.restart(victim)
-    run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.broker_id == victim, "the unclean leader")
+    p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.broker_id == victim, "the unclean leader")
     for broker_id in others:
         p.b.restart(broker_id)
-    settle(p.b)
+    p.b.settle()
     p.simulation.run_for(5)
-    assert not [value for _, value in values(log_of(p.b)) if value.startswith("b")], "not one foreign record"
+    assert not [value for _, value in values(p.b.log()) if value.startswith("b")], "not one foreign record"
     if when == "stopped":
-        write(p.b, "on b")
+        p.b.write("on b")
         p.fail_back()
         assert_equal(p.back)
     else:
@@ -214,12 +202,12 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
         p = pair(seed, brokers=4, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0", "r1")]}))
         p.begin()
         stale = list(p.b.image.brokers)[:2]  # The ones that A asks first.
-        if leader(p.b).broker_id not in stale:
+        if p.b.await_leader().broker_id not in stale:
             break
     p.fail_over()
-    write(p.b, "on b")
-    settle(p.b)
-    former = leader(p.b).broker_id
+    p.b.write("on b")
+    p.b.settle()
+    former = p.b.await_leader().broker_id
     network = p.simulation.world.network
     for broker_id in stale:
         network.cut(f"b-{broker_id}", "b-controller")
@@ -229,7 +217,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     network.cut("a", f"b-{informed.leader}")  # Who could contradict them is out of reach for a while.
     p.back.create({"bootstrap.servers": str(p.b.endpoint(stale[0])), "request.timeout.ms": "2000"})
     p.back.add_topics([TOPIC])
-    hold(p, 20, lambda: len(values(log_of(p.a))) >= 2, "what both have is not cut on a rumour")
+    p.hold(20, lambda: len(values(p.a.log())) >= 2, "what both have is not cut on a rumour")
     network.heal("a", f"b-{informed.leader}")
     for broker_id in stale:
         network.heal(f"b-{broker_id}", "b-controller")
@@ -245,9 +233,9 @@ def elect_among_the_informed(p: Pair, former: int, stale: list[int]) -> None:
         image = p.b.image.partition(TP)
         return image is not None and image.leader not in (former, -1, *stale)
 
-    run_until(p, led_by_somebody_informed, "a leader that the stale do not know")
+    p.run_until(led_by_somebody_informed, "a leader that the stale do not know")
     p.b.restart(former)
-    run_until(p, lambda: p.b.image.is_alive(former), "the former leader")
+    p.run_until(lambda: p.b.image.is_alive(former), "the former leader")
 
 
 @pytest.mark.decision("D25")
@@ -260,13 +248,13 @@ def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() ->
     ]
     p = pair(logs=WrittenLogs({TOPIC: log[:3]}))
     p.begin()
-    assert log_of(p.b).log_end_offset == 0, "the source's LSO is 0"
+    assert p.b.log().log_end_offset == 0, "the source's LSO is 0"
     rows = p.fail_over()
     assert [row.last_mirrored_epoch for row in rows] == [-1]
     p.back.create()
     p.back.add_topics([TOPIC])
-    run_until(p, lambda: "only copy" in reason_of(p.a), "PREPARING to wait")
-    hold(p, 30, lambda: log_of(p.a).log_end_offset == 3, "ours is the only copy")
+    p.run_until(lambda: "only copy" in p.a.reason(), "PREPARING to wait")
+    p.hold(30, lambda: p.a.log().log_end_offset == 3, "ours is the only copy")
     assert [row.state for row in p.back.describe()] == [MirrorState.PREPARING]
 
 
@@ -274,27 +262,27 @@ def test_the_only_copy_is_not_cut_for_a_mirror_that_never_mirrored_anything() ->
 @pytest.mark.decision("D41")
 def test_adding_and_removing_while_the_source_is_away_leaves_the_log_alone() -> None:
     p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
-    create_topic(p.b)
-    write(p.b, "b0")
+    p.b.place_topic()
+    p.b.write("b0")
     open_here = Producer(p.b, transactional_id="t")
     open_here.begin_transaction()
     open_here.send(records("in a transaction"))
     ended_meanwhile = Producer(p.b, transactional_id="u")
     ended_meanwhile.begin_transaction()
     ended_meanwhile.send(records("ended while preparing"))
-    write(p.b, "b3")
+    p.b.write("b3")
     p.simulation.cut(p.a, p.b)
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+    p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")
     ended_meanwhile.commit_transaction()
-    victim = elect(p.b)
+    victim = p.b.elect()
     p.fail_over()
     p.b.restart(victim)
     open_here.commit_transaction()
-    settle(p.b)
-    assert resets(log_of(p.b)) == []
-    run_until(p, lambda: log_of(p.b).last_stable_offset == log_of(p.b).log_end_offset, "the marker")
+    p.b.settle()
+    assert resets(p.b.log()) == []
+    p.run_until(lambda: p.b.log().last_stable_offset == p.b.log().log_end_offset, "the marker")
     assert [value for _, value in read_committed(p.b)] == [
         "b0",
         "in a transaction",
@@ -310,26 +298,26 @@ def test_a_stop_out_of_preparing_after_the_cut_settles_nothing_and_leaves_nothin
     p = pair(logs=WrittenLogs({TOPIC: log}), a_configs={"min.insync.replicas": "2"})
     p.begin()
     p.fail_over()
-    write(p.b, "on b")
-    write(p.a, "a, never mirrored")
+    p.b.write("on b")
+    p.a.write("a, never mirrored")
     p.back.create()
-    settle(p.a)
-    assert alter(p.a, "__mirror_state", {"min.insync.replicas": "1"}) is ErrorCode.NONE
-    for follower in [b for b in p.a.broker_ids if b != leader(p.a).broker_id][:2]:
+    p.a.settle()
+    assert p.a.alter("__mirror_state", {"min.insync.replicas": "1"}) is ErrorCode.NONE
+    for follower in [b for b in p.a.broker_ids if b != p.a.await_leader().broker_id][:2]:
         p.a.kill(follower)
-    run_until(p, lambda: len(leader(p.a).isr) == 1, "an ISR below min.insync.replicas")
+    p.run_until(lambda: len(p.a.await_leader().isr) == 1, "an ISR below min.insync.replicas")
     p.back.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.a) == "PREPARING" and bool(p.cuts_of(p.a)), "the cut")
+    p.run_until(lambda: p.a.state() == "PREPARING" and bool(p.cuts_of(p.a)), "the cut")
     p.back.remove_topics([TOPIC])
     for broker_id in p.a.broker_ids:
         if not p.a.runs(broker_id):
             p.a.restart(broker_id)
     rows = stopped(p.back)
     assert [row.last_mirrored_epoch for row in rows] == [-1]
-    settle(p.a)
-    assert log_of(p.a).last_stable_offset == log_of(p.a).log_end_offset, "nothing hangs"
+    p.a.settle()
+    assert p.a.log().last_stable_offset == p.a.log().log_end_offset, "nothing hangs"
     assert [value for _, value in read_committed(p.a)] == ["a0"]
-    assert write(p.a, "on a") > 1
+    assert p.a.write("on a") > 1
 
 
 @pytest.mark.decision("D34")
@@ -340,12 +328,12 @@ def test_a_topic_removed_before_it_was_created_leaves_nothing_to_the_next_one() 
     p.simulation.run_for(2)
     p.there.fail_over()
     assert p.there.topics() == []
-    create_topic(p.b, "ghost")
+    p.b.place_topic("ghost")
     tp = TopicPartition("ghost", 0)
-    write(p.b, "first", tp=tp)
+    p.b.write("first", tp=tp)
     p.simulation.run_for(5)
-    assert resets(log_of(p.b, tp)) == []
-    assert values(log_of(p.b, tp)) == [(0, "first")]
+    assert resets(p.b.log(tp)) == []
+    assert values(p.b.log(tp)) == [(0, "first")]
 
 
 @pytest.mark.decision("D15")
@@ -358,40 +346,40 @@ def test_failover_needs_nothing_but_the_destination() -> None:
         p.a.kill(node_id)
     rows = p.there.fail_over()
     assert [(row.tp, row.state) for row in rows] == [(TP, MirrorState.STOPPED)]
-    assert write(p.b, "on b") == 2
+    assert p.b.write("on b") == 2
 
 
 @pytest.mark.decision("D22")
 def test_lag_counts_what_a_failover_would_lose() -> None:
     p = pair()
-    create_topic(p.a)
-    write(p.a, "before")
+    p.a.place_topic()
+    p.a.write("before")
     producer = Producer(p.a, transactional_id="t")
     producer.begin_transaction()
     producer.send(records("open"))
     for n in range(100):
-        write(p.a, f"acknowledged {n}")
+        p.a.write(f"acknowledged {n}")
     p.begin()
-    run_until(p, lambda: p.there.describe()[0].lag == 101, "lag")
+    p.run_until(lambda: p.there.describe()[0].lag == 101, "lag")
 
 
 @pytest.mark.decision("D16")
 def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}))
-    c = third(p, "c", logs=WrittenLogs({"else": [plain(0, 0, "c0")]}))
+    c = p.third("c", logs=WrittenLogs({"else": [plain(0, 0, "c0")]}))
     p.there.create({"bootstrap.servers": c.bootstrap_servers})
     p.there.add_topics([TOPIC])
     p.simulation.run_for(20)
     assert TOPIC not in p.b.image.topics
     right = {"bootstrap.servers": p.a.bootstrap_servers}
-    assert alter(p.b, "m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
+    assert p.b.alter("m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
     mirrored(p.there)
     wrong = {"bootstrap.servers": c.bootstrap_servers}
-    assert alter(p.b, "m", wrong, kind=ResourceType.MIRROR) is ErrorCode.NONE
-    run_until(p, lambda: c.cluster_id in reason_of(p.b), "the reason")
-    hold(p, 20, lambda: state_of(p.b) == "MIRRORING", "it waits")
-    assert alter(p.b, "m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
-    write(p.a, "after")
+    assert p.b.alter("m", wrong, kind=ResourceType.MIRROR) is ErrorCode.NONE
+    p.run_until(lambda: c.cluster_id in p.b.reason(), "the reason")
+    p.hold(20, lambda: p.b.state() == "MIRRORING", "it waits")
+    assert p.b.alter("m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
+    p.a.write("after")
     assert_equal(p.there)
 
 
@@ -405,7 +393,7 @@ def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked
         lambda now, who, what: asked.__setitem__(0, asked[0] + (who.startswith("a-") and "request from b-" in what))
     )
     forget(p)
-    run_until(p, lambda: p.there.describe()[0].reason == f"the source has no topic {TOPIC}", "the reason", within_s=90)
+    p.run_until(lambda: p.there.describe()[0].reason == f"the source has no topic {TOPIC}", "the reason", within_s=90)
     p.simulation.run_for(5)
     before = asked[0]
     p.simulation.run_for(60)
@@ -426,8 +414,8 @@ def test_adding_again_in_the_same_direction_copies_only_what_is_new() -> None:
     p = pair(logs=WrittenLogs({TOPIC: [plain(n, 0, f"r{n}") for n in range(10)]}))
     p.begin()
     p.fail_over()
-    write(p.b, "on b")
-    write(p.a, "more on a")
+    p.b.write("on b")
+    p.a.write("more on a")
     settle(p.a, p.b)
     p.there.add_topics([TOPIC])
     assert_equal(p.there)
@@ -440,15 +428,15 @@ def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> No
     p = pair(logs=WrittenLogs({TOPIC: [plain(0, 0, "from a")]}))
     p.begin()
     p.fail_over()
-    write(p.b, "from b")
-    settle(p.b)
+    p.b.write("from b")
+    p.b.settle()
     p.fail_back()
     p.fail_over(p.back)
     p.simulation.run_for(1)
-    before = values(log_of(p.a))
+    before = values(p.a.log())
     p.fail_back(create=False)
     assert p.cuts_of(p.a) == [(3, 4)], "our own reset, nothing of what both have"
-    assert values(log_of(p.a)) == before == [(0, "from a"), (2, "from b")]
+    assert values(p.a.log()) == before == [(0, "from a"), (2, "from b")]
     assert_equal(p.back)
 
 
@@ -461,14 +449,14 @@ def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
     other = Mirror("n", source=p.a, destination=p.b)
     other.create()
     other.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.b) == "PREPARING", "PREPARING")
+    p.run_until(lambda: p.b.state() == "PREPARING", "PREPARING")
     p.b.restart(victim)
-    settle(p.b)
+    p.b.settle()
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(n, f"a{n}") for n in range(20)]
     other.remove_topics([TOPIC])
     stopped(other)
-    while leader(p.b).broker_id != victim:
-        p.b.restart(elect(p.b))
-        settle(p.b)
-    assert values(log_of(p.b)) == [(n, f"a{n}") for n in range(20)], "it owes nothing any more, under neither name"
+    while p.b.await_leader().broker_id != victim:
+        p.b.restart(p.b.elect())
+        p.b.settle()
+    assert values(p.b.log()) == [(n, f"a{n}") for n in range(20)], "it owes nothing any more, under neither name"

@@ -21,31 +21,23 @@ from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, List
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
-from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import (
     T0_MS,
     TOPIC,
     TP,
     Pair,
+    StagedCluster,
     WrittenLogs,
     assert_equal,
-    bump,
-    elect,
     epochs,
-    leader,
     legacy,
-    log_of,
     pair,
-    persisted,
     plain,
     resets,
-    run_until,
-    settle,
     stopped,
     transactional,
     values,
-    write,
 )
 
 REAL = Path(__file__).resolve().parents[1] / "data" / "log" / "legacy-2.1"  # By Kafka 2.1.1.
@@ -75,7 +67,7 @@ def part(p: Pair, end: int) -> None:
     """Begin to mirror, and cut the clusters off from each other when B's replicas have `end` messages or a few more."""
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark >= end, f"{end} messages")
+    p.run_until(lambda: (found := p.b.leader(TP)) is not None and found.log.high_watermark >= end, f"{end} messages")
     p.simulation.cut(p.a, p.b)
 
 
@@ -91,7 +83,7 @@ def test_what_kafka_2_1_wrote_arrives_as_it_was_written() -> None:
     p.begin(topics)
     assert_equal(p.there, topics)
     for tp, files in logs.partitions.items():
-        log = log_of(p.b, tp)
+        log = p.b.log(tp)
         expected = [
             bytes(batch.view)
             for batch in iter_any_batches(files.segments[0])
@@ -99,8 +91,8 @@ def test_what_kafka_2_1_wrote_arrives_as_it_was_written() -> None:
         ]
         assert contents(log) == expected
         assert (log.log_start_offset, log.log_end_offset) == (files.log_start_offset, files.log_end_offset)
-    assert set(magics(log_of(p.b, TopicPartition("mixed-012", 0)))) == {0, 1, 2}
-    assert log_of(p.b, TopicPartition("v1", 1)).log_start_offset == 13
+    assert set(magics(p.b.log(TopicPartition("mixed-012", 0)))) == {0, 1, 2}
+    assert p.b.log(TopicPartition("v1", 1)).log_start_offset == 13
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -118,21 +110,21 @@ def test_the_main_job_takes_them(seed: int) -> None:
 @pytest.mark.decision("D21")
 def test_producers_append_batches_behind_old_messages() -> None:
     p = pair(logs=WrittenLogs({TOPIC: OLD}))
-    assert write(p.a, "new") == 8
+    assert p.a.write("new") == 8
     p.begin()
-    assert magics(log_of(p.b)) == [0, 0, 0, 1, 1, 1, 2]
-    assert epochs(log_of(p.a)) == [(0, 8)] == epochs(log_of(p.b))
+    assert magics(p.b.log()) == [0, 0, 0, 1, 1, 1, 2]
+    assert epochs(p.a.log()) == [(0, 8)] == epochs(p.b.log())
     p.fail_over()
-    assert write(p.b, "newer") == 10
-    assert values(log_of(p.b)) == [*[(n, f"m{n}") for n in range(8)], (8, "new"), (10, "newer")]
+    assert p.b.write("newer") == 10
+    assert values(p.b.log()) == [*[(n, f"m{n}") for n in range(8)], (8, "new"), (10, "newer")]
 
 
-def fetch(cluster: Cluster, offset: int) -> bytes:
+def fetch(cluster: StagedCluster, offset: int) -> bytes:
     """Fetch as a consumer does."""
     wanted = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
     topic = FetchTopic(topic_id=cluster.image.topics[TOPIC].topic_id, partitions=[wanted])
     request = FetchRequest(max_bytes=1 << 20, session_epoch=-1, topics=[topic])
-    reply = cluster.client.call(cluster.endpoint(leader(cluster).broker_id), request, 17)
+    reply = cluster.client.call(cluster.endpoint(cluster.await_leader().broker_id), request, 17)
     assert isinstance(reply, FetchResponse) and not reply.responses[0].partitions[0].error_code
     return bytes(reply.responses[0].partitions[0].records or b"")
 
@@ -146,11 +138,11 @@ def test_consumers_of_both_clusters_get_the_bytes_as_they_are() -> None:
         assert fetch(cluster, 3) == b"".join([*OLD[1:], plain(8, 0, "new")]), "from the wrapper that holds it"
 
 
-def offset_at(cluster: Cluster, timestamp: int, *, isolation_level: int = 0) -> tuple[int, int]:
+def offset_at(cluster: StagedCluster, timestamp: int, *, isolation_level: int = 0) -> tuple[int, int]:
     asked = ListOffsetsPartition(partition_index=0, current_leader_epoch=-1, timestamp=timestamp)
     topics = [ListOffsetsTopic(name=TOPIC, partitions=[asked])]
     request = ListOffsetsRequest(replica_id=-1, isolation_level=isolation_level, topics=topics)
-    reply = cluster.client.call(cluster.endpoint(leader(cluster).broker_id), request, 9)
+    reply = cluster.client.call(cluster.endpoint(cluster.await_leader().broker_id), request, 9)
     assert isinstance(reply, ListOffsetsResponse)
     row = reply.topics[0].partitions[0]
     assert not row.error_code
@@ -185,18 +177,18 @@ def test_timestamps_above_what_a_reader_may_see_are_not_found() -> None:
 def test_a_log_of_old_messages_alone_fails_back_without_copying_it_again() -> None:
     p = pair(logs=WrittenLogs({TOPIC: OLD}))
     p.begin()
-    assert epochs(log_of(p.b)) == []
+    assert epochs(p.b.log()) == []
     p.simulation.cut(p.a, p.b)
-    write(p.a, "only on a")
+    p.a.write("only on a")
     rows = p.fail_over()
-    assert [row.last_mirrored_epoch for row in rows] == [0] and persisted(p.b).last_mirrored_epoch == 0
-    (reset,) = resets(log_of(p.b))
+    assert [row.last_mirrored_epoch for row in rows] == [0] and p.b.persisted().last_mirrored_epoch == 0
+    (reset,) = resets(p.b.log())
     assert reset.partition_leader_epoch > 0, "above what old messages count as"
-    write(p.b, "kept")
+    p.b.write("kept")
     p.simulation.heal(p.a, p.b)
     p.fail_back()
     assert p.cuts_of(p.a) == [(8, 9)], "the record that B never had, and no old message"
-    assert values(log_of(p.a)) == [*[(n, f"m{n}") for n in range(8)], (9, "kept")]
+    assert values(p.a.log()) == [*[(n, f"m{n}") for n in range(8)], (9, "kept")]
     assert_equal(p.back)
 
 
@@ -206,18 +198,18 @@ def test_a_failover_amid_old_messages_cuts_the_source_to_what_was_mirrored(elect
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     part(p, 12)
     for _ in range(elections):
-        p.a.restart(elect(p.a))
-        settle(p.a)
-        write(p.a, "only on a")
+        p.a.restart(p.a.elect())
+        p.a.settle()
+        p.a.write("only on a")
     p.fail_over()
-    end = resets(log_of(p.b))[0].base_offset
+    end = resets(p.b.log())[0].base_offset
     assert 12 <= end < 40
     for n in range(40):  # Past the end of A's log, so that its offset is in B's range.
-        write(p.b, f"b{n}")
+        p.b.write(f"b{n}")
     p.simulation.heal(p.a, p.b)
     p.fail_back()
     assert min(cut for cut, _ in p.cuts_of(p.a)) == end
-    assert values(log_of(p.a))[: end + 1] == [*[(n, f"m{n}") for n in range(end)], (end + 1, "b0")]
+    assert values(p.a.log())[: end + 1] == [*[(n, f"m{n}") for n in range(end)], (end + 1, "b0")]
     assert_equal(p.back)
 
 
@@ -229,9 +221,9 @@ def test_there_and_back_again_and_again() -> None:
     for turn in range(4):
         mirror, destination = sides[turn % 2]
         p.simulation.cut(p.a, p.b)
-        write(mirror.source, f"lost {turn}")
+        mirror.source.write(f"lost {turn}")
         p.fail_over(mirror)
-        write(destination, f"after {turn}")
+        destination.write(f"after {turn}")
         p.simulation.heal(p.a, p.b)
         reverse = sides[(turn + 1) % 2][0]
         if turn == 0:
@@ -240,8 +232,8 @@ def test_there_and_back_again_and_again() -> None:
         assert_equal(reverse)
     expected = [*(f"m{n}" for n in range(8)), *(f"after {turn}" for turn in range(4))]
     for cluster in (p.a, p.b):
-        assert [value for _, value in values(log_of(cluster))] == expected
-        assert contents(log_of(cluster))[:6] == [bytes(one.view) for one in iter_any_batches(b"".join(OLD))]
+        assert [value for _, value in values(cluster.log())] == expected
+        assert contents(cluster.log())[:6] == [bytes(one.view) for one in iter_any_batches(b"".join(OLD))]
 
 
 @pytest.mark.decision("D11")
@@ -250,11 +242,11 @@ def test_an_empty_log_fails_back_whatever_epochs_led_it_meanwhile() -> None:
     p.begin()
     p.simulation.cut(p.a, p.b)
     p.fail_over()
-    bump(p.a, leader(p.b).leader_epoch + 20)
+    p.a.bump(p.b.await_leader().leader_epoch + 20)
     p.simulation.heal(p.a, p.b)
     p.fail_back()
     assert_equal(p.back)
-    assert len(resets(log_of(p.a))) == 1
+    assert len(resets(p.a.log())) == 1
 
 
 @pytest.mark.decision("D11")
@@ -262,12 +254,12 @@ def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> N
     """Whoever has led, and wrote nothing, has an epoch that the leader of the mirrored log does not know."""
     p = pair(logs=WrittenLogs({TOPIC: []}), b_logs=WrittenLogs({TOPIC: []}))
     p.fail_back()
-    bump(p.a, 7)
+    p.a.bump(7)
     for replica in p.a.replicas(TP).values():
-        replica.log.assign_epoch_start(leader(p.a).leader_epoch)
-    p.a.restart(elect(p.a))
-    run_until(p, lambda: all(not r.log.epochs.entries for r in p.a.replicas(TP).values()), "epochs to be forgotten")
-    write(p.b, "first")
+        replica.log.assign_epoch_start(p.a.await_leader().leader_epoch)
+    p.a.restart(p.a.elect())
+    p.run_until(lambda: all(not r.log.epochs.entries for r in p.a.replicas(TP).values()), "epochs to be forgotten")
+    p.b.write("first")
     assert_equal(p.back)
 
 
@@ -289,18 +281,18 @@ def test_no_follower_gives_up_old_messages_when_the_leader_changes(monkeypatch: 
     p = pair(3, logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     part(p, 12)
     for _ in range(2):
-        p.b.restart(elect(p.b))
-        settle(p.b)
+        p.b.restart(p.b.elect())
+        p.b.settle()
     assert cuts == []
     p.simulation.heal(p.a, p.b)
     assert_equal(p.there)
-    p.a.restart(elect(p.a))
-    write(p.a, "new")
+    p.a.restart(p.a.elect())
+    p.a.write("new")
     assert_equal(p.there)
     assert cuts == []
 
 
-def lose(cluster: Cluster, end: int) -> None:
+def lose(cluster: StagedCluster, end: int) -> None:
     """Let every replica of `cluster` lose its messages from `end` on, as an unclean election does."""
     for broker_id in cluster.broker_ids:
         cluster.kill(broker_id)
@@ -311,7 +303,7 @@ def lose(cluster: Cluster, end: int) -> None:
         cluster.disks[broker_id].put(TP, MemoryStore.from_files({0: kept}, {PARTITION_METADATA: metadata}))
     for broker_id in cluster.broker_ids:
         cluster.restart(broker_id)
-    settle(cluster)
+    cluster.settle()
 
 
 @pytest.mark.decision("D28")
@@ -320,20 +312,20 @@ def test_messages_that_the_source_lost_are_cut_and_replaced(away: bool) -> None:
     """B ends amid what A has written anew: without an epoch to name, the two would never be compared."""
     p = pair(logs=WrittenLogs({TOPIC: written()}), b_configs=SLOWLY)
     part(p, 20)
-    end = log_of(p.b).log_end_offset
-    absent = next(b for b in leader(p.b).image.replicas if b != leader(p.b).broker_id)
+    end = p.b.log().log_end_offset
+    absent = next(b for b in p.b.await_leader().image.replicas if b != p.b.await_leader().broker_id)
     if away:
         p.b.kill(absent)
     lose(p.a, 12)
     for n in range(20):
-        write(p.a, f"instead {n}")
+        p.a.write(f"instead {n}")
     p.simulation.heal(p.a, p.b)
-    run_until(p, lambda: log_of(p.b).log_end_offset == 32, "what A wrote")
+    p.run_until(lambda: p.b.log().log_end_offset == 32, "what A wrote")
     if away:
         p.b.restart(absent)
     assert_equal(p.there)
     assert p.cuts_of(p.b) == [(12, end)]
-    assert values(log_of(p.b)) == [(n, f"m{n}" if n < 12 else f"instead {n - 12}") for n in range(32)]
+    assert values(p.b.log()) == [(n, f"m{n}" if n < 12 else f"instead {n - 12}") for n in range(32)]
 
 
 @pytest.mark.decision("D28")
@@ -357,7 +349,7 @@ def test_a_source_that_knows_no_epochs_is_mirrored_all_the_same(monkeypatch: pyt
     assert refused and set(refused) == {0}
     assert len(refused) < 12, "and it is not asked for ever"
     monkeypatch.undo()
-    write(p.a, "with an epoch")
+    p.a.write("with an epoch")
     assert_equal(p.there)
     p.fail_over()
     assert stopped(p.there)[0].last_mirrored_epoch == 0

@@ -5,29 +5,19 @@ from __future__ import annotations
 import pytest
 
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from tests.sim.stage import (
     TOPIC,
     TP,
     Pair,
+    StagedCluster,
     WrittenLogs,
     assert_equal,
-    bump,
-    hold,
-    leader,
-    log_of,
     mirrored,
     pair,
-    persisted,
     plain,
-    reason_of,
-    run_until,
-    state_of,
     stopped,
-    third,
     values,
-    write,
 )
 
 LOGS = {TOPIC: [plain(0, 0, "r0"), plain(1, 0, "r1")]}
@@ -40,54 +30,54 @@ def both_in_one_epoch() -> Pair:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     p.fail_over()
-    bump(p.a, leader(p.b).leader_epoch)
+    p.a.bump(p.b.await_leader().leader_epoch)
     for number in range(3):
-        write(p.a, f"a{number}")
-    assert leader(p.b).leader_epoch == leader(p.a).leader_epoch
+        p.a.write(f"a{number}")
+    assert p.b.await_leader().leader_epoch == p.a.await_leader().leader_epoch
     return p
 
 
-def mirror_of(source: Cluster, destination: Cluster, name: str = "m") -> Mirror:
+def mirror_of(source: StagedCluster, destination: StagedCluster, name: str = "m") -> Mirror:
     mirror = Mirror(name, source=source, destination=destination)
     mirror.create()
     mirror.add_topics([TOPIC])
     return mirror
 
 
-def mirrored_by_a_third() -> tuple[Pair, Cluster, Mirror]:
+def mirrored_by_a_third() -> tuple[Pair, StagedCluster, Mirror]:
     """Return both clusters, a third one that has mirrored all of a's log, and that mirror."""
     p = both_in_one_epoch()
-    c = third(p)
+    c = p.third()
     other = mirror_of(p.a, c)
     assert_equal(other)
     return p, c, other
 
 
-def written(cluster: Cluster) -> list[str]:
-    return [value for _, value in values(log_of(cluster))]
+def written(cluster: StagedCluster) -> list[str]:
+    return [value for _, value in values(cluster.log())]
 
 
 def test_a_mirror_that_asks_after_its_source_was_fed_anew() -> None:
     p, c, other = mirrored_by_a_third()
     p.simulation.cut(p.a, c)
     for number in range(6):
-        write(p.b, f"b{number}")
+        p.b.write(f"b{number}")
     p.fail_back()
-    assert log_of(p.a).log_end_offset > log_of(c).log_end_offset, "c's last epoch and offset are a's as well"
+    assert p.a.log().log_end_offset > c.log().log_end_offset, "c's last epoch and offset are a's as well"
     p.simulation.heal(p.a, c)
-    run_until(p, lambda: written(c)[-1:] == ["b5"], "c to follow a")
+    p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
     assert_equal(other)
 
 
 def test_a_replica_of_the_mirror_that_was_away() -> None:
     p, c, other = mirrored_by_a_third()
-    follower = next(b for b in c.broker_ids if b != leader(c).broker_id)
+    follower = next(b for b in c.broker_ids if b != c.await_leader().broker_id)
     c.kill(follower)
-    run_until(p, lambda: follower not in leader(c).isr, "the follower out of the ISR")
+    p.run_until(lambda: follower not in c.await_leader().isr, "the follower out of the ISR")
     p.fail_back()
     for number in range(6):
-        write(p.b, f"b{number}")
-    run_until(p, lambda: written(c)[-1:] == ["b5"], "c to follow a")
+        p.b.write(f"b{number}")
+    p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
     c.restart(follower)
     assert_equal(other)
 
@@ -95,13 +85,13 @@ def test_a_replica_of_the_mirror_that_was_away() -> None:
 def test_a_mirror_that_was_stopped_and_is_added_again() -> None:
     """The epoch that it settled names records that the source does not have any more."""
     p = both_in_one_epoch()
-    c = third(p)
+    c = p.third()
     other = mirror_of(p.a, c)
     mirrored(other)
     other.remove_topics([TOPIC])
     stopped(other)
     for number in range(6):
-        write(p.b, f"b{number}")
+        p.b.write(f"b{number}")
     p.fail_back()
     other.add_topics([TOPIC])
     assert_equal(other)
@@ -111,12 +101,12 @@ def test_a_mirror_that_was_stopped_and_is_added_again() -> None:
 def test_a_failback_from_a_mirror_of_records_that_are_gone() -> None:
     """Cluster c settled an epoch of a's; a was written anew by b since, and moves to another mirror."""
     p = both_in_one_epoch()
-    c = third(p)
+    c = p.third()
     other = mirror_of(p.a, c, "m2")
     mirrored(other)
     other.remove_topics([TOPIC])
     stopped(other)
-    write(c, "c0")
+    c.write("c0")
     p.fail_back()
     p.back.remove_topics([TOPIC])
     stopped(p.back)
@@ -126,17 +116,17 @@ def test_a_failback_from_a_mirror_of_records_that_are_gone() -> None:
 
 def test_a_chain_follows_its_source_down() -> None:
     p = both_in_one_epoch()
-    c, d = third(p), third(p, "d")
+    c, d = p.third(), p.third("d")
     other, last = mirror_of(p.a, c), mirror_of(c, d)
     assert_equal(other)
     assert_equal(last)
     p.simulation.cut(c, d)
     for number in range(6):
-        write(p.b, f"b{number}")
+        p.b.write(f"b{number}")
     p.fail_back()
-    run_until(p, lambda: written(c)[-1:] == ["b5"], "c to follow a")
+    p.run_until(lambda: written(c)[-1:] == ["b5"], "c to follow a")
     p.simulation.heal(c, d)
-    run_until(p, lambda: written(d)[-1:] == ["b5"], "d to follow c")
+    p.run_until(lambda: written(d)[-1:] == ["b5"], "d to follow c")
     assert_equal(other)
     assert_equal(last)
 
@@ -144,14 +134,14 @@ def test_a_chain_follows_its_source_down() -> None:
 def test_a_leader_that_dies_while_it_takes_over_the_lineage() -> None:
     """Who owes the cut is persisted before it is made: whoever leads next goes on."""
     p, c, other = mirrored_by_a_third()
-    first = leader(c).broker_id
+    first = c.await_leader().broker_id
     p.back.create()
     p.back.add_topics([TOPIC])
-    run_until(p, lambda: first in persisted(c).uncut, "c to know that its log is to be cut")
+    p.run_until(lambda: first in c.persisted().uncut, "c to know that its log is to be cut")
     c.kill(first)
     for number in range(6):
-        write(p.b, f"b{number}")
-    run_until(p, lambda: c.leader(TP) is not None and written(c)[-1:] == ["b5"], "another leader of c to follow")
+        p.b.write(f"b{number}")
+    p.run_until(lambda: c.leader(TP) is not None and written(c)[-1:] == ["b5"], "another leader of c to follow")
     c.restart(first)
     assert_equal(other)
 
@@ -163,8 +153,8 @@ def test_a_source_that_cannot_tell_yet_is_waited_for(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Inquiry, "learn_lineage", lambda self, reply: asked.append("") or "the source says: later")
     p.there.create()
     p.there.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.b) == "PREPARING" and "later" in reason_of(p.b), "B to wait and say why")
-    hold(p, 10, lambda: state_of(p.b) == "PREPARING", "B waits")
+    p.run_until(lambda: p.b.state() == "PREPARING" and "later" in p.b.reason(), "B to wait and say why")
+    p.hold(10, lambda: p.b.state() == "PREPARING", "B waits")
     monkeypatch.setattr(Inquiry, "learn_lineage", learn)
     assert_equal(p.there)
     assert len(asked) > 3

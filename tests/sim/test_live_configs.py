@@ -14,24 +14,23 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
-from tests.sim.stage import SMALL, create_topic, elect, leader, pair, try_write
+from tests.sim.stage import SMALL, StagedCluster, pair
 
 TP = TopicPartition("orders", 0)
 
 
 @pytest.fixture
-def cluster() -> Cluster:
-    made = Cluster(Simulation(5), "a", configs={**SMALL, "message.max.bytes": "1000"})
+def cluster() -> StagedCluster:
+    made = StagedCluster(Simulation(5), "a", configs={**SMALL, "message.max.bytes": "1000"})
     made.start()
-    create_topic(made, TP.topic)
+    made.place_topic(TP.topic)
     return made
 
 
-def alter(cluster: Cluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
+def alter(cluster: StagedCluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
     """Set a config, or delete it, and let the brokers hear of it."""
     config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
@@ -41,9 +40,9 @@ def alter(cluster: Cluster, kind: int, name: str, key: str, value: str | None) -
     return ErrorCode(reply.responses[0].error_code)
 
 
-def test_a_topics_default_follows_its_brokers_configs(cluster: Cluster) -> None:
-    leads = str(leader(cluster, TP).broker_id)
-    assert try_write(cluster, TP) is ErrorCode.NONE
+def test_a_topics_default_follows_its_brokers_configs(cluster: StagedCluster) -> None:
+    leads = str(cluster.await_leader(TP).broker_id)
+    assert cluster.try_write(TP) is ErrorCode.NONE
     steps = [
         (ResourceType.BROKER, "", "10", ErrorCode.MESSAGE_TOO_LARGE),
         (ResourceType.BROKER, leads, "900", ErrorCode.NONE),
@@ -55,41 +54,41 @@ def test_a_topics_default_follows_its_brokers_configs(cluster: Cluster) -> None:
     for kind, name, value, expected in steps:
         key = "max.message.bytes" if kind == ResourceType.TOPIC else "message.max.bytes"
         assert alter(cluster, kind, name, key, value) is ErrorCode.NONE
-        assert try_write(cluster, TP) is expected, (kind, name, value)
-    assert leader(cluster, TP).log.config.max_message_bytes == 1000, "what the properties file says"
+        assert cluster.try_write(TP) is expected, (kind, name, value)
+    assert cluster.await_leader(TP).log.config.max_message_bytes == 1000, "what the properties file says"
 
 
-def test_only_the_broker_that_is_named_changes(cluster: Cluster) -> None:
+def test_only_the_broker_that_is_named_changes(cluster: StagedCluster) -> None:
     assert alter(cluster, ResourceType.BROKER, "2", "message.max.bytes", "77") is ErrorCode.NONE
     sizes = {b: cluster.replicas(TP)[b].log.config.max_message_bytes for b in cluster.broker_ids}
     assert sizes == {1: 1000, 2: 77, 3: 1000}
 
 
-def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster: Cluster) -> None:
+def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster: StagedCluster) -> None:
     assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", "3") is ErrorCode.NONE
-    victim = next(b for b in cluster.broker_ids if b != leader(cluster, TP).broker_id)
+    victim = next(b for b in cluster.broker_ids if b != cluster.await_leader(TP).broker_id)
     cluster.kill(victim)
-    cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
-    assert try_write(cluster, TP) is ErrorCode.NOT_ENOUGH_REPLICAS
+    cluster.simulation.run_until(lambda: victim not in cluster.await_leader(TP).isr, what="the ISR to shrink")
+    assert cluster.try_write(TP) is ErrorCode.NOT_ENOUGH_REPLICAS
     cluster.restart(victim)
     cluster.simulation.run_until(cluster.is_settled, what="a full ISR")
     assert cluster.broker(victim).context.configs.integer("min.insync.replicas") == 3
     assert cluster.replicas(TP)[victim].min_isr == 3
     cluster.kill(victim)
-    cluster.simulation.run_until(lambda: victim not in leader(cluster, TP).isr, what="the ISR to shrink")
+    cluster.simulation.run_until(lambda: victim not in cluster.await_leader(TP).isr, what="the ISR to shrink")
     assert alter(cluster, ResourceType.BROKER, "", "min.insync.replicas", None) is ErrorCode.NONE
-    assert try_write(cluster, TP) is ErrorCode.NONE
+    assert cluster.try_write(TP) is ErrorCode.NONE
 
 
 @pytest.mark.parametrize("unclean", [True, False])
-def test_the_controller_elects_by_what_was_altered(cluster: Cluster, unclean: bool) -> None:
+def test_the_controller_elects_by_what_was_altered(cluster: StagedCluster, unclean: bool) -> None:
     """The last member of the ISR dies: another replica leads only if the cluster was told that it may."""
     if unclean:
         assert alter(cluster, ResourceType.BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
-    first = elect(cluster, TP)
-    second = elect(cluster, TP)
-    cluster.simulation.run_until(lambda: len(leader(cluster, TP).isr) == 1, what="an ISR of one")
-    last = leader(cluster, TP).broker_id
+    first = cluster.elect(TP)
+    second = cluster.elect(TP)
+    cluster.simulation.run_until(lambda: len(cluster.await_leader(TP).isr) == 1, what="an ISR of one")
+    last = cluster.await_leader(TP).broker_id
     cluster.kill(last)
     cluster.restart(first)
     cluster.simulation.run_for(20)
@@ -102,7 +101,7 @@ def test_the_controller_elects_by_what_was_altered(cluster: Cluster, unclean: bo
     ("key", "value"),
     [("broker.heartbeat.interval.ms", "100"), ("request.timeout.ms", "5"), ("replica.lag.time.max.ms", "1")],
 )
-def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: Cluster, key: str, value: str) -> None:
+def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: StagedCluster, key: str, value: str) -> None:
     before = cluster.broker(1).context.configs.text(key)
     for name in ("", "1"):
         assert alter(cluster, ResourceType.BROKER, name, key, value) is ErrorCode.INVALID_REQUEST
@@ -111,7 +110,7 @@ def test_what_cannot_change_while_a_broker_runs_is_refused(cluster: Cluster, key
 
 def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
     p = pair()
-    create_topic(p.a, TP.topic)
+    p.a.place_topic(TP.topic)
     p.begin()
     asked = count_metadata_requests(p.a)
     p.simulation.run_for(20)
@@ -123,7 +122,7 @@ def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
     assert len(asked) > 3 * seldom > 0
 
 
-def count_metadata_requests(cluster: Cluster) -> list[int]:
+def count_metadata_requests(cluster: StagedCluster) -> list[int]:
     """Return a list that grows by the broker's id with each Metadata request that comes in."""
     seen: list[int] = []
     for broker_id in cluster.broker_ids:

@@ -4,21 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sim.stage import (
-    WrittenLogs,
-    assert_equal,
-    elect,
-    epochs,
-    leader,
-    log_of,
-    pair,
-    persisted,
-    plain,
-    resets,
-    settle,
-    values,
-    write,
-)
+from tests.sim.stage import WrittenLogs, assert_equal, epochs, pair, plain, resets, values
 
 
 @pytest.mark.kip("1279", "Log Convergence, example A")
@@ -27,11 +13,11 @@ def test_first_mirroring_cuts_everything_and_copies_from_scratch() -> None:
     logs = WrittenLogs({"orders": [plain(0, 0, "a0", "a1"), plain(2, 1, "a2")]})
     ours = WrittenLogs({"orders": [plain(0, 0, "b0"), plain(1, 1, "b1", "b2", "b3"), plain(4, 5, "b4")]})
     p = pair(logs=logs, b_logs=ours)
-    assert values(log_of(p.b))[0] == (0, "b0")
+    assert values(p.b.log())[0] == (0, "b0")
     rows = p.begin()
     assert p.cuts_of(p.b) == [(0, 5)]
-    assert values(log_of(p.b)) == [(0, "a0"), (1, "a1"), (2, "a2")]
-    assert epochs(log_of(p.b)) == [(0, 0), (1, 2)]
+    assert values(p.b.log()) == [(0, "a0"), (1, "a1"), (2, "a2")]
+    assert epochs(p.b.log()) == [(0, 0), (1, 2)]
     assert [row.last_mirrored_epoch for row in rows] == [-1]
     assert_equal(p.there)
 
@@ -41,23 +27,23 @@ def test_first_mirroring_cuts_everything_and_copies_from_scratch() -> None:
 def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None:
     logs = WrittenLogs({"orders": [plain(0, 0, "r0"), plain(1, 0, "r1")]})
     p = pair(logs=logs, brokers=1)
-    assert leader(p.a).leader_epoch == 1
-    write(p.a, "r2")
+    assert p.a.await_leader().leader_epoch == 1
+    p.a.write("r2")
     p.begin()
     rows = p.fail_over()
     assert [row.last_mirrored_epoch for row in rows] == [1], "B stores LME=1"
-    assert leader(p.b).leader_epoch == 2, "B bumps to epoch 2"
+    assert p.b.await_leader().leader_epoch == 2, "B bumps to epoch 2"
     p.a.kill(1)
     p.a.restart(1)
-    settle(p.a)
-    while leader(p.a).leader_epoch < 2:  # A bumps to epoch 2 as well ...
+    p.a.settle()
+    while p.a.await_leader().leader_epoch < 2:  # A bumps to epoch 2 as well ...
         p.simulation.run_for(0.5)
-    assert write(p.a, "only on a") == 3  # ... and gets a new record.
-    assert write(p.b, "only on b") == 4  # Offset 3 is B's producer reset.
+    assert p.a.write("only on a") == 3  # ... and gets a new record.
+    assert p.b.write("only on b") == 4  # Offset 3 is B's producer reset.
     p.fail_back()
     assert p.cuts_of(p.a) == [(3, 4)], "A truncates the new record, and no more"
-    assert values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (2, "r2"), (4, "only on b")]
-    assert epochs(log_of(p.a)) == [(0, 0), (1, 2), (2, 3)]
+    assert values(p.a.log()) == [(0, "r0"), (1, "r1"), (2, "r2"), (4, "only on b")]
+    assert epochs(p.a.log()) == [(0, 0), (1, 2), (2, 3)]
     assert_equal(p.back)
 
 
@@ -65,38 +51,38 @@ def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None
 @pytest.mark.decision("D12")
 def test_second_phase_cuts_inside_the_last_mirrored_epoch() -> None:
     p = pair(logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
-    write(p.a, "r1")
+    p.a.write("r1")
     p.begin()
     p.simulation.cut(p.a, p.b)
-    write(p.a, "lost 1")  # In the epoch that B knows: the first phase keeps it, the second finds it.
-    write(p.a, "lost 2")
+    p.a.write("lost 1")  # In the epoch that B knows: the first phase keeps it, the second finds it.
+    p.a.write("lost 2")
     rows = p.fail_over()
-    write(p.b, "kept")
+    p.b.write("kept")
     p.simulation.heal(p.a, p.b)
     p.fail_back()
     assert [row.last_mirrored_epoch for row in rows] == [1]
     assert p.cuts_of(p.a) == [(2, 4)]
-    assert values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (3, "kept")]
+    assert values(p.a.log()) == [(0, "r0"), (1, "r1"), (3, "kept")]
     assert_equal(p.back)
 
 
 @pytest.mark.kip("1279", "Log Convergence, two phases")
 def test_both_phases_cut_what_two_elections_left_behind() -> None:
     p = pair(3, logs=WrittenLogs({"orders": [plain(0, 0, "r0")]}))
-    write(p.a, "r1")
+    p.a.write("r1")
     p.begin()
     p.simulation.cut(p.a, p.b)
-    write(p.a, "lost in the same epoch")
-    victim = elect(p.a)
-    write(p.a, "lost in the next epoch")
+    p.a.write("lost in the same epoch")
+    victim = p.a.elect()
+    p.a.write("lost in the next epoch")
     p.a.restart(victim)
-    settle(p.a)
+    p.a.settle()
     p.fail_over()
-    write(p.b, "kept")
+    p.b.write("kept")
     p.simulation.heal(p.a, p.b)
     p.fail_back()
     assert p.cuts_of(p.a) == [(3, 4), (2, 3)], "first the epoch above the last mirrored one, then inside it"
-    assert values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (3, "kept")]
+    assert values(p.a.log()) == [(0, "r0"), (1, "r1"), (3, "kept")]
     assert_equal(p.back)
 
 
@@ -109,13 +95,13 @@ def test_failover_and_failback_again_and_again_lose_nothing_that_was_mirrored() 
     for turn in range(4):
         mirror, destination = sides[turn % 2]
         source = mirror.source
-        write(source, f"before {turn}")
+        source.write(f"before {turn}")
         expected.append(f"before {turn}")
         assert_equal(mirror)
         p.simulation.cut(p.a, p.b)
-        write(source, f"lost {turn}")
+        source.write(f"lost {turn}")
         p.fail_over(mirror)
-        write(destination, f"after {turn}")
+        destination.write(f"after {turn}")
         expected.append(f"after {turn}")
         p.simulation.heal(p.a, p.b)
         reverse = sides[(turn + 1) % 2][0]
@@ -123,24 +109,24 @@ def test_failover_and_failback_again_and_again_lose_nothing_that_was_mirrored() 
             reverse.create()
         reverse.add_topics(["orders"])
         assert_equal(reverse)
-        assert [value for _, value in values(log_of(destination))] == expected
-        assert [value for _, value in values(log_of(source))] == expected
-        assert len(resets(log_of(source))) == turn + 1
+        assert [value for _, value in values(destination.log())] == expected
+        assert [value for _, value in values(source.log())] == expected
+        assert len(resets(source.log())) == turn + 1
 
 
 @pytest.mark.decision("D10")
 def test_the_last_mirrored_epoch_survives_a_restart_of_everybody() -> None:
     p = pair(logs=WrittenLogs({"orders": [plain(0, 4, "r0")]}))
     p.begin()
-    write(p.a, "r1")
+    p.a.write("r1")
     assert_equal(p.there)
     p.fail_over()
-    before = persisted(p.b)
+    before = p.b.persisted()
     assert before.last_mirrored_epoch == 5
     for node in (100, 1, 2, 3):
         p.b.kill(node)
     for node in (100, 1, 2, 3):
         p.b.restart(node)
-    settle(p.b)
-    assert persisted(p.b).last_mirrored_epoch == 5
+    p.b.settle()
+    assert p.b.persisted().last_mirrored_epoch == 5
     assert [row.last_mirrored_epoch for row in p.there.describe()] == [5]

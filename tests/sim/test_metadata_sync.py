@@ -9,15 +9,15 @@ from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorR
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
-from tests.sim.stage import TOPIC, assert_equal, create_topic, pair, run_until, write
+from tests.sim.stage import TOPIC, assert_equal, pair
 
 
 @pytest.mark.decision("D26")
 @pytest.mark.decision("D17")
 def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() -> None:
     p = pair()
-    topic_id = create_topic(p.a, replicas=((1, 2, 3), (2, 3, 1)))
-    write(p.a, "r0")
+    topic_id = p.a.place_topic(replicas=((1, 2, 3), (2, 3, 1)))
+    p.a.write("r0")
     p.simulation.cut(p.a, p.b)
     p.there.create()
     request = AddTopicsToMirrorRequest(mirror_name="m", topics=[TopicData(topic_name=TOPIC)])
@@ -28,7 +28,7 @@ def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() ->
     assert p.b.image.configs[ResourceType.TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
     assert TOPIC not in p.b.image.topics, "nobody but the source knows its id"
     p.simulation.heal(p.a, p.b)
-    run_until(p, lambda: TOPIC in p.b.image.topics, "the topic")
+    p.run_until(lambda: TOPIC in p.b.image.topics, "the topic")
     made = p.b.image.topics[TOPIC]
     assert (made.topic_id, list(made.partitions)) == (topic_id, [0, 1])
     assert_equal(p.there)

@@ -9,14 +9,13 @@ import pytest
 from kmirror.cluster.server import Handler, Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.fetch_request import FetchRequest
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
-from tests.sim.stage import Pair, WrittenLogs, assert_equal, pair, partitions_of, plain
+from tests.sim.stage import Pair, StagedCluster, WrittenLogs, assert_equal, pair, plain
 
 TOPICS = ("t0", "t1", "t2", "t3")
 
 
-def consumers_of(cluster: Cluster) -> dict[str, None]:
+def consumers_of(cluster: StagedCluster) -> dict[str, None]:
     """Return the client ids of all consumers' fetches that reach the cluster from now on, as they come."""
     seen: dict[str, None] = {}
 
@@ -36,7 +35,7 @@ def consumers_of(cluster: Cluster) -> dict[str, None]:
 
 
 def leaders_of(p: Pair, topics: tuple[str, ...]) -> set[int]:
-    found = [p.b.leader(tp) for tp in partitions_of(p.b, topics)]
+    found = [p.b.leader(tp) for tp in p.b.partitions(topics)]
     return {partition.broker_id for partition in found if partition is not None}
 
 

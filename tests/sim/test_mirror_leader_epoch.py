@@ -6,16 +6,15 @@ import pytest
 
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
-from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import TOPIC, TP, WrittenLogs, bump, leader, log_of, pair, plain, settle, write
+from tests.sim.stage import TOPIC, TP, StagedCluster, WrittenLogs, pair, plain
 
 LOGS = {TOPIC: [plain(0, 0, "r0"), plain(1, 4, "r1")]}
 
 
-def fetch_as_follower(cluster: Cluster, *, current: int | None = None) -> PartitionData:
+def fetch_as_follower(cluster: StagedCluster, *, current: int | None = None) -> PartitionData:
     """Ask B's leader for what lies at its log end, as a follower would."""
-    led = leader(cluster)
+    led = cluster.await_leader()
     follower = next(b for b in led.image.replicas if b != led.broker_id)
     wanted = FetchPartition(
         partition=0,
@@ -38,9 +37,9 @@ def fetch_as_follower(cluster: Cluster, *, current: int | None = None) -> Partit
 def test_followers_of_a_mirrored_log_are_told_its_last_epoch() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
-    assert log_of(p.b).latest_epoch == 4 < leader(p.b).leader_epoch
+    assert p.b.log().latest_epoch == 4 < p.b.await_leader().leader_epoch
     assert fetch_as_follower(p.b).mirror_leader_epoch == 4
-    write(p.a, "in the next epoch")
+    p.a.write("in the next epoch")
     p.simulation.run_for(2)
     assert fetch_as_follower(p.b).mirror_leader_epoch == 5
     assert fetch_as_follower(p.a).mirror_leader_epoch == -1, "the source's log has epochs of its own cluster"
@@ -51,7 +50,7 @@ def test_after_failover_followers_validate_against_the_leader_epoch_again() -> N
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     p.fail_over()
-    settle(p.b)
+    p.b.settle()
     assert fetch_as_follower(p.b).mirror_leader_epoch == -1
 
 
@@ -59,9 +58,9 @@ def test_after_failover_followers_validate_against_the_leader_epoch_again() -> N
 def test_the_current_leader_epoch_fences_all_the_same() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
-    before = leader(p.b).leader_epoch
-    bump(p.b, before + 1)
+    before = p.b.await_leader().leader_epoch
+    p.b.bump(before + 1)
     assert fetch_as_follower(p.b, current=before).error_code == ErrorCode.FENCED_LEADER_EPOCH
     assert fetch_as_follower(p.b, current=before + 2).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert fetch_as_follower(p.b).error_code == 0
-    assert leader(p.b).tp == TP
+    assert p.b.await_leader().tp == TP

@@ -11,15 +11,7 @@ from kmirror.protocol.gen.fetch_response import FetchResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.gen.metadata_response import MetadataResponse
 from kmirror.records.batch import iter_batches
-from tests.sim.stage import (
-    Pair,
-    assert_equal,
-    leader,
-    log_of,
-    pair,
-    stopped,
-    write,
-)
+from tests.sim.stage import Pair, assert_equal, pair, stopped
 
 SAMPLE = read_sample()
 TOPICS = sorted({tp.topic for tp in SAMPLE.partitions})
@@ -42,8 +34,8 @@ def test_the_sample_arrives_as_it_was_written() -> None:
             for batch in iter_batches(files.segments[base])
             if batch.last_offset >= files.log_start_offset
         ]
-        log = log_of(p.b, tp)
-        stable = log_of(p.a, tp).last_stable_offset
+        log = p.b.log(tp)
+        stable = p.a.log(tp).last_stable_offset
         expected = [data for data in written if int.from_bytes(data[:8], "big") < stable]
         assert [batch.view.tobytes() for batch in log.batches()] == expected, f"{tp} as Kafka wrote it"
         assert log.log_start_offset == files.log_start_offset
@@ -85,7 +77,7 @@ def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
             assert all(epoch <= known[tp] for epoch in epochs), f"{tp}: {epochs} above {known[tp]}"
 
     check()
-    victim = leader(p.b, TopicPartition("epochs", 0)).broker_id
+    victim = p.b.await_leader(TopicPartition("epochs", 0)).broker_id
     p.b.kill(victim)
     p.simulation.run_for(10)
     p.b.restart(victim)
@@ -95,17 +87,17 @@ def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
     p.there.remove_topics(TOPICS)
     stopped(p.there, TOPICS)
     for tp in p.b.partitions(TOPICS):
-        write(p.b, "after", tp=tp)
+        p.b.write("after", tp=tp)
     check()
 
 
 def consumer_epochs(p: Pair, tp: TopicPartition) -> list[int]:
     """Return the leader epochs of the batches that a consumer fetches from B."""
-    log = log_of(p.b, tp)
+    log = p.b.log(tp)
     wanted = FetchPartition(partition=tp.partition, fetch_offset=log.log_start_offset, partition_max_bytes=1 << 20)
     topic = FetchTopic(topic_id=p.b.image.topics[tp.topic].topic_id, partitions=[wanted])
     request = FetchRequest(max_bytes=1 << 20, session_epoch=-1, topics=[topic])
-    reply = p.b.client.call(p.b.endpoint(leader(p.b, tp).broker_id), request, 17)
+    reply = p.b.client.call(p.b.endpoint(p.b.await_leader(tp).broker_id), request, 17)
     assert isinstance(reply, FetchResponse) and not reply.responses[0].partitions[0].error_code
     return [batch.partition_leader_epoch for batch in iter_batches(reply.responses[0].partitions[0].records or b"")]
 
@@ -116,11 +108,11 @@ def test_the_sample_fails_over_and_back_with_every_replica_equal() -> None:
     p.simulation.cut(p.a, p.b)
     tps = p.a.partitions(TOPICS)
     for tp in tps[::3]:
-        write(p.a, "lost", tp=tp)
+        p.a.write("lost", tp=tp)
     p.there.remove_topics(TOPICS)
     stopped(p.there, TOPICS)
     for tp in tps[::2]:
-        write(p.b, "kept", tp=tp)
+        p.b.write("kept", tp=tp)
     p.simulation.heal(p.a, p.b)
     p.fail_back(TOPICS)
     assert_equal(p.back, TOPICS)

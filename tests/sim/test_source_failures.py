@@ -11,7 +11,6 @@ from kmirror.mirror.states import MirrorState
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest, TopicData
 from kmirror.records.codecs import Compression
 from kmirror.records.legacy import iter_any_batches
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
@@ -20,29 +19,15 @@ from tests.sim.stage import (
     TOPIC,
     TP,
     Pair,
+    StagedCluster,
     WrittenLogs,
-    alter,
     assert_equal,
-    bump,
-    create_topic,
-    elect,
-    hold,
-    leader,
     legacy,
-    log_of,
     mirrored,
     pair,
-    partitions_of,
     plain,
-    reason_of,
-    run_until,
-    settle,
-    state_of,
     stopped,
-    third,
-    try_write,
     values,
-    write,
 )
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1")]}
@@ -54,13 +39,13 @@ def test_mirroring_follows_the_source_leader() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     for turn in range(3):
-        victim = elect(p.a)
-        write(p.a, f"turn {turn}")
+        victim = p.a.elect()
+        p.a.write(f"turn {turn}")
         p.a.restart(victim)
-        settle(p.a)
-        write(p.a, f"turn {turn}, full ISR")
+        p.a.settle()
+        p.a.write(f"turn {turn}, full ISR")
     assert_equal(p.there)
-    assert [e.epoch for e in log_of(p.b).epochs.entries] == [e.epoch for e in log_of(p.a).epochs.entries]
+    assert [e.epoch for e in p.b.log().epochs.entries] == [e.epoch for e in p.a.log().epochs.entries]
     assert p.cuts_of(p.b) == []
 
 
@@ -70,18 +55,18 @@ def test_an_error_of_the_former_leader_does_not_hold_back_the_fetch_from_the_nex
     slow = {"mirror.metadata.refresh.interval.ms": "600000", "replica.fetch.backoff.ms": "2000"}
     p = pair(logs=WrittenLogs(LOGS), b_configs=slow)
     p.begin()
-    before, network = leader(p.a).broker_id, p.simulation.world.network
+    before, network = p.a.await_leader().broker_id, p.simulation.world.network
     network.cut(f"a-{before}", "a-controller")
 
     def moved() -> bool:
         image = p.a.image.partition(TP)
         return image is not None and image.leader not in (before, -1)
 
-    run_until(p, moved, "another leader")
+    p.run_until(moved, "another leader")
     network.heal(f"a-{before}", "a-controller")
-    settle(p.a)
-    write(p.a, "led by another")
-    run_until(p, lambda: log_of(p.b).log_end_offset == log_of(p.a).log_end_offset, "B to follow", within_s=60)
+    p.a.settle()
+    p.a.write("led by another")
+    p.run_until(lambda: p.b.log().log_end_offset == p.a.log().log_end_offset, "B to follow", within_s=60)
 
 
 @pytest.mark.decision("D14")
@@ -90,10 +75,10 @@ def test_a_source_epoch_far_above_ours_is_waited_for_not_appended() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     for epoch in (40, 41, 90):
-        bump(p.a, epoch)
-        write(p.a, f"in epoch {epoch}")
-        run_until(p, lambda: log_of(p.b).log_end_offset == log_of(p.a).log_end_offset, "B to have it")
-        assert leader(p.b).leader_epoch >= epoch
+        p.a.bump(epoch)
+        p.a.write(f"in epoch {epoch}")
+        p.run_until(lambda: p.b.log().log_end_offset == p.a.log().log_end_offset, "B to have it")
+        assert p.b.await_leader().leader_epoch >= epoch
     assert_equal(p.there)
 
 
@@ -101,13 +86,13 @@ def test_a_source_epoch_far_above_ours_is_waited_for_not_appended() -> None:
 def test_a_source_epoch_is_not_appended_while_the_controller_cannot_bump() -> None:
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
-    before = leader(p.b).leader_epoch
+    before = p.b.await_leader().leader_epoch
     p.b.kill(100)
-    bump(p.a, before + 1)
-    write(p.a, "too new")
+    p.a.bump(before + 1)
+    p.a.write("too new")
     for broker_id in p.b.broker_ids:
         log = p.b.broker(broker_id).parts.replicas.partitions[TP].log
-        hold(p, 5, lambda log=log: log.log_end_offset == 2, "nothing above the local epoch is appended")  # type: ignore[misc]
+        p.hold(5, lambda log=log: log.log_end_offset == 2, "nothing above the local epoch is appended")  # type: ignore[misc]
     p.b.restart(100)
     assert_equal(p.there)
 
@@ -119,12 +104,12 @@ def test_the_source_dies_and_comes_back() -> None:
     for node in (1, 2, 3, 100):
         p.a.kill(node)
     p.simulation.run_for(60)
-    assert state_of(p.b) == "MIRRORING", "a source that is away is no reason to give up"
-    assert try_write(p.b) is ErrorCode.READ_ONLY_TOPIC
+    assert p.b.state() == "MIRRORING", "a source that is away is no reason to give up"
+    assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
     for node in (1, 2, 3, 100):
         p.a.restart(node)
-    settle(p.a)
-    write(p.a, "back again")
+    p.a.settle()
+    p.a.write("back again")
     assert_equal(p.there)
 
 
@@ -135,7 +120,7 @@ def test_failover_needs_nothing_of_a_dead_source() -> None:
     for node in (1, 2, 3, 100):
         p.a.kill(node)
     p.fail_over()
-    assert write(p.b, "on b") == 3
+    assert p.b.write("on b") == 3
 
 
 @pytest.mark.decision("D12")
@@ -143,28 +128,28 @@ def test_a_source_log_that_was_cut_below_ours_is_followed_down_and_up_again() ->
     """An unclean election at the source while mirroring: within one epoch history the second phase follows it."""
     p = pair(logs=WrittenLogs(LOGS), a_configs={"unclean.leader.election.enable": "true", "min.insync.replicas": "1"})
     p.begin()
-    first = leader(p.a).broker_id
+    first = p.a.await_leader().broker_id
     others = [b for b in p.a.broker_ids if b != first]
     for other in others:
         p.a.kill(other)
-    run_until(p, lambda: leader(p.a).isr == (first,), "the leader alone")
-    write(p.a, "seen by one replica")
-    run_until(p, lambda: log_of(p.b).log_end_offset == 3, "B to have it")
+    p.run_until(lambda: p.a.await_leader().isr == (first,), "the leader alone")
+    p.a.write("seen by one replica")
+    p.run_until(lambda: p.b.log().log_end_offset == 3, "B to have it")
     p.a.kill(first)
     p.a.restart(others[0])
-    run_until(p, lambda: p.a.leader(TP) is not None, "an unclean leader")
-    write(p.a, "instead")
+    p.run_until(lambda: p.a.leader(TP) is not None, "an unclean leader")
+    p.a.write("instead")
     for node in (first, others[1]):
         p.a.restart(node)
-    settle(p.a)
-    run_until(p, lambda: log_of(p.b).latest_epoch == log_of(p.a).latest_epoch, "B to follow")
+    p.a.settle()
+    p.run_until(lambda: p.b.log().latest_epoch == p.a.log().latest_epoch, "B to follow")
     assert_equal(p.there)
     assert p.cuts_of(p.b) == [(2, 3)]
 
 
-def corrupt(cluster: Cluster, tp: TopicPartition, offset: int) -> None:
+def corrupt(cluster: StagedCluster, tp: TopicPartition, offset: int) -> None:
     """Flip a byte in the payload of the batch that ends at `offset`, in the leader's store."""
-    log = log_of(cluster, tp)
+    log = cluster.log(tp)
     store, base = log.store, log.segment_base_offsets[-1]
     size = store.size(base)
     data = bytearray(store.view(base, 0, size))
@@ -193,14 +178,14 @@ def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_add
     p.there.add_topics([TOPIC, "other"])
     p.there.wait_for_state(MirrorState.FAILED, [TP])
     mirrored(p.there, ["other"])
-    assert "checksum" in reason_of(p.b).lower() or "crc" in reason_of(p.b).lower(), reason_of(p.b)
-    write(p.a, "goes on", tp=OTHER)
+    assert "checksum" in p.b.reason().lower() or "crc" in p.b.reason().lower(), p.b.reason()
+    p.a.write("goes on", tp=OTHER)
     assert_equal(p.there, ["other"])
-    assert state_of(p.b) == "FAILED"
-    assert values(log_of(p.b)) in ([], [(0, "r0")]), "nothing of the bad batch"
-    assert try_write(p.b) is ErrorCode.READ_ONLY_TOPIC
+    assert p.b.state() == "FAILED"
+    assert values(p.b.log()) in ([], [(0, "r0")]), "nothing of the bad batch"
+    assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
     corrupt(p.a, TP, 1)  # The same byte again: mended.
-    hold(p, 20, lambda: state_of(p.b) == "FAILED", "FAILED is left by an operator only")
+    p.hold(20, lambda: p.b.state() == "FAILED", "FAILED is left by an operator only")
     elect_and_restart(p)
     p.fail_over()
     p.there.add_topics([TOPIC])
@@ -209,24 +194,24 @@ def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_add
 
 def elect_and_restart(p: Pair) -> None:
     """The next leader keeps FAILED."""
-    victim = elect(p.b)
-    run_until(p, lambda: state_of(p.b) == "FAILED", "FAILED under the next leader")
+    victim = p.b.elect()
+    p.run_until(lambda: p.b.state() == "FAILED", "FAILED under the next leader")
     p.b.restart(victim)
-    settle(p.b)
+    p.b.settle()
 
 
 @pytest.mark.decision("D16")
 def test_a_topic_of_the_same_name_and_another_id_fails_and_keeps_its_records() -> None:
     p = pair(logs=WrittenLogs(LOGS))
-    create_topic(p.b)
-    write(p.b, "ours")
+    p.b.place_topic()
+    p.b.write("ours")
     p.there.create()
     with pytest.raises(KafkaError, match="INCONSISTENT_TOPIC_ID"):
         p.there.add_topics([TOPIC])
     add_without_id(p)
     p.there.wait_for_state(MirrorState.FAILED, [TP])
-    assert "id" in reason_of(p.b)
-    assert values(log_of(p.b)) == [(0, "ours")], "another topic's log is not cut"
+    assert "id" in p.b.reason()
+    assert values(p.b.log()) == [(0, "ours")], "another topic's log is not cut"
 
 
 def add_without_id(p: Pair) -> None:
@@ -239,25 +224,25 @@ def add_without_id(p: Pair) -> None:
 @pytest.mark.parametrize("when", ["mirroring", "preparing"])
 def test_another_cluster_behind_the_same_servers_halts_the_mirror_until_the_right_one_answers(when: str) -> None:
     p = pair(logs=WrittenLogs(LOGS))
-    c = third(p, "c", logs=WrittenLogs({TOPIC: [plain(0, 0, "c0"), plain(1, 3, "c1"), plain(2, 3, "c2")]}))
+    c = p.third("c", logs=WrittenLogs({TOPIC: [plain(0, 0, "c0"), plain(1, 3, "c1"), plain(2, 3, "c2")]}))
     assert p.a.image.topics[TOPIC].topic_id == c.image.topics[TOPIC].topic_id
     p.begin()
     if when == "preparing":
         p.fail_over()
-        write(p.b, "on b")
-    assert alter(p.b, "m", {"bootstrap.servers": c.bootstrap_servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
+        p.b.write("on b")
+    assert p.b.alter("m", {"bootstrap.servers": c.bootstrap_servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
     if when == "preparing":
         p.there.add_topics([TOPIC])
-    run_until(p, lambda: c.cluster_id in reason_of(p.b) and p.a.cluster_id in reason_of(p.b), "the reason")
-    state = state_of(p.b)
-    hold(p, 20, lambda: state_of(p.b) == state, "it waits")
-    assert [row.reason for row in p.there.describe()] == [reason_of(p.b)]
-    assert values(log_of(p.b))[:2] == [(0, "r0"), (1, "r1")], "nothing of the other cluster, nothing cut"
+    p.run_until(lambda: c.cluster_id in p.b.reason() and p.a.cluster_id in p.b.reason(), "the reason")
+    state = p.b.state()
+    p.hold(20, lambda: p.b.state() == state, "it waits")
+    assert [row.reason for row in p.there.describe()] == [p.b.reason()]
+    assert values(p.b.log())[:2] == [(0, "r0"), (1, "r1")], "nothing of the other cluster, nothing cut"
     configs = mirror_configs(p.b.image, "m")
     assert configs is not None and configs.text("source.cluster.id") == p.a.cluster_id, "not overwritten"
     servers = {"bootstrap.servers": p.a.bootstrap_servers}
-    assert alter(p.b, "m", servers, kind=ResourceType.MIRROR) is ErrorCode.NONE
-    write(p.a, "all goes on by itself")
+    assert p.b.alter("m", servers, kind=ResourceType.MIRROR) is ErrorCode.NONE
+    p.a.write("all goes on by itself")
     assert_equal(p.there)
 
 
@@ -266,8 +251,8 @@ def test_bootstrap_servers_altered_live_to_other_brokers_of_the_same_cluster() -
     p = pair(logs=WrittenLogs(LOGS))
     p.begin()
     servers = ",".join(str(p.a.endpoint(broker_id)) for broker_id in (3, 2))
-    assert alter(p.b, "m", {"bootstrap.servers": servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
-    write(p.a, "after the change")
+    assert p.b.alter("m", {"bootstrap.servers": servers}, kind=ResourceType.MIRROR) is ErrorCode.NONE
+    p.a.write("after the change")
     assert_equal(p.there)
     assert p.cuts_of(p.b) == []
 
@@ -280,8 +265,8 @@ def test_bootstrap_servers_that_are_gone_do_not_matter_once_the_brokers_are_know
     mirrored(p.there)
     victim = 1
     p.a.kill(victim)
-    run_until(p, lambda: (found := p.a.leader(TP)) is not None and found.broker_id != victim, "another leader")
-    write(p.a, "without the bootstrap broker")
+    p.run_until(lambda: (found := p.a.leader(TP)) is not None and found.broker_id != victim, "another leader")
+    p.a.write("without the bootstrap broker")
     assert_equal_without(p, victim)
 
 
@@ -295,7 +280,7 @@ def assert_equal_without(p: Pair, victim: int) -> None:
 @pytest.mark.decision("D1")
 def test_a_source_without_the_mirror_apis_is_mirrored_from_scratch() -> None:
     p = pair(start=False)
-    old = Cluster(p.simulation, "old", logs=WrittenLogs(LOGS), configs=SMALL, mirror_version=0)
+    old = StagedCluster(p.simulation, "old", logs=WrittenLogs(LOGS), configs=SMALL, mirror_version=0)
     old.start()
     p.b.start()
     mirror = Mirror("m", source=old, destination=p.b)
@@ -313,7 +298,7 @@ def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
     p.begin()
     for partition in p.a.replicas(TP).values():
         partition.log.advance_log_start(7)
-    write(p.a, "l")
+    p.a.write("l")
     mirrored(p.there)
     p.fail_over()
     p.simulation.run_for(10)
@@ -321,8 +306,8 @@ def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
         p.b.kill(broker_id)
     for broker_id in p.b.broker_ids:
         p.b.restart(broker_id)
-    settle(p.b)
-    assert log_of(p.b).log_start_offset == 7, "what the source had deleted does not come back"
+    p.b.settle()
+    assert p.b.log().log_start_offset == 7, "what the source had deleted does not come back"
 
 
 @pytest.mark.decision("D12")
@@ -332,11 +317,11 @@ def test_retention_ahead_of_the_mirror_restarts_at_the_source_log_start() -> Non
     p.begin()
     p.simulation.cut(p.a, p.b)
     for text in ("l", "m", "n"):
-        write(p.a, text)
+        p.a.write(text)
     for partition in p.a.replicas(TP).values():
         partition.log.advance_log_start(13)
     p.simulation.heal(p.a, p.b)
     assert_equal(p.there)
-    assert log_of(p.b).log_start_offset == 13
-    assert values(log_of(p.b)) == [(13, "n")]
-    assert partitions_of(p.b, [TOPIC]) == [TP]
+    assert p.b.log().log_start_offset == 13
+    assert values(p.b.log()) == [(13, "n")]
+    assert p.b.partitions([TOPIC]) == [TP]

@@ -22,26 +22,9 @@ from kmirror.protocol.gen.metadata_request import MetadataRequest
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import (
-    TOPIC,
-    TP,
-    Pair,
-    WrittenLogs,
-    alter,
-    assert_equal,
-    component,
-    leader,
-    mirror_partition,
-    pair,
-    persisted,
-    plain,
-    reason_of,
-    run_until,
-    state_of,
-)
+from tests.sim.stage import TOPIC, TP, Pair, StagedCluster, WrittenLogs, assert_equal, pair, plain
 
 BATCHES = [plain(0, 0, "r0", "r1"), plain(2, 3, "r2")]
 
@@ -52,7 +35,7 @@ def mirroring() -> Pair:
     return p
 
 
-def answer_fetches(cluster: Cluster, make: Callable[[int], PartitionData]) -> None:
+def answer_fetches(cluster: StagedCluster, make: Callable[[int], PartitionData]) -> None:
     """Answer every consumer's fetch with what `make` says of each partition; followers are served as ever."""
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).parts.server
@@ -86,30 +69,30 @@ def test_an_error_code_that_nobody_knows_is_an_unknown_error() -> None:
     p = mirroring()
     answer_fetches(p.a, lambda index: PartitionData(partition_index=index, error_code=999))
     survives(p)
-    assert state_of(p.b) == "MIRRORING"
+    assert p.b.state() == "MIRRORING"
 
 
 def test_a_divergence_at_a_negative_offset_cuts_nothing() -> None:
     p = mirroring()
-    end = leader(p.b).log.log_end_offset
+    end = p.b.await_leader().log.log_end_offset
     where = EpochEndOffset(epoch=3, end_offset=-5)
     answer_fetches(p.a, lambda index: PartitionData(partition_index=index, diverging_epoch=where))
     survives(p)
-    assert leader(p.b).log.log_end_offset == end
+    assert p.b.await_leader().log.log_end_offset == end
 
 
 def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
     p = mirroring()
-    end = leader(p.b).log.log_end_offset
+    end = p.b.await_leader().log.log_end_offset
     answer_fetches(p.a, lambda index: PartitionData(partition_index=index, error_code=ErrorCode.OFFSET_OUT_OF_RANGE))
     for broker_id in p.a.broker_ids:
         server = p.a.broker(broker_id).parts.server
         server.serve({ListOffsetsRequest: lambda now, inbound: inbound.reply(ListOffsetsResponse())})
     survives(p)
-    assert leader(p.b).log.log_end_offset == end
+    assert p.b.await_leader().log.log_end_offset == end
 
 
-def tell_versions(cluster: Cluster, other: Mapping[type[Message], tuple[int, int]]) -> None:
+def tell_versions(cluster: StagedCluster, other: Mapping[type[Message], tuple[int, int]]) -> None:
     """Have each broker tell these versions, and of all other APIs those that it serves."""
     for broker_id in cluster.broker_ids:
         broker = cluster.broker(broker_id)
@@ -130,18 +113,18 @@ def test_a_source_that_cannot_be_asked_in_these_words_does_not_end_a_broker(
     p.there.add_topics([TOPIC])
     survives(p, 40)
     if request_class is FetchRequest:
-        assert state_of(p.b) == "FAILED" and "v12" in reason_of(p.b)
+        assert p.b.state() == "FAILED" and "v12" in p.b.reason()
 
 
 def test_a_leader_epoch_without_room_above_it_fails_the_partition() -> None:
     p = mirroring()
-    mp = mirror_partition(p.b)
+    mp = p.b.mirror_partition()
     assert mp is not None
     for broker_id in p.b.broker_ids:
-        source = component(p.b, broker_id).context.sources["m"]
+        source = p.b.component(broker_id).context.sources["m"]
         for tp, known in list(source.leaders.items()):
             source.leaders[tp] = type(known)(known.broker_id, SOURCE_EPOCH_MAX + 1)
-    run_until(p, lambda: state_of(p.b) == "FAILED", "the partition to fail")
+    p.run_until(lambda: p.b.state() == "FAILED", "the partition to fail")
     survives(p)
 
 
@@ -155,16 +138,16 @@ def test_a_source_without_topic_ids_is_mirrored_under_an_id_of_our_own() -> None
 
 def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
     p = mirroring()
-    led = leader(p.b)
-    mirror = component(p.b, led.broker_id)
+    led = p.b.await_leader()
+    mirror = p.b.component(led.broker_id)
     stale = mirror.context.partitions[TP]
     stale.state, stale.busy = MirrorState.STOPPING, True  # What another leader did meanwhile is not known here.
     broker = p.b.broker(led.broker_id)
     mirror.on_leadership(p.simulation.world.now, TP, leads=True)
     p.simulation.world.perform(p.b.process(led.broker_id), broker.context.outbox.drain())
-    run_until(p, lambda: state_of(p.b) == "MIRRORING", "the state to be read again")
+    p.run_until(lambda: p.b.state() == "MIRRORING", "the state to be read again")
     assert mirror.context.partitions[TP] is not stale
-    assert persisted(p.b).state is MirrorState.MIRRORING
+    assert p.b.persisted().state is MirrorState.MIRRORING
     Producer(p.a).send({TP: [RecordData(value=b"more")]})
     assert_equal(p.there)
 
@@ -172,8 +155,8 @@ def test_a_new_reign_goes_on_from_what_is_persisted() -> None:
 def test_a_producer_reset_that_the_log_refuses_is_tried_again() -> None:
     p = pair(logs=WrittenLogs({TOPIC: BATCHES}), brokers=1)
     p.begin()
-    assert alter(p.b, TOPIC, {"max.message.bytes": "10"}) is ErrorCode.NONE
+    assert p.b.alter(TOPIC, {"max.message.bytes": "10"}) is ErrorCode.NONE
     p.there.remove_topics([TOPIC])
-    run_until(p, lambda: "producer reset" in reason_of(p.b), "the refusal")
-    assert alter(p.b, TOPIC, {"max.message.bytes": "1000"}) is ErrorCode.NONE
-    run_until(p, lambda: state_of(p.b) == "STOPPED", "STOPPED")
+    p.run_until(lambda: "producer reset" in p.b.reason(), "the refusal")
+    assert p.b.alter(TOPIC, {"max.message.bytes": "1000"}) is ErrorCode.NONE
+    p.run_until(lambda: p.b.state() == "STOPPED", "STOPPED")

@@ -7,26 +7,7 @@ import pytest
 from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.mirror import Mirror
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import (
-    TOPIC,
-    TP,
-    WrittenLogs,
-    assert_equal,
-    hold,
-    log_of,
-    mirrored,
-    pair,
-    plain,
-    reason_of,
-    resets,
-    run_until,
-    state_of,
-    stopped,
-    third,
-    try_write,
-    values,
-    write,
-)
+from tests.sim.stage import TOPIC, TP, WrittenLogs, assert_equal, mirrored, pair, plain, resets, stopped, values
 
 LOGS = {TOPIC: [plain(0, 0, "r0", "r1"), plain(2, 2, "r2")]}
 OTHER = TopicPartition("other", 0)
@@ -38,70 +19,70 @@ def test_two_clusters_that_mirror_each_other_do_not_wipe_each_other() -> None:
     p.begin()
     p.back.create()
     p.back.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.a) == "PREPARING" and "still mirrors" in reason_of(p.a), "A to wait and say why")
-    hold(p, 60, lambda: state_of(p.a) == "PREPARING" and log_of(p.a).log_end_offset == 3, "A keeps its log")
-    assert values(log_of(p.b)) == values(log_of(p.a)) == [(0, "r0"), (1, "r1"), (2, "r2")]
+    p.run_until(lambda: p.a.state() == "PREPARING" and "still mirrors" in p.a.reason(), "A to wait and say why")
+    p.hold(60, lambda: p.a.state() == "PREPARING" and p.a.log().log_end_offset == 3, "A keeps its log")
+    assert values(p.b.log()) == values(p.a.log()) == [(0, "r0"), (1, "r1"), (2, "r2")]
     p.fail_over()  # The loop ends as soon as one side is stopped.
     assert_equal(p.back)
-    assert [value for _, value in values(log_of(p.a))] == ["r0", "r1", "r2"]
+    assert [value for _, value in values(p.a.log())] == ["r0", "r1", "r2"]
 
 
 @pytest.mark.decision("D25")
 @pytest.mark.parametrize("name", ["m", "m2"], ids=["one name", "two names"])
 def test_chain_of_three_clusters(name: str) -> None:
     p = pair(logs=WrittenLogs(LOGS))
-    c = third(p)
+    c = p.third()
     p.begin()
     second = Mirror(name, source=p.b, destination=c)
     second.create()
     second.add_topics([TOPIC])
-    write(p.a, "through b")
+    p.a.write("through b")
     assert_equal(p.there)
     assert_equal(second)
     p.simulation.cut(p.a, p.b)
     p.fail_over()  # B's producer reset is a batch like any other for C.
-    write(p.b, "from b")
+    p.b.write("from b")
     assert_equal(second)
-    assert len(resets(log_of(c))) == 1
-    assert try_write(c) is ErrorCode.READ_ONLY_TOPIC
+    assert len(resets(c.log())) == 1
+    assert c.try_write() is ErrorCode.READ_ONLY_TOPIC
     second.remove_topics([TOPIC])
     stopped(second)
-    write(c, "from c")
-    assert len(resets(log_of(c))) == 2, "the one of B, and its own"
+    c.write("from c")
+    assert len(resets(c.log())) == 2, "the one of B, and its own"
 
 
 def test_fan_out_to_two_clusters_that_stop_on_their_own() -> None:
     p = pair(logs=WrittenLogs(LOGS))
-    c = third(p)
+    c = p.third()
     p.begin()
     other = Mirror("m", source=p.a, destination=c)
     other.create()
     other.add_topics([TOPIC])
     assert_equal(other)
     p.fail_over()
-    write(p.b, "on b")
-    write(p.a, "on a")
+    p.b.write("on b")
+    p.a.write("on a")
     assert_equal(other)
     other.remove_topics([TOPIC])
     stopped(other)
-    write(c, "on c")
-    assert [value for _, value in values(log_of(p.b))][-1] == "on b"
-    assert [value for _, value in values(log_of(c))][-2:] == ["on a", "on c"]
+    c.write("on c")
+    assert [value for _, value in values(p.b.log())][-1] == "on b"
+    assert [value for _, value in values(c.log())][-2:] == ["on a", "on c"]
 
 
 def test_fan_in_of_two_sources_with_different_topics() -> None:
     p = pair(logs=WrittenLogs(LOGS))
-    c = third(p, logs=_OtherLogs({"other": [plain(0, 5, "o0")]}))
+    c = p.third(logs=_OtherLogs({"other": [plain(0, 5, "o0")]}))
     p.begin()
     from_c = Mirror("m2", source=c, destination=p.b)
     from_c.create()
     from_c.add_topics(["other"])
     assert_equal(from_c, ["other"])
     p.fail_over()
-    write(p.b, "on b")
-    write(c, "o1", tp=OTHER)
+    p.b.write("on b")
+    c.write("o1", tp=OTHER)
     assert_equal(from_c, ["other"])
-    assert try_write(p.b, OTHER) is ErrorCode.READ_ONLY_TOPIC
+    assert p.b.try_write(OTHER) is ErrorCode.READ_ONLY_TOPIC
 
 
 class _OtherLogs(WrittenLogs):
@@ -117,8 +98,8 @@ def test_bidirectional_mirroring_of_different_topics() -> None:
     p.begin()
     p.back.create()
     p.back.add_topics(["other"])
-    write(p.a, "on a")
-    write(p.b, "on b", tp=OTHER)
+    p.a.write("on a")
+    p.b.write("on b", tp=OTHER)
     assert_equal(p.there)
     assert_equal(p.back, ["other"])
 
@@ -128,13 +109,13 @@ def test_one_broker_on_each_side_goes_there_and_back() -> None:
     p = pair(logs=WrittenLogs(LOGS), brokers=1)
     p.begin()
     p.simulation.cut(p.a, p.b)
-    write(p.a, "lost")
+    p.a.write("lost")
     p.fail_over()
-    write(p.b, "kept")
+    p.b.write("kept")
     p.simulation.heal(p.a, p.b)
     p.fail_back()
     assert_equal(p.back)
-    assert [value for _, value in values(log_of(p.a))] == ["r0", "r1", "r2", "kept"]
+    assert [value for _, value in values(p.a.log())] == ["r0", "r1", "r2", "kept"]
 
 
 @pytest.mark.decision("D11")
@@ -143,7 +124,7 @@ def test_one_broker_restarts_in_every_state() -> None:
     p.there.create()
     p.there.add_topics([TOPIC])
     for state in ("PREPARING", "MIRRORING"):
-        run_until(p, lambda state=state: state_of(p.b) == state, state)  # type: ignore[misc]
+        p.run_until(lambda state=state: p.b.state() == state, state)  # type: ignore[misc]
         p.b.kill(1)
         p.b.restart(1)
     mirrored(p.there)
@@ -152,7 +133,7 @@ def test_one_broker_restarts_in_every_state() -> None:
     p.b.restart(1)
     rows = stopped(p.there)
     assert [row.last_mirrored_epoch for row in rows] == [2]
-    assert len(resets(log_of(p.b))) == 1
+    assert len(resets(p.b.log())) == 1
 
 
 @pytest.mark.decision("D6")
@@ -171,8 +152,8 @@ def test_removal_of_a_topic_that_never_began_and_adding_it_again() -> None:
     assert TOPIC not in p.b.image.topics, "nobody wants it any more"
     p.there.add_topics([TOPIC])
     assert_equal(p.there)
-    assert log_of(p.b).log_end_offset == 3
+    assert p.b.log().log_end_offset == 3
     p.fail_over()
     p.there.remove_topics([TOPIC])
-    assert state_of(p.b) == "STOPPED"
+    assert p.b.state() == "STOPPED"
     assert TP in p.b.partitions()

@@ -6,25 +6,7 @@ import pytest
 
 from kmirror.mirror.states import MirrorState
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import (
-    TOPIC,
-    TP,
-    Pair,
-    alter,
-    assert_equal,
-    bump,
-    create_topic,
-    hold,
-    leader,
-    log_of,
-    pair,
-    reason_of,
-    run_until,
-    settle,
-    state_of,
-    values,
-    write,
-)
+from tests.sim.stage import TOPIC, TP, Pair, assert_equal, pair, settle, values
 
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 A_CONFIGS = {"min.insync.replicas": "1", "mirror.topic.num.partitions": "1", "mirror.topic.replication.factor": "1"}
@@ -38,8 +20,8 @@ def make(seed: int) -> Pair:
     """
     while True:
         p = pair(seed, brokers=4, a_configs=A_CONFIGS)
-        create_topic(p.a)
-        assert alter(p.a, TOPIC, UNCLEAN) is ErrorCode.NONE
+        p.a.place_topic()
+        assert p.a.alter(TOPIC, UNCLEAN) is ErrorCode.NONE
         p.back.create()
         if p.a.image.topics["__mirror_state"].partitions[0].leader == 4:
             return p
@@ -53,8 +35,7 @@ def only(p: Pair, broker_id: int, kill: tuple[int, ...]) -> None:
             p.a.kill(victim)
     if not p.a.runs(broker_id):
         p.a.restart(broker_id)
-    run_until(
-        p,
+    p.run_until(
         lambda: (found := p.a.leader(TP)) is not None and found.broker_id == broker_id and found.isr == (broker_id,),
         f"broker {broker_id} to lead alone",
     )
@@ -64,22 +45,22 @@ def only(p: Pair, broker_id: int, kill: tuple[int, ...]) -> None:
 @pytest.mark.decision("D11")
 def test_an_unclean_election_before_the_cut_is_resolved_by_it() -> None:
     p = make(1)
-    write(p.a, "r0")
-    settle(p.a)
+    p.a.write("r0")
+    p.a.settle()
     only(p, 1, kill=(2, 3))  # Brokers 2 and 3 hold offset 0 alone.
-    write(p.a, "r1")
-    write(p.a, "r2")
+    p.a.write("r1")
+    p.a.write("r2")
     p.begin()
     p.simulation.cut(p.a, p.b)
     only(p, 2, kill=(1,))  # The unclean election; three records in epochs that B never hears of.
     for text in ("x1", "x2", "x3"):
-        write(p.a, text)
-    assert values(log_of(p.a)) == [(0, "r0"), (1, "x1"), (2, "x2"), (3, "x3")]
+        p.a.write(text)
+    assert values(p.a.log()) == [(0, "r0"), (1, "x1"), (2, "x2"), (3, "x3")]
     p.fail_over()
-    assert values(log_of(p.b)) == [(0, "r0"), (1, "r1"), (2, "r2")]
+    assert values(p.b.log()) == [(0, "r0"), (1, "r1"), (2, "r2")]
     for broker_id in (1, 3):
         p.a.restart(broker_id)
-    settle(p.a)
+    p.a.settle()
     p.simulation.heal(p.a, p.b)
     p.fail_back(create=False)
     assert p.cuts_of(p.a) == [(1, 4)]
@@ -91,13 +72,13 @@ def stale_replica(p: Pair) -> int:
 
     It takes two unclean elections, and epochs of the two clusters that meet by chance, which is arranged here.
     """
-    write(p.a, "r0")
-    settle(p.a)
+    p.a.write("r0")
+    p.a.settle()
     p.begin()
     p.simulation.cut(p.a, p.b)
     only(p, 2, kill=(1, 3))  # The first election.
-    bump(p.a, leader(p.b).leader_epoch)
-    write(p.a, "stale")
+    p.a.bump(p.b.await_leader().leader_epoch)
+    p.a.write("stale")
     only(p, 1, kill=(2,))  # The second: broker 1 never had the record.
     p.a.restart(3)
     rows = p.fail_over()
@@ -119,13 +100,13 @@ def test_a_replica_that_missed_the_cut_and_leads_uncleanly_cuts_before_it_serves
     only(p, stale, kill=())  # The third election.
     for broker_id in (1, 3):
         p.a.restart(broker_id)
-    write(p.b, "from b")
-    settle(p.a)
+    p.b.write("from b")
+    p.a.settle()
     p.back.wait_for_state(MirrorState.MIRRORING, [TP])
-    run_until(p, lambda: log_of(p.a).log_end_offset == log_of(p.b).log_end_offset, "A's log to end where B's does")
+    p.run_until(lambda: p.a.log().log_end_offset == p.b.log().log_end_offset, "A's log to end where B's does")
     settle(p.a, p.b)
     assert_equal(p.back)
-    assert "stale" not in [value for _, value in values(log_of(p.a))]
+    assert "stale" not in [value for _, value in values(p.a.log())]
 
 
 @pytest.mark.kip("1279", "mirror.support.unclean.leader.election")
@@ -133,11 +114,11 @@ def test_a_replica_that_missed_the_cut_and_leads_uncleanly_cuts_before_it_serves
 def test_with_the_option_preparing_waits_for_every_assigned_replica() -> None:
     p = make(2)
     stale = stale_replica(p)
-    assert alter(p.a, TOPIC, {"mirror.support.unclean.leader.election": "true"}) is ErrorCode.NONE
+    assert p.a.alter(TOPIC, {"mirror.support.unclean.leader.election": "true"}) is ErrorCode.NONE
     p.back.add_topics([TOPIC])
-    run_until(p, lambda: state_of(p.a) == "PREPARING" and "not in the ISR" in reason_of(p.a), "PREPARING to wait")
-    assert reason_of(p.a) == f"replicas [{stale}] are not in the ISR"
-    hold(p, 60, lambda: state_of(p.a) == "PREPARING", "no hidden timer ends the wait")
+    p.run_until(lambda: p.a.state() == "PREPARING" and "not in the ISR" in p.a.reason(), "PREPARING to wait")
+    assert p.a.reason() == f"replicas [{stale}] are not in the ISR"
+    p.hold(60, lambda: p.a.state() == "PREPARING", "no hidden timer ends the wait")
     p.a.restart(stale)
     assert_equal(p.back)
     for victim in (1, 3):
@@ -145,6 +126,6 @@ def test_with_the_option_preparing_waits_for_every_assigned_replica() -> None:
     only(p, stale, kill=())
     for broker_id in (1, 3):
         p.a.restart(broker_id)
-    write(p.b, "from b")
+    p.b.write("from b")
     assert_equal(p.back)
-    assert "stale" not in [value for _, value in values(log_of(p.a))]
+    assert "stale" not in [value for _, value in values(p.a.log())]

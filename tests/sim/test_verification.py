@@ -11,35 +11,19 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import Cluster
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import TRANSACTION_TOPIC
-from tests.sim.stage import (
-    SMALL,
-    TOPIC,
-    TP,
-    WrittenLogs,
-    create_topic,
-    elect,
-    leader,
-    log_of,
-    mirrored,
-    pair,
-    plain,
-    run_until,
-    state_of,
-    stopped,
-)
+from tests.sim.stage import SMALL, TOPIC, TP, StagedCluster, WrittenLogs, mirrored, pair, plain, stopped
 
 SHARD = TopicPartition(TRANSACTION_TOPIC, 0)
 
 
-def running(partitions: int = 1, **configs: str) -> Cluster:
-    cluster = Cluster(Simulation(3), "a", configs={**SMALL, **configs})
+def running(partitions: int = 1, **configs: str) -> StagedCluster:
+    cluster = StagedCluster(Simulation(3), "a", configs={**SMALL, **configs})
     cluster.start()
-    create_topic(cluster, replicas=[(1, 2, 3)] * partitions)
+    cluster.place_topic(replicas=[(1, 2, 3)] * partitions)
     return cluster
 
 
@@ -55,19 +39,19 @@ def late(producer: Producer) -> bytes:
     )
 
 
-def sent(cluster: Cluster, producer: Producer, version: int) -> ErrorCode:
+def sent(cluster: StagedCluster, producer: Producer, version: int) -> ErrorCode:
     """Send `late` in one version of Produce; return the error."""
     return answers(cluster, {TP: late(producer)}, version)[0]
 
 
 def answers(
-    cluster: Cluster, batches: dict[TopicPartition, bytes], version: int = 11, *, name: str | None = "t"
+    cluster: StagedCluster, batches: dict[TopicPartition, bytes], version: int = 11, *, name: str | None = "t"
 ) -> list[ErrorCode]:
     """Send batches to one leader, under a transactional id; return the errors."""
     data = [PartitionProduceData(index=tp.partition, records=batch) for tp, batch in batches.items()]
     topic = TopicProduceData(name=TOPIC, partition_data=data)
     request = ProduceRequest(transactional_id=name, acks=-1, timeout_ms=5_000, topic_data=[topic])
-    reply = cluster.client.call(cluster.endpoint(leader(cluster).broker_id), request, version)
+    reply = cluster.client.call(cluster.endpoint(cluster.await_leader().broker_id), request, version)
     assert isinstance(reply, ProduceResponse)
     return [ErrorCode(row.error_code) for row in reply.responses[0].partition_responses]
 
@@ -83,7 +67,7 @@ def test_a_batch_of_a_transaction_that_is_over_is_refused(version: int, error: E
     producer.abort_transaction()
     cluster.simulation.run_for(2)
     assert sent(cluster, producer, version) is error
-    assert not log_of(cluster).producers.ongoing
+    assert not cluster.log().producers.ongoing
 
 
 def test_without_verification_it_hangs() -> None:
@@ -96,7 +80,7 @@ def test_without_verification_it_hangs() -> None:
     cluster.simulation.run_for(2)
     assert sent(cluster, producer, 11) is ErrorCode.NONE
     cluster.simulation.run_for(120)
-    assert log_of(cluster).producers.ongoing
+    assert cluster.log().producers.ongoing
 
 
 def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
@@ -106,9 +90,9 @@ def test_newer_clients_leave_it_to_the_leader_to_add_the_partition() -> None:
     request = EndTxnRequest(
         transactional_id="t", producer_id=producer.producer_id, producer_epoch=producer.producer_epoch, committed=True
     )
-    cluster.client.call(cluster.endpoint(leader(cluster, SHARD).broker_id), request, 4)
+    cluster.client.call(cluster.endpoint(cluster.await_leader(SHARD).broker_id), request, 4)
     cluster.simulation.run_until(
-        lambda: log_of(cluster).last_stable_offset == log_of(cluster).log_end_offset == 2, what="the marker"
+        lambda: cluster.log().last_stable_offset == cluster.log().log_end_offset == 2, what="the marker"
     )
 
 
@@ -130,7 +114,7 @@ def test_two_producers_in_one_request_are_refused() -> None:
     producer.add_partitions({TP: None, second: None})
     found = answers(cluster, {TP: late(producer), second: late(other)})
     assert found == [ErrorCode.INVALID_PRODUCER_ID_MAPPING] * 2
-    assert not log_of(cluster).producers.ongoing and not log_of(cluster, second).producers.ongoing
+    assert not cluster.log().producers.ongoing and not cluster.log(second).producers.ongoing
     assert answers(cluster, {TP: late(producer), second: late(producer)}) == [ErrorCode.NONE] * 2
 
 
@@ -141,17 +125,17 @@ def test_a_transaction_without_a_transactional_id_is_refused() -> None:
     producer.add_partitions({TP: None})
     found = answers(cluster, {TP: late(producer)}, name=None)
     assert found == [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
-    assert not log_of(cluster).producers.ongoing
+    assert not cluster.log().producers.ongoing
 
 
 def test_a_coordinator_that_is_away_is_asked_again() -> None:
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
-    owner = leader(cluster, SHARD).broker_id
-    if leader(cluster).broker_id == owner:
-        elect(cluster)
-        owner = leader(cluster, SHARD).broker_id
-    assert leader(cluster).broker_id != owner
+    owner = cluster.await_leader(SHARD).broker_id
+    if cluster.await_leader().broker_id == owner:
+        cluster.elect()
+        owner = cluster.await_leader(SHARD).broker_id
+    assert cluster.await_leader().broker_id != owner
     producer.begin_transaction()
     producer.add_partitions([TP])
     cluster.kill(owner)
@@ -170,13 +154,13 @@ def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytes
 
     def after_a_marker(self: Verification, reply: object) -> object:
         asked.append(self)
-        leader(cluster).verifying.pop(producer.producer_id)  # As WriteTxnMarkers does first of all.
+        cluster.await_leader().verifying.pop(producer.producer_id)  # As WriteTxnMarkers does first of all.
         return verdicts(self, reply)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Verification, "_verdicts", after_a_marker)
     assert sent(cluster, producer, 11) is ErrorCode.INVALID_TXN_STATE
     assert asked
-    assert not log_of(cluster).producers.ongoing
+    assert not cluster.log().producers.ongoing
 
 
 @pytest.mark.decision("D44")
@@ -195,5 +179,5 @@ def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
     p.there.remove_topics([TOPIC])
     stopped(p.there)
     assert sent(p.b, producer, 11) is ErrorCode.TRANSACTION_ABORTABLE
-    run_until(p, lambda: state_of(p.b) == "STOPPED", "B to stay stopped")
-    assert not log_of(p.b).producers.ongoing
+    p.run_until(lambda: p.b.state() == "STOPPED", "B to stay stopped")
+    assert not p.b.log().producers.ongoing

@@ -5,8 +5,8 @@ of their replicas are one. A step is what lies between two writes to `__mirror_s
 any two of them; a write and what it says are one step.
 
 The high watermark is that of the leader. A new leader's is 0 until every ISR member has fetched from it: as low as one
-can be that a follower was last told. Otherwise it is the least log end in the ISR at once, without the extra fetch. A
-stop cuts to it: there are no transactions here, and what lies above it stands for what lies above the LSO.
+can be that a follower got with its last fetch. Otherwise it is the least log end in the ISR at once, without the extra
+fetch. A stop cuts to it: there are no transactions here, and what lies above it stands for what lies above the LSO.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kmirror.cluster.replication.truncation import is_cut
-from kmirror.mirror.cutting import SESSION, Uncut, after_cut, cut_offset, merged
+from kmirror.mirror.cut_rules import SESSION, Uncut, after_cut, cut_offset, merged
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
-from kmirror.mirror.states import MirrorState, Wish, following
+from kmirror.mirror.states import MirrorState, Wish, next_state
 from kmirror.sim.explorer.logs import EMPTY, Answer, Logs, entry, epoch_of, is_reset, last_epoch_of
 from kmirror.sim.explorer.rules import Listing, Rules, Written, epoch_of_stop, settled_epoch
 from kmirror.sim.explorer.scopes import Scope
@@ -85,7 +85,7 @@ class Cluster(NamedTuple):
 
     @property
     def has_news(self) -> bool:
-        """Is there a row to be struck off? Members of the ISR wait for the end of PREPARING."""
+        """Return whether a row of the list is to be struck off; members of the ISR wait for the end of PREPARING."""
         prepares = self.state is MirrorState.PREPARING
         return any(replica.paid and not (prepares and replica.in_isr) for replica in self.replicas)
 
@@ -94,7 +94,7 @@ class Move(NamedTuple):
     """One step of one cluster: what, by which replica (its place before), what comes out."""
 
     kind: str
-    who: int
+    place: int
     after: Cluster
     places: tuple[int, ...]
     """For each replica after the step, its place before it."""
@@ -120,7 +120,7 @@ class Steps:
         self.logs = logs
 
     def first(self, side: int) -> Cluster:
-        """Return cluster `side` before anything happened: nobody has written, all are in the ISR."""
+        """Return cluster `side` before anything happened: nothing was written, all replicas are in the ISR."""
         scope = self.scope
         log = self.logs.enter(EMPTY, 0)
         return Cluster(
@@ -144,9 +144,9 @@ class Steps:
         elif cluster.state is MirrorState.STOPPING:
             yield from self._stops(cluster, side)
 
-    def move(self, kind: str, who: int, after: Cluster, places: Iterable[int] | None = None) -> Move:
+    def move(self, kind: str, place: int, after: Cluster, places: Iterable[int] | None = None) -> Move:
         after, order_after = canonical(self._raised(after), range(len(after.replicas)) if places is None else places)
-        return Move(kind, who, after, order_after)
+        return Move(kind, place, after, order_after)
 
     def _raised(self, cluster: Cluster) -> Cluster:
         """Return the cluster with its high watermark raised as far as the ISR allows."""
@@ -162,11 +162,11 @@ class Steps:
         return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
 
     def _must_cut(self, cluster: Cluster, replica: Replica) -> bool:
-        """Is a follower told to cut, instead of being served?"""
+        """Return whether a follower is answered with a cut, and not with records."""
         return replica.owes != OWES_NOTHING and not replica.paid and self._is_in_force(cluster)
 
     def has_confirmed(self, cluster: Cluster, replica: Replica) -> bool:
-        """Was a fetch of a follower answered without divergence since the leader's cut? (D35)"""
+        """Return whether a fetch of the follower was answered without divergence since the leader's cut (D35)."""
         return replica.heard and not self._must_cut(cluster, replica)
 
     def _written(self, cluster: Cluster) -> Cluster:
@@ -180,7 +180,7 @@ class Steps:
         return cluster._replace(replicas=replicas)
 
     def _listed(self, cluster: Cluster, uncut: Uncut) -> Cluster:
-        """Return the cluster with the list persisted; who stands there with a new row has to show that it has cut."""
+        """Return the cluster with the list persisted; a replica with a new row has to show that it has cut."""
         replicas = []
         for place, replica in enumerate(cluster.replicas):
             owes = uncut.get(place, OWES_NOTHING)
@@ -213,10 +213,10 @@ class Steps:
     def _follows(self, cluster: Cluster) -> Iterator[Move]:
         if cluster.phase == DECIDED:
             return  # The leader cuts its own log before it serves anybody.
-        for who in range(1, len(cluster.replicas)):
-            kind, replica = self._follow(cluster, cluster.replicas[who])
-            if replica != cluster.replicas[who]:
-                yield self.move(kind, who, _with(cluster, who, replica))
+        for place in range(1, len(cluster.replicas)):
+            kind, replica = self._follow(cluster, cluster.replicas[place])
+            if replica != cluster.replicas[place]:
+                yield self.move(kind, place, _with(cluster, place, replica))
 
     def _follow(self, cluster: Cluster, replica: Replica) -> tuple[str, Replica]:
         """Return what a fetch of a follower makes of it."""
@@ -244,36 +244,36 @@ class Steps:
         return self.logs.cut_as_ordered(replica.log, cluster.leader.log, replica.owes)
 
     def _leaves(self, cluster: Cluster) -> Iterator[Move]:
-        for who in range(1, len(cluster.replicas)):
-            replica = cluster.replicas[who]
+        for place in range(1, len(cluster.replicas)):
+            replica = cluster.replicas[place]
             if replica.in_isr:
-                yield self.move("leaves", who, _with(cluster, who, replica._replace(in_isr=False)))
+                yield self.move("leaves", place, _with(cluster, place, replica._replace(in_isr=False)))
 
     # -- elections ----------------------------------------------------------------------------
 
     def _elections(self, cluster: Cluster) -> Iterator[Move]:
-        for who, replica in enumerate(cluster.replicas):
+        for place, replica in enumerate(cluster.replicas):
             if replica.in_isr and cluster.clean:
-                after = self._elected(cluster._replace(clean=cluster.clean - 1), who)
-                yield self.move("elected", who, after, _first(who, len(cluster.replicas)))
+                after = self._elected(cluster._replace(clean=cluster.clean - 1), place)
+                yield self.move("elected", place, after, _first(place, len(cluster.replicas)))
             elif not replica.in_isr and cluster.unclean:
                 alone = tuple(r._replace(in_isr=False) for r in cluster.replicas)
                 after = cluster._replace(unclean=cluster.unclean - 1, committed=0, replicas=alone)
-                yield self.move("unclean", who, self._elected(after, who), _first(who, len(cluster.replicas)))
+                yield self.move("unclean", place, self._elected(after, place), _first(place, len(cluster.replicas)))
 
-    def _elected(self, cluster: Cluster, who: int) -> Cluster:
-        """Return the cluster led by `who`, who knows nothing but what is persisted.
+    def _elected(self, cluster: Cluster, place: int) -> Cluster:
+        """Return the cluster led by the replica at `place`, which knows nothing but what is persisted.
 
-        Who has missed a cut makes up for it before it serves anybody, and is struck off (D30).
+        A leader that has missed a cut makes up for it before it serves anything, and is struck off the list (D30).
         """
-        chosen = cluster.replicas[who]
+        chosen = cluster.replicas[place]
         log, committed, epoch, owes = chosen.log, cluster.committed, cluster.epoch + 1, chosen.owes
         if owes != OWES_NOTHING and self._is_in_force(cluster):
             log = self._made_up(log, owes)
             committed, owes = min(committed, self.logs.ends[log]), OWES_NOTHING
         if not cluster.is_foreign:
             log = self.logs.enter(log, epoch)
-        others = [r for place, r in enumerate(cluster.replicas) if place != who]
+        others = [replica for other, replica in enumerate(cluster.replicas) if other != place]
         followers = (r._replace(heard=False, paid=False) for r in others)
         return cluster._replace(
             epoch=epoch, hw=0, committed=committed, phase=IDLE, cut_epoch=0,
@@ -294,7 +294,7 @@ class Steps:
     def _orders(self, cluster: Cluster) -> Iterator[Move]:
         if cluster.state in OWN_EPOCHS and cluster.sessions:
             after = self._written(cluster)._replace(sessions=cluster.sessions - 1)
-            yield self.move("add", 0, after._replace(state=following(Wish.MIRROR, cluster.state)))
+            yield self.move("add", 0, after._replace(state=next_state(Wish.MIRROR, cluster.state)))
         out_of_preparing = cluster.state is MirrorState.PREPARING and self.rules.removes_anywhere
         if cluster.state is MirrorState.MIRRORING or (out_of_preparing and cluster.phase != DECIDED):
             yield self.move("remove", 0, self._removed(cluster))
@@ -304,13 +304,13 @@ class Steps:
         if cluster.state is MirrorState.PREPARING:  # Nothing was mirrored in this session: no new epoch (D37).
             settles = self.rules.prepared_stop_settles
             lme = NOT_SETTLED if settles else NEVER_MIRRORED if lme == NOT_SETTLED else lme
-        state = following(Wish.REMOVE, cluster.state)
+        state = next_state(Wish.REMOVE, cluster.state)
         return self._written(cluster)._replace(state=state, lme=lme, phase=IDLE, cut_epoch=0)
 
     # -- PREPARING ----------------------------------------------------------------------------
 
     def decided(self, cluster: Cluster, cut_epoch: int) -> Cluster:
-        """Return the cluster once the cut epoch is known: whoever has to cut is on the list, persistently (D30).
+        """Return the cluster once the cut epoch is known: replicas that have to cut are listed, persistently (D30).
 
         Where the leader has nothing to cut, nothing is written, unless the rules say so.
         """
@@ -327,7 +327,7 @@ class Steps:
         return self._listed(after, after_cut(known, range(len(cluster.replicas)), self._owed(cut, cut_epoch)))
 
     def _cut(self, cluster: Cluster) -> Cluster:
-        """Return the cluster after the leader's cut; whoever fetched before that has confirmed nothing (D35)."""
+        """Return the cluster after the leader's cut; a fetch from before it confirms nothing (D35)."""
         log = self._cut_at_epoch(cluster.leader.log, cluster.cut_epoch)
         return _unheard(self.shortened(cluster, log))._replace(phase=CUT)
 
@@ -388,7 +388,7 @@ class Steps:
             yield self.move("reset", 0, self._reset(cluster, side))
 
     def _is_behind(self, cluster: Cluster) -> bool:
-        """Is there a member of the ISR that does not have exactly what the leader has, as far as that knows? (D37)"""
+        """Return whether a member of the ISR has less or more than the leader, as far as the leader knows (D37)."""
         if cluster.hw < self.logs.ends[cluster.leader.log]:
             return True
         return any(row.in_isr and not self.has_confirmed(cluster, row) for row in cluster.replicas[1:])
@@ -399,7 +399,7 @@ class Steps:
         return after._replace(phase=CUT, committed=cluster.committed)
 
     def _is_reset(self, cluster: Cluster) -> bool:
-        """Does the log end in our own producer reset, in an epoch above all that the session cut to or fed?"""
+        """Return whether the log ends in our own producer reset, in an epoch above all of this session."""
         entries = self.logs.logs[cluster.leader.log].entries
         before = cluster.lme if cluster.session == OWES_NOTHING else max(cluster.lme, cluster.session)
         return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > before
@@ -417,9 +417,9 @@ class Steps:
         return after._replace(state=MirrorState.STOPPED, session=OWES_NOTHING, phase=IDLE)
 
 
-def _with(cluster: Cluster, who: int, replica: Replica) -> Cluster:
+def _with(cluster: Cluster, place: int, replica: Replica) -> Cluster:
     replicas = cluster.replicas
-    return cluster._replace(replicas=(*replicas[:who], replica, *replicas[who + 1 :]))
+    return cluster._replace(replicas=(*replicas[:place], replica, *replicas[place + 1 :]))
 
 
 def _with_leader(cluster: Cluster, log: int) -> Cluster:
@@ -432,6 +432,6 @@ def _unheard(cluster: Cluster) -> Cluster:
     return cluster._replace(replicas=(leader, *(replica._replace(heard=False) for replica in followers)))
 
 
-def _first(who: int, count: int) -> tuple[int, ...]:
-    """Return the places with `who` in front."""
-    return (who, *(place for place in range(count) if place != who))
+def _first(place: int, count: int) -> tuple[int, ...]:
+    """Return the places with `place` in front."""
+    return (place, *(other for other in range(count) if other != place))

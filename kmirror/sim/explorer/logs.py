@@ -103,7 +103,7 @@ class Logs:
         return self._intern(ModelLog(entries, starts))
 
     def append(self, log: int, numbers: Iterable[int]) -> int:
-        """Return the log with the entries behind its end."""
+        """Return the log with these entries appended."""
         before = self.logs[log]
         after = ModelLog(before.entries, before.epochs.entries)
         for number in numbers:
@@ -129,14 +129,14 @@ class Logs:
             found = self._cuts[log, offset] = self._intern(after)
         return found
 
-    def cut_as_told(self, log: int, epoch: int, end_offset: int) -> int:
-        """Return the log of a follower that was told that `epoch` ends at `end_offset`."""
+    def cut_as_answered(self, log: int, epoch: int, end_offset: int) -> int:
+        """Return the log of a follower that was answered that `epoch` ends at `end_offset`."""
         return self.cut(log, cut_for_divergence(self.logs[log], epoch, end_offset).offset)
 
     def cut_as_ordered(self, log: int, leader: int, cut_epoch: int) -> int:
         """Return the log of a follower that `leader` has cut to `cut_epoch` (D30)."""
-        told = order_to_cut(cast("PartitionLog", self.logs[leader]), cut_epoch)
-        return self.cut_as_told(log, told.epoch, told.end_offset)
+        answer = order_to_cut(cast("PartitionLog", self.logs[leader]), cut_epoch)
+        return self.cut_as_answered(log, answer.epoch, answer.end_offset)
 
     def fetch(self, log: int, leader: int, *, foreign: bool, bound: int, one: bool) -> tuple[Answer, int]:
         """Return how `leader` answers a fetch from the end of `log`, and what `log` is after it.
@@ -154,10 +154,10 @@ class Logs:
         end, named = mine.log_end_offset, last_epoch_of(mine)
         if named >= 0:
             # The engine's type is its log class; what it asks of it, a model log has.
-            told = divergence(cast("PartitionLog", theirs), named, end, foreign=foreign)
-            if told is not None and told.epoch >= 0:
-                return Answer.DIVERGED, self.cut_as_told(log, told.epoch, told.end_offset)
-            if told is not None:
+            answer = divergence(cast("PartitionLog", theirs), named, end, foreign=foreign)
+            if answer is not None and answer.epoch >= 0:
+                return Answer.DIVERGED, self.cut_as_answered(log, answer.epoch, answer.end_offset)
+            if answer is not None:
                 return Answer.OUT_OF_RANGE, self.cut(log, min(end, theirs.log_end_offset))
         if end > theirs.log_end_offset:
             return Answer.OUT_OF_RANGE, self.cut(log, theirs.log_end_offset)

@@ -211,7 +211,7 @@ class Model:
         """Return the index of what must not vanish once `index` was given an order in this state.
 
         That is what both have. If `index` shall mirror a cluster that has stopped, and neither ever mirrored the other,
-        it is also what it has by itself: nobody else can have it (D25).
+        it is also what it has by itself: no other cluster can have it (D25).
         """
         if not self.scope.copies:
             return kept

@@ -1,4 +1,4 @@
-"""What is a state to another process? Bytes that are equal where the states are, whoever made them.
+"""What is a state to another process? Bytes that are equal where the states are, whichever process made them.
 
 In a `Model` a state is an index into tables that were filled in the order of that search. Packed, it holds the logs
 themselves, and followers stand in an order that does not come from such tables.
@@ -14,7 +14,7 @@ from kmirror.sim.explorer.cluster import Cluster, Replica, canonical
 from kmirror.sim.explorer.model import Model, State
 
 MARSHAL_VERSION = 2
-"""The last one without back references, which would tell equal states by how they came to be."""
+"""The last protocol without back references, which would make bytes depend on how a state came to be."""
 
 PackedLog = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
 PackedReplica = tuple[PackedLog, int, int, int, int]

@@ -1,7 +1,7 @@
 """Which rules does a search take for granted? The decided ones, the KIP's text alone, or some put wrong on purpose.
 
 `Rules` is a row of switches. The functions below decide what the engine decides in the course of a flow, as pure
-functions of what is known there; where the engine has one already (kmirror/mirror/cutting.py), it is called.
+functions of what is known there; where the engine has one already (kmirror/mirror/cut_rules.py), it is called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kmirror.errors import UsageError
-from kmirror.mirror.cutting import FROM_SCRATCH, epoch_after_stop
+from kmirror.mirror.cut_rules import FROM_SCRATCH, epoch_after_stop
 from kmirror.mirror.state_records import NEVER_MIRRORED
 from kmirror.mirror.states import MirrorState
 
@@ -62,7 +62,7 @@ class Rules:
     greatest_epoch: bool = True
     """D39: the greater of the source's and our own last mirrored epoch, not the source's first."""
     own_epoch_suffices: bool = False
-    """Whoever has a last mirrored epoch of its own need not wait for an only copy (D25)."""
+    """A cluster that has a last mirrored epoch of its own need not wait for an only copy (D25)."""
     follows_epochs: bool = True
     """D14: the local leader epoch reaches the source's before anything is appended."""
     removes_anywhere: bool = True
@@ -120,7 +120,7 @@ WITHOUT: Mapping[str, Mapping[str, object]] = {
 
 
 def rules_named(name: str, without: tuple[str, ...] = (), *, option: bool = False) -> Rules:
-    """Return a named set of rules less some decisions; UsageError for a name that nobody knows."""
+    """Return a named set of rules less some decisions; `UsageError` for an unknown name."""
     if name not in NAMED:
         raise UsageError(f"no rules are called {name!r}; there are {', '.join(NAMED)}")
     rules = NAMED[name][0]

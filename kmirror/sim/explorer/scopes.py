@@ -66,7 +66,7 @@ SCOPES: tuple[Scope, ...] = (
 
 
 def scope_named(name: str) -> Scope:
-    """Return a scope; UsageError for a name that nobody knows."""
+    """Return a scope; `UsageError` for an unknown name."""
     for scope in SCOPES:
         if scope.name == name:
             return scope

@@ -43,7 +43,7 @@ class Picture(NamedTuple):
     rows: tuple[Row, ...]
 
 
-class Told(NamedTuple):
+class StoryStep(NamedTuple):
     """One step of a story."""
 
     number: int
@@ -52,7 +52,7 @@ class Told(NamedTuple):
 
 
 class _Names:
-    """Who is who, and which record is which, along one path."""
+    """The names of replicas and records along one path."""
 
     def __init__(self, model: Model, first: State) -> None:
         self.model = model
@@ -93,7 +93,7 @@ class _Scene(NamedTuple):
     model: Model
     names: _Names
     side: int
-    who: str
+    actor: str
     leader: str
     before: Cluster
     after: Cluster
@@ -130,7 +130,7 @@ class _Scene(NamedTuple):
 
 
 def _fetch(scene: _Scene) -> str:
-    text = f"{scene.who} fetches {scene.fetched} from {scene.leader}"
+    text = f"{scene.actor} fetches {scene.fetched} from {scene.leader}"
     joined = sum(row.in_isr for row in scene.after.replicas) > sum(row.in_isr for row in scene.before.replicas)
     paid = sum(row.paid for row in scene.after.replicas) > sum(row.paid for row in scene.before.replicas)
     text += ": its fetch shows that it is cut" if paid else ""
@@ -138,12 +138,12 @@ def _fetch(scene: _Scene) -> str:
 
 
 def _elected(scene: _Scene) -> str:
-    who = f"{scene.who} restarts and leads on" if scene.who == scene.leader else f"{scene.who} is elected"
-    return f"{who}, epoch {scene.after.epoch}{_makes_up(scene)}"
+    subject = f"{scene.actor} restarts and leads on" if scene.actor == scene.leader else f"{scene.actor} is elected"
+    return f"{subject}, epoch {scene.after.epoch}{_makes_up(scene)}"
 
 
 def _unclean(scene: _Scene) -> str:
-    return f"unclean election: {scene.who} leads, epoch {scene.after.epoch}{_makes_up(scene)}"
+    return f"unclean election: {scene.actor} leads, epoch {scene.after.epoch}{_makes_up(scene)}"
 
 
 def _makes_up(scene: _Scene) -> str:
@@ -159,12 +159,12 @@ def _ask(scene: _Scene) -> str:
 
 
 SENTENCES: dict[str, Callable[[_Scene], str]] = {
-    "append": lambda s: f"{s.who} writes {s.names.cells(s.log_after)[-1]} at offset {s.end - 1}",
+    "append": lambda s: f"{s.actor} writes {s.names.cells(s.log_after)[-1]} at offset {s.end - 1}",
     "fetch": _fetch,
-    "diverged": lambda s: f"{s.who} fetches from {s.leader}, is told of a divergence and {s.cut}",
-    "ordered": lambda s: f"{s.who} has missed a cut: {s.leader} has it make up for it, it {s.cut}",
+    "diverged": lambda s: f"{s.actor} fetches from {s.leader}, is told of a divergence and {s.cut}",
+    "ordered": lambda s: f"{s.actor} has missed a cut: {s.leader} has it make up for it, it {s.cut}",
     "strike": lambda s: f"{s.leader} strikes off the list who has shown that it is cut",
-    "leaves": lambda s: f"{s.who} leaves the ISR",
+    "leaves": lambda s: f"{s.actor} leaves the ISR",
     "elected": _elected,
     "unclean": _unclean,
     "add": lambda s: f"{s.cluster} is added as a mirror of {s.source}",
@@ -181,7 +181,7 @@ SENTENCES: dict[str, Callable[[_Scene], str]] = {
 }  # fmt: skip
 
 
-def tell(model: Model, path: Sequence[State]) -> list[Told]:
+def tell(model: Model, path: Sequence[State]) -> list[StoryStep]:
     """Return the story that leads along `path`."""
     names = _Names(model, path[0])
     story = []
@@ -191,28 +191,28 @@ def tell(model: Model, path: Sequence[State]) -> list[Told]:
         names.replicas[step.side] = [names.replicas[step.side][place] for place in step.move.places]
         text = SENTENCES[step.move.kind](scene)
         a, b = (names.picture(side, cluster) for side, cluster in enumerate(model.pair(target)))
-        story.append(Told(number, text, (a, b)))
+        story.append(StoryStep(number, text, (a, b)))
     return story
 
 
 def _scene(model: Model, names: _Names, state: State, step: Next) -> _Scene:
     before = model.pair(state)[step.side]
-    who = step.move.who
+    place = step.move.place
     after = step.move.after
     return _Scene(
-        model, names, step.side, names.replicas[step.side][who], names.replicas[step.side][0], before, after,
-        before.replicas[who].log, after.replicas[step.move.places.index(who)].log,
+        model, names, step.side, names.replicas[step.side][place], names.replicas[step.side][0], before, after,
+        before.replicas[place].log, after.replicas[step.move.places.index(place)].log,
     )  # fmt: skip
 
 
-def draw(told: Told) -> list[str]:
+def draw(step: StoryStep) -> list[str]:
     """Return a step as lines: its sentence, then every replica's log, one column an offset."""
-    lines = [f"{told.number:>3}. {told.text}"]
-    count = max((len(row.cells) for picture in told.pictures for row in picture.rows), default=0)
-    width = max((len(cell) for picture in told.pictures for row in picture.rows for cell in row.cells), default=1)
+    lines = [f"{step.number:>3}. {step.text}"]
+    count = max((len(row.cells) for picture in step.pictures for row in picture.rows), default=0)
+    width = max((len(cell) for picture in step.pictures for row in picture.rows for cell in row.cells), default=1)
     header = " ".join(str(offset).center(width) for offset in range(count))
     lines.append(f"{'':22}{header}".rstrip())
-    for picture in told.pictures:
+    for picture in step.pictures:
         for row in picture.rows:
             marks = f"{'leader' if row.is_leader else '':6} {'ISR' if row.in_isr else '':3}"
             cells = [cell.ljust(width) for cell in row.cells] + [" " * width] * (count - len(row.cells))

@@ -120,7 +120,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class StateSeen:
-    """What DescribeMirrors of a leader said of a partition, or a fact that the leader noted; told when it changes."""
+    """What DescribeMirrors of a leader said of a partition, or a fact that its leader noted; a row for each change."""
 
     cluster: str
     mirror: str
@@ -139,7 +139,7 @@ class Span:
 
     kind: str
     """broker, controller, link."""
-    who: str
+    subject: str
     """`a-1`, `a-100`, or for a link the two ends, `a|b`, `a>b` for one way."""
     begin: Instant
     end: Instant
@@ -219,7 +219,7 @@ class Account:
     """Traceback of an exception inside a node; empty if there was none."""
 
     def unclean_anywhere(self, tp: TopicPartition, until: Instant | None = None) -> bool:
-        """Was there an unclean election of the partition in any cluster, up to `until` if that is given?"""
+        """Return whether any cluster had an unclean election of the partition, up to `until` if that is given."""
         return any(
             election.unclean and election.tp == tp and (until is None or election.at <= until)
             for election in self.elections

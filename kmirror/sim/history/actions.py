@@ -28,7 +28,7 @@ class Skipped(Exception):
 
 @dataclass(slots=True)
 class Hands:
-    """What carries steps out: operators, and who undoes faults."""
+    """Carries steps out: orders of operators, faults, and their end."""
 
     scene: Scene
     observer: Observer
@@ -41,32 +41,32 @@ class Hands:
         """Carry out a step of the plan, now."""
         action = ACTIONS[step.action]
         words = " ".join(f"{name}={value}" for name, value in step.args.items())
-        self.scene.tell(f"step {number}: {step.action} {words}")
+        self.scene.note(f"step {number}: {step.action} {words}")
         if action.carry_out is None:
             self.operators[str(step.args[action.where])].order(number, step)
             return
         try:
             action.carry_out(self, step.args)
         except Skipped as skipped:
-            self.scene.tell(f"step {number} skipped: {skipped}")
+            self.scene.note(f"step {number} skipped: {skipped}")
 
     def end_faults(self) -> None:
         """Start what is down, heal what is cut."""
         self.over = True
         scene, network = self.scene, self.scene.simulation.world.network
         scene.traps.clear()
-        for kind, who in list(scene.open_spans):
+        for kind, subject in list(scene.open_spans):
             if kind == "link":
-                network.heal(*_ends(scene, who))
+                network.heal(*_ends(scene, subject))
             elif kind in ("slow", "lossy"):
-                self._calm(kind, who)
-            scene.end_span(kind, who)
+                self._calm(kind, subject)
+            scene.end_span(kind, subject)
         for cluster in scene.clusters.values():
             for node_id in (CONTROLLER_ID, *cluster.broker_ids):
                 if not cluster.runs(node_id):
                     cluster.restart(node_id)
         scene.simulation.world.trace.add(scene.simulation.world.now, "history", "faults end")
-        scene.tell("faults end: all that is down is started, all that is cut is healed")
+        scene.note("faults end: all that is down is started, all that is cut is healed")
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Hands:
         scene.image(cluster)  # Remembered while the controller is away.
         found.kill(node_id, power_cut=power_cut)
         scene.begin_span(kind, f"{cluster}-{node_id}")
-        scene.tell(f"{kind} {cluster}-{node_id} {'loses power' if power_cut else 'dies'}")
+        scene.note(f"{kind} {cluster}-{node_id} {'loses power' if power_cut else 'dies'}")
         self._later(for_ms, lambda: self.start(cluster, node_id))
 
     def start(self, cluster: str, node_id: int) -> None:
@@ -95,7 +95,7 @@ class Hands:
             found.restart(node_id)
             kind = "controller" if node_id == CONTROLLER_ID else "broker"
             self.scene.end_span(kind, f"{cluster}-{node_id}")
-            self.scene.tell(f"{kind} {cluster}-{node_id} is started")
+            self.scene.note(f"{kind} {cluster}-{node_id} is started")
 
     def _later(self, for_ms: int, undo: Callable[[], None]) -> None:
         if for_ms > 0:
@@ -103,62 +103,62 @@ class Hands:
 
     # -- links --------------------------------------------------------------------------------
 
-    def cut(self, who: str, for_ms: int) -> None:
+    def cut(self, subject: str, for_ms: int) -> None:
         """Cut `a|b` both ways or `a>b` one way; Skipped if it is cut already."""
         scene = self.scene
-        if ("link", who) in scene.open_spans:
-            raise Skipped(f"{who} is cut")
+        if ("link", subject) in scene.open_spans:
+            raise Skipped(f"{subject} is cut")
         network = scene.simulation.world.network
-        one, other = _ends(scene, who)
-        (network.cut if "|" in who else network.cut_one_way)(one, other)
-        self._note(f"cut {who}")
-        scene.begin_span("link", who)
-        self._later(for_ms, lambda: self._heal(who))
+        one, other = _ends(scene, subject)
+        (network.cut if "|" in subject else network.cut_one_way)(one, other)
+        self._note(f"cut {subject}")
+        scene.begin_span("link", subject)
+        self._later(for_ms, lambda: self._heal(subject))
 
-    def _heal(self, who: str) -> None:
+    def _heal(self, subject: str) -> None:
         scene = self.scene
-        if ("link", who) not in scene.open_spans:
+        if ("link", subject) not in scene.open_spans:
             return
-        scene.simulation.world.network.heal(*_ends(scene, who))
-        scene.end_span("link", who)
+        scene.simulation.world.network.heal(*_ends(scene, subject))
+        scene.end_span("link", subject)
         # Another cut of the same ends, one way or both, lasts on.
         for kind, other in scene.open_spans:
-            if kind == "link" and _ends(scene, other) in (_ends(scene, who), _ends(scene, who)[::-1]):
+            if kind == "link" and _ends(scene, other) in (_ends(scene, subject), _ends(scene, subject)[::-1]):
                 network = scene.simulation.world.network
                 (network.cut if "|" in other else network.cut_one_way)(*_ends(scene, other))
-        self._note(f"healed {who}")
+        self._note(f"healed {subject}")
 
-    def disturb(self, kind: str, who: str, amount: int, for_ms: int) -> None:
+    def disturb(self, kind: str, subject: str, amount: int, for_ms: int) -> None:
         """Make a line slow (milliseconds more) or lossy (packets per million); Skipped if it is so already."""
         scene = self.scene
-        if (kind, who) in scene.open_spans:
-            raise Skipped(f"{who} is {kind}")
+        if (kind, subject) in scene.open_spans:
+            raise Skipped(f"{subject} is {kind}")
         network = scene.simulation.world.network
         if kind == "slow":
-            network.slow_down(*_ends(scene, who), amount * MILLISECOND)
+            network.slow_down(*_ends(scene, subject), amount * MILLISECOND)
         else:
-            network.lose(*_ends(scene, who), amount)
-        self._note(f"{kind} {who} {amount}")
-        scene.begin_span(kind, who)
-        self._later(for_ms, lambda: self._calm(kind, who))
+            network.lose(*_ends(scene, subject), amount)
+        self._note(f"{kind} {subject} {amount}")
+        scene.begin_span(kind, subject)
+        self._later(for_ms, lambda: self._calm(kind, subject))
 
-    def _calm(self, kind: str, who: str) -> None:
+    def _calm(self, kind: str, subject: str) -> None:
         scene = self.scene
-        if (kind, who) in scene.open_spans:
+        if (kind, subject) in scene.open_spans:
             network = scene.simulation.world.network
-            (network.slow_down if kind == "slow" else network.lose)(*_ends(scene, who), 0)
-            scene.end_span(kind, who)
-            self._note(f"{kind} {who} no more")
+            (network.slow_down if kind == "slow" else network.lose)(*_ends(scene, subject), 0)
+            scene.end_span(kind, subject)
+            self._note(f"{kind} {subject} no more")
 
     def _note(self, text: str) -> None:
         world = self.scene.simulation.world
         world.trace.add(world.now, "network", text)
-        self.scene.tell(f"network: {text}")
+        self.scene.note(f"network: {text}")
 
 
-def _ends(scene: Scene, who: str) -> tuple[str, str]:
+def _ends(scene: Scene, subject: str) -> tuple[str, str]:
     """Return the sites or processes that `a|b`, `a>b` or `a-1|a-100` is about."""
-    one, other = who.replace(">", "|").split("|")
+    one, other = subject.replace(">", "|").split("|")
     return _place(scene, one), _place(scene, other)
 
 
@@ -239,10 +239,10 @@ def _kill_when(hands: Hands, args: Args) -> None:
 
     def spring(tp: TopicPartition) -> None:
         try:
-            scene.tell(f"{tp} came to {on}: now the {role} in {cluster}")
+            scene.note(f"{tp} came to {on}: now the {role} in {cluster}")
             _kill_role(hands, cluster, tp, role, _for_ms(args))
         except Skipped as skipped:
-            scene.tell(f"nobody dies: {skipped}")
+            scene.note(f"nobody dies: {skipped}")
 
     scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
 

@@ -54,6 +54,7 @@ class Consumer:
         self._reader = Reader()
 
     def run(self) -> Script[None]:
+        """Read until the history ends, turning to another cluster as the plan says; yields what it waits for."""
         scene = self.desk.scene
         while scene.reading:
             cluster = self.desk.cluster
@@ -103,7 +104,7 @@ class Consumer:
         return True
 
     def _reset(self, cluster: str, tp: TopicPartition, leader: Leader) -> Script[bool]:
-        """Go to the earliest offset; False if the leader did not tell it."""
+        """Go to the earliest offset; False if the leader did not answer with it."""
         asked = ListOffsetsPartition(
             partition_index=tp.partition, current_leader_epoch=leader.epoch, timestamp=OffsetSpec.EARLIEST
         )

@@ -1,6 +1,6 @@
 """Where do clients of a cluster find their leaders? In the answers to Metadata, as Kafka's clients keep them.
 
-One directory serves all clients of a cluster. It asks one broker after the other, whenever somebody found it wrong,
+One directory serves all clients of a cluster. It asks one broker after the other, whenever a client found it wrong,
 and never takes an older leader epoch for a newer one. Brokers that lost their controller answer with what they knew.
 """
 
@@ -44,7 +44,7 @@ class Directory:
         self._not_before: Instant = 0
 
     def leader(self, tp: TopicPartition) -> Leader | None:
-        """Return who leads as far as is known; if nobody does, ask again."""
+        """Return the leader as far as it is known; where none is, ask again."""
         broker_id, epoch = self._leaders.get(tp, (-1, -1))
         endpoint = self._brokers.get(broker_id)
         if endpoint is None:

@@ -1,6 +1,6 @@
 """How does a story go on? Each move is a few steps that belong together, drawn so that they make sense as things stand.
 
-A move that does not fit returns False and leaves nothing behind.
+A move that does not fit returns False and adds no step.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _back_to_nothing(story: Story, line: Line) -> bool:
 
 @_on_line(NEW, ADDED)
 def _wrong_servers(story: Story, line: Line) -> bool:
-    """The mirror points to nobody, or to the wrong cluster; then it is put right."""
+    """The mirror points to servers that do not exist, or to the wrong cluster; then it is put right."""
     others = [name for name in story.clusters if name not in (line.source, line.destination)]
     wrong = story.rng.choice(others) if others and story.rng.chance(1, 4) else NOBODY
     where: dict[str, Value] = {"mirror": line.mirror, "destination": line.destination}
@@ -426,7 +426,7 @@ def _unclean_election(story: Story, line: Line) -> bool:
 
 @_on_line(REMOVED, ADDED)
 def _stale_leader(story: Story, line: Line) -> bool:
-    """One broker keeps telling who led before, another one leads by now, and the topics are failed back from there."""
+    """A broker that is cut off still names the old leader, another one leads, and the topics are failed back."""
     if story.clusters[line.destination].brokers < 2:
         return False
     cluster = line.destination

@@ -34,11 +34,11 @@ class Observer:
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}
 
     def attach(self) -> None:
-        """Begin to watch; whatever was before is not told."""
+        """Begin to watch; elections of before are not noted."""
         world = self._scene.simulation.world
         world.on_fact.append(self._on_fact)
         for name in self._scene.clusters:
-            self._look_for_elections(name, tell=False)
+            self._look_for_elections(name, is_news=False)
         world.after_event.append(self._after_event)
 
     # -- facts --------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ class Observer:
     def _on_fact(self, process: str, fact: object) -> None:
         cluster, _, node = process.rpartition("-")
         if isinstance(fact, LogCut):
-            self._scene.tell(f"{process} cuts {fact.tp} at {fact.offset} (was {fact.end}): {fact.why}")
+            self._scene.note(f"{process} cuts {fact.tp} at {fact.offset} (was {fact.end}): {fact.why}")
             self._spring(cluster, fact.tp, "CUT")
         elif isinstance(fact, StateEntered):
             partition = self._scene.clusters[cluster].broker(int(node)).parts.replicas.led(fact.tp)
@@ -76,7 +76,7 @@ class Observer:
         scene = self._scene
         scene.account.states.append(seen)
         if before is None or (before.state, before.mirror) != (seen.state, seen.mirror):
-            scene.tell(
+            scene.note(
                 f"{seen.cluster}-{seen.broker} {seen.tp} in mirror {seen.mirror}: {seen.state}, "
                 f"last mirrored epoch {seen.last_mirror_epoch}, log end {seen.destination_offset}"
             )
@@ -94,9 +94,9 @@ class Observer:
     def _after_event(self, now: Instant) -> None:
         for name, cluster in self._scene.clusters.items():
             if cluster.runs(CONTROLLER_ID) and cluster.controller.image.offset != self._offsets[name]:
-                self._look_for_elections(name, tell=True)
+                self._look_for_elections(name, is_news=True)
 
-    def _look_for_elections(self, name: str, *, tell: bool) -> None:
+    def _look_for_elections(self, name: str, *, is_news: bool) -> None:
         scene = self._scene
         image = scene.image(name)
         self._offsets[name] = image.offset
@@ -110,17 +110,17 @@ class Observer:
                 if before is partition:
                     continue
                 known[tp] = partition
-                if before is None or not tell or before.leader_epoch == partition.leader_epoch:
+                if before is None or not is_news or before.leader_epoch == partition.leader_epoch:
                     continue
-                # An election that nobody saw, because all died right after it, shows in an ISR without a former member.
+                # Where all died right after an election, its one trace is an ISR without a former member.
                 unclean = not any(member in before.isr for member in partition.isr)
                 unclean |= partition.leader != NO_LEADER and partition.leader not in before.isr
                 scene.account.elections.append(
                     Election(name, tp, partition.leader, partition.leader_epoch, unclean, scene.now)
                 )
                 how = "unclean, " if unclean else ""
-                who = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
-                scene.tell(f"{name} {tp}: {who} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
+                subject = "no leader" if partition.leader == NO_LEADER else f"leader {partition.leader}"
+                scene.note(f"{name} {tp}: {subject} ({how}epoch {partition.leader_epoch}, ISR {list(partition.isr)})")
 
     # -- logs ---------------------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class Observer:
             account.topic_ids.extend((name, topic.name, other) for other in found)
 
     def mirror_partition(self, cluster: str, tp: TopicPartition) -> MirrorPartition | None:
-        """Return what the leader knows of a mirrored partition, or None if nobody does."""
+        """Return what the leader knows of a mirrored partition, or None without a leader."""
         leader = self._scene.leader(cluster, tp)
         if leader is None:
             return None

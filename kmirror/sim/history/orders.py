@@ -1,6 +1,6 @@
 """How does an operator have something done? Orders of one cluster go out one after the other, each until answered.
 
-An order is repeated at other brokers until somebody answers or the operator's patience ends. If an earlier try went
+An order is repeated at other brokers until one answers or the operator's patience ends. If an earlier try went
 unanswered, "exists already" means that it had worked, as any script around Kafka's tools takes it.
 """
 
@@ -38,7 +38,7 @@ PATIENCE_MS = 8_000
 RETRY_MS = 250
 TRY_MS = 3_000
 NOBODY = "nobody"
-"""As a cluster's name: servers where nobody listens."""
+"""In place of a cluster's name: bootstrap servers that do not exist."""
 ALREADY_DONE = (
     ErrorCode.MIRROR_ALREADY_EXISTS,
     ErrorCode.TOPIC_ALREADY_IN_MIRROR,
@@ -98,7 +98,7 @@ class Operator:
                 error,
             )
         )
-        scene.tell(f"order {number} answered: {error or 'no answer'}")
+        scene.note(f"order {number} answered: {error or 'no answer'}")
 
     def _ask(self, request: MakeRequest, args: Mapping[str, Value]) -> Script[str]:
         scene = self.scene
@@ -132,7 +132,7 @@ def _partitions(scene: Scene) -> list[TopicPartition]:
 
 
 def servers(scene: Scene, cluster: str) -> str:
-    """Return the bootstrap servers of a cluster of the plan, or some where nobody listens."""
+    """Return the bootstrap servers of a cluster of the plan, or addresses at which nothing listens."""
     return "nowhere:9092" if cluster == NOBODY else scene.clusters[cluster].bootstrap_servers
 
 

@@ -1,7 +1,7 @@
 """What happens in a history? A plan: clusters, clients and steps, all of it data; the same plan is the same run.
 
 A plan is drawn from a seed and a profile (draw.py), or read from a file. It goes to JSON and back without loss, so that
-a failing one can be kept, shrunk and sent to somebody. Times are virtual milliseconds since the clusters were up.
+a failing one can be kept, shrunk and sent on. Times are virtual milliseconds since the clusters were up.
 """
 
 from __future__ import annotations

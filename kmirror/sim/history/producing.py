@@ -61,11 +61,11 @@ class Desk:
             self.turns += 1
 
     def goes_on(self) -> bool:
-        """Does the application go on writing? If not it ends what it is at."""
+        """Return whether the application goes on writing; if not, it ends what it is at."""
         return self.scene.writing
 
     def values(self, count: int) -> list[str]:
-        """Return values that nobody else writes in this history."""
+        """Return values that no other producer writes in this history."""
         first = self._values
         self._values += count
         return [f"{self.plan.name}.{n}" for n in range(first, first + count)]
@@ -104,7 +104,7 @@ class Producer:
 
     @property
     def has_turned(self) -> bool:
-        """Has the application turned away? One that came back left its transaction behind, and begins anew."""
+        """Return whether the application has turned to another cluster since this producer began."""
         return self.desk.turns != self._turns
 
     # -- batches ------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class Producer:
         return self.transaction
 
     def add_partitions(self, partitions: Sequence[TopicPartition]) -> Script[bool]:
-        """Tell the coordinator where the transaction is about to write; False if it refuses or is not there."""
+        """Add the partitions to the transaction at its coordinator; False if it refuses or is not there."""
         topics: dict[str, AddPartitionsToTxnTopic] = {}
         for tp in partitions:
             topics.setdefault(tp.topic, AddPartitionsToTxnTopic(name=tp.topic)).partitions.append(tp.partition)
@@ -223,7 +223,7 @@ class Producer:
         return reply is not None and not _added_error(reply)
 
     def end(self, *, commit: bool) -> Script[bool]:
-        """Commit or abort; False if the coordinator refused or did not answer, so that nobody knows."""
+        """Commit or abort; False if the coordinator refused, or did not answer, so that the outcome is not known."""
         transaction = self.transaction
         assert transaction is not None, "begun"
         transaction.asked = "commit" if commit else "abort"

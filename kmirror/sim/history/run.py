@@ -56,8 +56,8 @@ def play(plan: Plan) -> Outcome:
         _History(scene).run()
     except Exception:  # Whatever a node raises is what is looked for; also a cluster that does not come up.
         scene.account.crash = traceback.format_exc()
-    for kind, who in list(scene.open_spans):
-        scene.end_span(kind, who)
+    for kind, subject in list(scene.open_spans):
+        scene.end_span(kind, subject)
     return Outcome(
         plan,
         world.trace.digest(),
@@ -75,6 +75,7 @@ class _History:
         self._hands = Hands(scene, self._observer)
 
     def run(self) -> None:
+        """Run the plan to its end, let everything come to rest, and look at all logs once more."""
         self._begin()
         scene, plan = self._scene, self._scene.plan
         world = scene.simulation.world
@@ -116,7 +117,7 @@ class _History:
             start(desk)
 
     def _come_to_rest(self) -> None:
-        """Run until everything has come to rest, at most as long as the plan gives; then tell what has not."""
+        """Run until everything has come to rest, at most as long as the plan gives; then note what has not."""
         scene = self._scene
         world = scene.simulation.world
         rest = Rest(scene, self._observer)
@@ -126,13 +127,13 @@ class _History:
             if not self._has_ended():
                 continue
             if not rest.missing(self._owed()):
-                scene.tell("everything has come to rest")
+                scene.note("everything has come to rest")
                 return
         scene.account.unsettled = rest.missing(self._owed())
-        scene.tell(f"time is up: {len(scene.account.unsettled)} partitions have not come to rest")
+        scene.note(f"time is up: {len(scene.account.unsettled)} partitions have not come to rest")
 
     def _has_ended(self) -> bool:
-        """Has every producer stopped, and every order been answered or given up?"""
+        """Return whether every producer has stopped, and every order was answered or given up."""
         return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
 
     def _owed(self) -> list[Owed]:

@@ -26,7 +26,7 @@ from kmirror.spec.topics import is_internal
 
 @dataclass(slots=True)
 class Trap:
-    """Kill somebody in the event after a state was entered, or a log was cut, in a partition."""
+    """Kill a node in the event after a state was entered, or a log was cut, in a partition."""
 
     cluster: str
     topic: str
@@ -45,7 +45,7 @@ class Scene:
     story: list[tuple[Instant, str]] = field(default_factory=list)
     traps: list[Trap] = field(default_factory=list)
     open_spans: dict[tuple[str, str], Instant] = field(default_factory=dict)
-    """(kind, who) to when it began, of what is away or cut now."""
+    """(kind, subject) of what is away or cut now, with the instant at which it began."""
     images: dict[str, MetadataImage] = field(default_factory=dict)
     """The controller's image; of a controller that is down the last one."""
     began: Instant = 0
@@ -64,7 +64,7 @@ class Scene:
         """Return microseconds since the clusters were up."""
         return self.simulation.world.now - self.began
 
-    def tell(self, text: str) -> None:
+    def note(self, text: str) -> None:
         """Add a line to the story."""
         self.story.append((self.now, text))
 
@@ -82,14 +82,14 @@ class Scene:
 
     # -- what is away -------------------------------------------------------------------------
 
-    def begin_span(self, kind: str, who: str) -> None:
-        self.open_spans[kind, who] = self.now
+    def begin_span(self, kind: str, subject: str) -> None:
+        self.open_spans[kind, subject] = self.now
 
-    def end_span(self, kind: str, who: str) -> None:
+    def end_span(self, kind: str, subject: str) -> None:
         """Write down what was away or cut until now; nothing if it was not."""
-        begin = self.open_spans.pop((kind, who), None)
+        begin = self.open_spans.pop((kind, subject), None)
         if begin is not None:
-            self.account.spans.append(Span(kind, who, begin, self.now))
+            self.account.spans.append(Span(kind, subject, begin, self.now))
 
     # -- looking at clusters ------------------------------------------------------------------
 

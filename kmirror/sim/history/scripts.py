@@ -3,7 +3,7 @@
     reply = yield Ask("a", endpoint, request, timeout_ms=2000)     the answer, or None if there is none
     yield Sleep(200)
 
-A script never runs the world: whoever waits gives way to everybody else. Each (who, cluster) is a client process of
+A script never runs the world: while it waits all others go on. Each (actor, cluster) is a client process of
 its own at the cluster's site, so that a cut between sites parts a cluster from the others and not from its clients.
 """
 
@@ -48,29 +48,29 @@ class Scripts:
         self._world = world
         self._clients: dict[tuple[str, str], Client] = {}
 
-    def start(self, who: str, script: Script[Any]) -> None:
-        """Begin `script` in the name of `who`, now."""
-        self._go(who, script, None)
+    def start(self, actor: str, script: Script[Any]) -> None:
+        """Begin `script` for `actor`, now."""
+        self._go(actor, script, None)
 
-    def client(self, who: str, cluster: str) -> Client:
-        """Return the process of `who` beside `cluster`."""
-        found = self._clients.get((who, cluster))
+    def client(self, actor: str, cluster: str) -> Client:
+        """Return the process of `actor` at the site of `cluster`."""
+        found = self._clients.get((actor, cluster))
         if found is None:
-            found = self._clients[who, cluster] = Client(self._world, f"{who}@{cluster}", cluster)
+            found = self._clients[actor, cluster] = Client(self._world, f"{actor}@{cluster}", cluster)
         return found
 
-    def _go(self, who: str, script: Script[Any], reply: Message | None) -> None:
+    def _go(self, actor: str, script: Script[Any], reply: Message | None) -> None:
         try:
             wish = script.send(reply)
         except StopIteration:
             return
         if isinstance(wish, Sleep):
-            self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(who, script, None))
+            self._world.at(self._world.now + wish.ms * MILLISECOND, lambda: self._go(actor, script, None))
             return
-        self.client(who, wish.cluster).send(
+        self.client(actor, wish.cluster).send(
             wish.endpoint,
             wish.body,
-            lambda reply: self._go(who, script, reply),
+            lambda reply: self._go(actor, script, reply),
             version_max=wish.version_max,
             timeout_ms=wish.timeout_ms,
         )

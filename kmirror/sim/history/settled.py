@@ -31,7 +31,7 @@ class Owed:
     mirror: str
     source: str
     states: tuple[str, ...]
-    """Any of these will do; two if the last order was not answered, so that nobody knows."""
+    """Any of these will do; two where the last order was not answered, so that it may have been carried out or not."""
     excuse: str
     """Why the topic may wait for ever all the same; empty if it may not."""
     until_mirroring: bool = False
@@ -42,7 +42,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     """Return what every topic owes that was ever ordered into a mirror, in the order of its first order.
 
     A topic that was added may wait for ever
-    - while its mirror points to nobody, or has ever pointed to two clusters (D16: the first one counts);
+    - while its mirror points to no cluster, or has ever pointed to two clusters (D16: the first one counts);
     - while the source's mirror of the same name mirrors the topic from here (D25: each would cut the other);
     - while the source's mirror of the same name stopped without ever having mirrored it from here (D25: the only copy);
     - if the source has no such topic, or one of another id (D16).
@@ -58,7 +58,7 @@ def owed(plan: Plan, account: Account) -> list[Owed]:
     for (cluster, topic), orders in wishes.items():
         last = max((n for n, order in enumerate(orders) if order.error == DONE), default=-1)
         if last < 0:
-            continue  # Nobody knows whether the topic is in a mirror at all.
+            continue  # The topic may be in a mirror or not: the order was not answered.
         possible = _still_possible(orders)
         states = tuple(dict.fromkeys("MIRRORING" if o.action == "add" else "STOPPED" for o in possible))
         row = Owed(cluster, topic, possible[-1].mirror, "", states, "")
@@ -104,7 +104,7 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
 
 
 def _overlap(earlier: Order, later: Order) -> bool:
-    """Was the later order sent before the earlier one was answered? Then nobody knows which one came last."""
+    """Return whether the later order was sent before the earlier one was answered: either may have come last."""
     return earlier.answered_at < 0 or earlier.answered_at > later.sent_at
 
 
@@ -117,7 +117,7 @@ def _still_possible(orders: list[Order]) -> list[Order]:
 
 
 def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
-    """Did a partition of the topic stop at the source with no last mirrored epoch?"""
+    """Return whether a partition of the topic stopped at the source without a last mirrored epoch."""
     latest: dict[TopicPartition, tuple[str, int]] = {}
     for seen in account.states:
         if seen.cluster == source and seen.mirror == row.mirror and seen.tp.topic == row.topic:
@@ -126,11 +126,11 @@ def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
 
 
 def waiting_topics(rows: list[Owed]) -> dict[tuple[str, str], None]:
-    """Return (cluster, topic) of what waits rightly, and of every mirror behind it: its source stands still."""
+    """Return (cluster, topic) of what waits rightly, and of every mirror of it, whose source stands still."""
     waiting = dict.fromkeys((row.cluster, row.topic) for row in rows if row.excuse)
     for _ in rows:  # A chain is no longer than there are rows.
-        behind = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
-        waiting.update(dict.fromkeys(behind))
+        mirrors_of_it = [(row.cluster, row.topic) for row in rows if (row.source, row.topic) in waiting]
+        waiting.update(dict.fromkeys(mirrors_of_it))
     return waiting
 
 
@@ -174,7 +174,7 @@ class Rest:
         return found or [(name, TopicPartition("", -1), "a broker is fenced")]
 
     def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
-        """Is a transaction open although every client has ended? An unclean election may lose markers, as in Kafka."""
+        """Return the partition if a transaction hangs there: an unclean election may lose markers, and excuses it."""
         if self._scene.account.unclean_anywhere(tp):
             return []
         leader = self._scene.leader(name, tp)

@@ -3,7 +3,7 @@
 Rule 1: "it fails" means the same finding: the same exit code, and the same checker on the same cluster and on a
 partition of the same kind; of a crash the same exception out of the same function.
 Rule 2: the number of runs is bounded, never the time: the same failure shrinks to the same plan everywhere.
-Rule 3: `Shrinker.best` fails at every moment, so whoever interrupts still has what was found so far.
+Rule 3: `Shrinker.best` fails at every moment, so an interrupt still leaves the best plan found so far.
 
 Chunks first, then single ones (delta debugging), round after round until a whole round takes nothing away: what is left
 is needed, each piece by itself.
@@ -34,7 +34,7 @@ LASTS = "for_ms"
 _BETWEEN = re.compile(r"[\s,|<>@:=;]+")
 
 Run = Callable[[Plan], Outcome]
-Told = Callable[[int, Plan], None]
+OnProgress = Callable[[int, Plan], None]
 """Called after each run with the number of runs so far and the smallest plan that fails."""
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Target:
         """Return the target of a failed outcome: its crash, else its first anomaly that is not about liveness."""
         if outcome.exit is Exit.CRASH:
             return cls(outcome.exit, CRASH, "", _raised(outcome.account.crash))
-        anomaly = told_anomaly(outcome)
+        anomaly = first_anomaly(outcome)
         assert anomaly is not None, "only what failed can be shrunk"
         return cls(outcome.exit, anomaly.checker, anomaly.cluster, _kind(anomaly))
 
@@ -72,8 +72,8 @@ class Target:
         return next((row for row in outcome.anomalies if (row.checker, row.cluster, _kind(row)) == mine), None)
 
 
-def told_anomaly(outcome: Outcome) -> Anomaly | None:
-    """Return the anomaly to be told first: broken safety before missed liveness, in the order of the checkers."""
+def first_anomaly(outcome: Outcome) -> Anomaly | None:
+    """Return the anomaly to be reported first: broken safety before missed liveness, in the order of the checkers."""
     return min(outcome.anomalies, key=lambda row: row.checker == LIVENESS, default=None)
 
 
@@ -94,18 +94,20 @@ def _raised(trace: str) -> str:
 class Shrinker:
     """Makes a failed plan smaller; `best` is the outcome of the smallest so far."""
 
-    def __init__(self, outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, told: Told | None = None) -> None:
+    def __init__(
+        self, outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, on_progress: OnProgress | None = None
+    ) -> None:
         self.target = Target.of(outcome)
         self.best = outcome
         self.runs = 0
         self._run = run
         self._runs_max = runs_max
-        self._told = told
+        self._on_progress = on_progress
         self._tried = {outcome.plan.to_json()}
 
     @property
     def is_spent(self) -> bool:
-        """Was the bound on the runs reached, so that less might still fail?"""
+        """Return whether the bound on the runs was reached, so that a smaller plan might still fail."""
         return self.runs >= self._runs_max
 
     def shrink(self) -> Outcome:
@@ -137,8 +139,8 @@ class Shrinker:
             return False  # A plan that makes no sense, such as one with a step on a broker that is taken away.
         if is_hit := self.target.is_hit(outcome):
             self.best = outcome
-        if self._told is not None:
-            self._told(self.runs, self.best.plan)
+        if self._on_progress is not None:
+            self._on_progress(self.runs, self.best.plan)
         return is_hit
 
     def _drop(self, get: Callable[[Plan], tuple[T, ...]], put: Callable[[Plan, tuple[T, ...]], Plan]) -> None:
@@ -158,7 +160,7 @@ class Shrinker:
             pass
 
     def _shorten(self) -> None:
-        """Halve the pauses before and behind steps as often as it goes.
+        """Halve the pauses before and after steps as often as the plan still fails.
 
         The time to converge stays: with less of it anything would be stuck.
         """
@@ -169,14 +171,14 @@ class Shrinker:
         self._try_each(_briefer)
 
 
-def shrink(outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, told: Told | None = None) -> Outcome:
+def shrink(outcome: Outcome, run: Run, *, runs_max: int = RUNS_MAX, on_progress: OnProgress | None = None) -> Outcome:
     """Return the outcome of the smallest plan found, in `runs_max` runs at most, that fails as `outcome` does."""
-    return Shrinker(outcome, run, runs_max=runs_max, told=told).shrink()
+    return Shrinker(outcome, run, runs_max=runs_max, on_progress=on_progress).shrink()
 
 
 def _until(outcome: Outcome) -> Plan | None:
     """Return the plan without the steps after the anomaly was seen."""
-    anomaly = told_anomaly(outcome)
+    anomaly = first_anomaly(outcome)
     if anomaly is None or anomaly.at < 0:
         return None
     steps = tuple(step for step in outcome.plan.steps if step.at_ms * MILLISECOND <= anomaly.at)
@@ -200,7 +202,7 @@ def _fewer_clusters(plan: Plan) -> Iterator[Plan]:
             clusters=tuple(row for row in plan.clusters if row.name != name),
             clients=tuple(row for row in plan.clients if row.cluster != name),
             steps=tuple(step for step in plan.steps if not _names_cluster(step.args, name)),
-            topics={topic: told for topic, told in plan.topics.items() if name not in _BETWEEN.split(told)},
+            topics={topic: settings for topic, settings in plan.topics.items() if name not in _BETWEEN.split(settings)},
         )
 
 
@@ -210,7 +212,7 @@ def _names_cluster(args: Mapping[str, Value], name: str) -> bool:
 
 
 def _fewer_topics(plan: Plan) -> Iterator[Plan]:
-    """Without one topic: whoever works on it and others goes on with the others, whoever on it alone is left out."""
+    """Without one topic: its clients go on with their other topics, or are left out if they have none."""
     named = dict.fromkeys([*plan.topics, *(topic for client in plan.clients for topic in client.topics)])
     for topic in named if len(named) > 1 else ():
         clients = [
@@ -221,7 +223,7 @@ def _fewer_topics(plan: Plan) -> Iterator[Plan]:
             plan,
             clients=tuple(client for client in clients if client.topics),
             steps=tuple(step for step in steps if step is not None),
-            topics={name: told for name, told in plan.topics.items() if name != topic},
+            topics={name: settings for name, settings in plan.topics.items() if name != topic},
         )
 
 
@@ -239,8 +241,8 @@ def _without_topic(step: Step, topic: str) -> Step | None:
 
 
 def _fewer_partitions(plan: Plan) -> Iterator[Plan]:
-    for topic, told in plan.topics.items():
-        count, at, rest = told.partition("@")
+    for topic, settings in plan.topics.items():
+        count, at, rest = settings.partition("@")
         for fewer in range(1, int(count) if count.isdecimal() else 0):
             yield replace(plan, topics={**plan.topics, topic: f"{fewer}{at}{rest}"})
 
@@ -272,11 +274,11 @@ def _calmer(plan: Plan) -> Iterator[Plan]:
         yield replace(plan, network={**plan.network, name: 0})
 
 
-def _less(told: Mapping[str, T]) -> Iterator[dict[str, T]]:
-    if told:
+def _less(settings: Mapping[str, T]) -> Iterator[dict[str, T]]:
+    if settings:
         yield {}
-    for name in told if len(told) > 1 else ():
-        yield {key: value for key, value in told.items() if key != name}
+    for name in settings if len(settings) > 1 else ():
+        yield {key: value for key, value in settings.items() if key != name}
 
 
 def _changed(rows: Sequence[ClientPlan], at: int, row: ClientPlan) -> tuple[ClientPlan, ...]:
@@ -288,7 +290,7 @@ def _with_cluster(plan: Plan, at: int, cluster: ClusterPlan) -> Plan:
 
 
 def _halve_gaps(plan: Plan) -> Plan | None:
-    """With half the pauses between steps; what stands behind the last step comes as much earlier as that does."""
+    """With half the pauses between steps; what comes after the last step moves forward by as much as that step does."""
     times = [0, *(step.at_ms for step in plan.steps)]
     gaps = [late - early for early, late in pairwise(times)]
     if max(gaps, default=0) < 2 * GAP_MIN_MS:

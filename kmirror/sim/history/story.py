@@ -20,7 +20,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.sim.history.account import Account, Read
 from kmirror.sim.history.diagram import side_by_side
 from kmirror.sim.history.plan import Plan
-from kmirror.sim.history.shrink import told_anomaly
+from kmirror.sim.history.shrink import first_anomaly
 from kmirror.sim.history.verdict import Accepted, Anomaly, Exit, Outcome
 
 WIDTH = 80
@@ -41,7 +41,7 @@ _Line = tuple[int, Instant, str]
 
 def tell(outcome: Outcome, again: str) -> str:
     """Return all that a person needs of a failed history, of a clean one its last line; `again` runs it again."""
-    anomaly = told_anomaly(outcome)
+    anomaly = first_anomaly(outcome)
     parts = [headline(outcome)]
     if outcome.account.crash:
         parts.append("\n".join(textwrap.indent(outcome.account.crash.rstrip(), "  ").splitlines()[-30:]))
@@ -61,7 +61,7 @@ def tell(outcome: Outcome, again: str) -> str:
 
 def headline(outcome: Outcome) -> str:
     """Return the finding by its name, and its sentence."""
-    anomaly = told_anomaly(outcome)
+    anomaly = first_anomaly(outcome)
     if outcome.account.crash:
         last = outcome.account.crash.rstrip().splitlines()[-1]
         return _wrapped(f"CRASH inside a node: {last}")
@@ -145,7 +145,7 @@ def _of_record(account: Account, tp: TopicPartition, offset: int) -> list[tuple[
 
 
 class _About:
-    """Tells lines about one partition, and about none, from those about others."""
+    """Sorts lines about one partition, and about none, from those about others."""
 
     def __init__(self, outcome: Outcome, tp: TopicPartition) -> None:
         partitions = dict.fromkeys(

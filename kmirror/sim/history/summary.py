@@ -1,4 +1,4 @@
-"""What is told of a history to a program? One object of plain values: a line of `-o json`, a row of a Spark sweep.
+"""What is a history to a program? One object of plain values: a line of `-o json`, a row of a Spark sweep.
 
 seed, profile     what drew the plan
 exit, verdict     the exit code, and its name: clean, crash, safety, liveness
@@ -57,7 +57,7 @@ def as_row(outcome: Outcome) -> dict[str, Any]:
 
 
 def findings(row: dict[str, Any]) -> list[str]:
-    """Return the names of what a row tells, each once: checkers in the order of the anomalies, a crash first."""
+    """Return the names of a row's findings, each once: checkers in the order of the anomalies, a crash first."""
     names = [CRASH] if row["crash"] else []
     return list(dict.fromkeys(names + [anomaly["checker"] for anomaly in row["anomalies"]]))
 

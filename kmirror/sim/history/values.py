@@ -36,7 +36,7 @@ class Reader:
         self._known: dict[_Key, Contents] = {}
 
     def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[Row]:
-        """Yield the records of `batches` in order; `aborted` is (producer id, first offset) as a fetch tells it."""
+        """Yield the records of `batches` in order; `aborted` is (producer id, first offset), as a fetch has it."""
         for batch, is_aborted in with_aborted(batches, aborted):
             for offset, value in self._contents(batch):
                 yield Row(

@@ -138,7 +138,7 @@ class Transactions:
     def close(self, *, good: bool) -> Script[None]:
         """Commit, or now and then abort; after an error abort, and begin anew if that fails too."""
         if self.producer.has_turned:
-            self.producer.transaction = None  # Left behind: the coordinator there will time it out.
+            self.producer.transaction = None  # Given up: the coordinator there will time it out.
             return
         commit = good and not self.desk.rng.chance(1, 5)
         ended = yield from self.producer.end(commit=commit)

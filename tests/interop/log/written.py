@@ -21,7 +21,7 @@ from kmirror.records.control import end_txn_marker, mirror_pid_reset
 from kmirror.records.layout import TimestampType
 from kmirror.records.legacy import build_message_set
 from tests.interop.log.cluster import Topic, finish
-from tests.sim.stage import ONE_BROKER, log_of, pair, write
+from tests.sim.stage import ONE_BROKER, pair
 
 HOUR_MS = 3_600_000
 # Topics that were mirrored, and after a failover written to: in their logs is a producer reset.
@@ -363,8 +363,8 @@ def _copy_failed_over(folder: LogFolder, topics: dict[str, Topic], configs: dict
     p.begin(names)
     p.fail_over(topics=names)
     for tp in p.b.partitions(names):
-        write(p.b, "written after the failover", tp=tp)
-        log, copy = log_of(p.b, tp), TopicPartition(f"{FAILED_OVER}{tp.topic}", tp.partition)
+        p.b.write("written after the failover", tp=tp)
+        log, copy = p.b.log(tp), TopicPartition(f"{FAILED_OVER}{tp.topic}", tp.partition)
         log.close()
         store = folder.open(copy)
         for base in log.store.segments():

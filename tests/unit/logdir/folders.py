@@ -82,3 +82,13 @@ def refused(folder: Path, **options: object) -> FileFault:
     if error.position is not None:
         assert f"position {error.position}, offset {error.offset}:" in text
     return error
+
+
+def assert_refused(
+    folder: Path, segments: dict[int, bytes], file: int, position: int, offset: int, reason: str
+) -> None:
+    """Write a partition of these segments, and see reading end with a fault at this place of the file `file`."""
+    place = partition(folder, "t-0", segments)
+    error = refused(folder)
+    assert (error.path, error.position, error.offset) == (place / f"{file:020d}.log", position, offset)
+    assert reason in error.reason

@@ -16,7 +16,7 @@ from kmirror.logdir.load import read_log_dirs
 from kmirror.records import RecordData, build_batch, iter_batches, layout, set_base_offset_and_epoch
 from kmirror.records.build import frame_batch
 from tests.builders import batch
-from tests.unit.logdir.folders import SAMPLE, TAILS, checkpoint, partition, refused, sample
+from tests.unit.logdir.folders import SAMPLE, TAILS, assert_refused, checkpoint, partition, refused, sample
 
 # In these no offset is missing and none lies below the log start, so that the checkpoints and the neighbours
 # bear witness to every header field outside the checksum.
@@ -158,10 +158,7 @@ def at_offset(offset: int) -> bytes:
 def test_batches_out_of_their_place_are_refused(
     segments: dict[int, bytes], file: int, position: int, offset: int, reason: str, tmp_path: Path
 ) -> None:
-    place = partition(tmp_path, "t-0", segments)
-    error = refused(tmp_path)
-    assert (error.path, error.position, error.offset) == (place / f"{file:020d}.log", position, offset)
-    assert reason in error.reason
+    assert_refused(tmp_path, segments, file, position, offset, reason)
 
 
 def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shutdown(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from kmirror.records.codecs import Compression, compress
 from kmirror.records.legacy import LegacyBatch, build_message, iter_any_batches
 from kmirror.records.record import RecordData
 from tests.builders import batch
-from tests.unit.logdir.folders import TAILS, checkpoint, messages, partition, refused
+from tests.unit.logdir.folders import TAILS, assert_refused, checkpoint, messages, partition, refused
 
 pytestmark = pytest.mark.decision("D21")
 WRITTEN = Path(__file__).resolve().parents[2] / "data" / "log" / "legacy-2.1"  # By Kafka 2.1.1.
@@ -147,10 +147,7 @@ def renumbered(message: bytes, offset: int) -> bytes:
 def test_messages_out_of_their_place_are_refused(
     segments: dict[int, bytes], file: int, position: int, offset: int, reason: str, tmp_path: Path
 ) -> None:
-    place = partition(tmp_path, "t-0", segments)
-    error = refused(tmp_path)
-    assert (error.path, error.position, error.offset) == (place / f"{file:020d}.log", position, offset)
-    assert reason in error.reason
+    assert_refused(tmp_path, segments, file, position, offset, reason)
 
 
 def wrapper(inside: bytes, offset: int) -> bytes:

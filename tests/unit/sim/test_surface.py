@@ -14,7 +14,7 @@ from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
-from tests.sim.stage import ONE_BROKER, T0_MS, TOPIC, TP, WrittenLogs, log_of, pair, plain
+from tests.sim.stage import ONE_BROKER, T0_MS, TOPIC, TP, WrittenLogs, pair, plain
 
 
 def test_a_cluster_runs_inside_its_block_and_keeps_its_disks() -> None:
@@ -77,7 +77,7 @@ def test_assert_equal_names_place_field_both_values_and_moment() -> None:
     p = pair(2, logs=WrittenLogs({TOPIC: [plain(0, 0, "r0")]}), brokers=1)
     p.begin()
     p.there.assert_equal()
-    log_of(p.b).append_as_leader(plain(0, 0, "only here"), leader_epoch=9, now_ms=T0_MS)
+    p.b.log().append_as_leader(plain(0, 0, "only here"), leader_epoch=9, now_ms=T0_MS)
     with pytest.raises(AssertionError) as caught:
         p.there.assert_equal()
     where = f"mirror m from a to b: {TP} offset 1 field log_end_offset: expected 1, found 2"

@@ -47,7 +47,7 @@ CHECKERS: dict[str, Checker] = {
     "stuck-state": Checker(mirrors.stuck_state),
     "topic-id-mismatch": Checker(mirrors.topic_id_mismatch),
 }
-"""Name to checker, in the order in which findings are told."""
+"""Name to checker, in the order in which findings are reported."""
 
 
 def judge(account: Account, plan: Plan) -> tuple[list[Anomaly], list[Accepted]]:

@@ -1,4 +1,4 @@
-"""An account, indexed: where was a record seen, who could reach whom, which stays and elections were there?
+"""An account, indexed: where was a record seen, which nodes could reach which, which stays and elections were there?
 
 Nothing here judges. What the account leaves open is said to be open: a record above a leader's high watermark is
 neither there nor gone, for a new leader's high watermark lags behind what is committed.
@@ -88,7 +88,7 @@ class Facts:
         self._found: dict[str, object] = {}
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """Return what `make` returned for the first who asked under this name: several checkers share it."""
+        """Return what `make` returned at the first call under this name: several checkers share it."""
         if name not in self._found:
             self._found[name] = make()
         return cast(T, self._found[name])
@@ -159,7 +159,7 @@ class Facts:
         return elections[number - 1].leader_epoch if number else -1
 
     def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
-        """Was a leader elected from outside the ISR, so that a record of this time may be lost by it?"""
+        """Return whether a leader was elected from outside the ISR, so that a record of this time may be lost by it."""
         elections = self.elections.get(place, [])
         return any(election.unclean and begin - ZOMBIE <= election.at <= end for election in elections)
 
@@ -193,7 +193,7 @@ class Facts:
         return rows[-1] if rows else ""
 
     def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:
-        """May `mirror` have been deleted in `cluster` in this time?"""
+        """Return whether `mirror` may have been deleted in `cluster` in this time."""
         return any(
             order.action == "delete_mirror"
             and order.destination == cluster
@@ -206,15 +206,15 @@ class Facts:
     def orders(self, *actions: str) -> list[Order]:
         return [order for order in self.account.orders if order.action in actions]
 
-    # -- who was there ------------------------------------------------------------------------
+    # -- which nodes were up -------------------------------------------------------------------
 
     def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
-        """Was there a moment in [begin, end] at which a broker of `other` ran and the link to `one` was whole?"""
+        """Return whether a broker of `other` ran while the link to `one` was whole, at some moment in [begin, end]."""
         if end < begin or not other:
             return False
-        links = [span for span in self.account.spans if span.kind == "link" and _joins(span.who, one, other)]
+        links = [span for span in self.account.spans if span.kind == "link" and _joins(span.subject, one, other)]
         brokers = [
-            [span for span in self.account.spans if span.kind == "broker" and span.who == f"{other}-{number}"]
+            [span for span in self.account.spans if span.kind == "broker" and span.subject == f"{other}-{number}"]
             for number in range(1, self.brokers.get(other, 1) + 1)
         ]
         moments = [begin, *(span.end for spans in (links, *brokers) for span in spans if begin <= span.end <= end)]
@@ -223,7 +223,7 @@ class Facts:
         )  # fmt: skip
 
     def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Was a node of `cluster` or a link inside it away at some time in [begin, end]?"""
+        """Return whether a node of `cluster` or a link inside it was away at some time in [begin, end]."""
         return any(
             _within(span, cluster) and span.begin <= end and (span.end < 0 or begin <= span.end)
             for span in self.account.spans
@@ -242,19 +242,19 @@ def is_control(row: LogRow) -> bool:
 
 
 def covers(spans: Iterable[Span], at: Instant) -> bool:
-    """Does one of the spans cover the moment `at`?"""
+    """Return whether one of the spans covers the moment `at`."""
     return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
 
 
-def _ends(who: str) -> list[str]:
-    return who.replace(">", "|").split("|")
+def _ends(subject: str) -> list[str]:
+    return subject.replace(">", "|").split("|")
 
 
-def _joins(who: str, one: str, other: str) -> bool:
-    ends = _ends(who)
+def _joins(subject: str, one: str, other: str) -> bool:
+    ends = _ends(subject)
     return len(ends) == 2 and ends in ([one, other], [other, one])
 
 
 def _within(span: Span, cluster: str) -> bool:
-    """Is it a node of `cluster`, or a link between two of its nodes?"""
-    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.who))
+    """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
+    return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.subject))

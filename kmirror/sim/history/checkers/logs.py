@@ -173,16 +173,16 @@ def duplicate_at_offset(facts: Facts) -> Iterator[Finding]:
 
 
 def _twice_in_a_log(facts: Facts, place: Place, looks: list[Look]) -> Iterator[Anomaly]:
-    told: dict[str, None] = {}
+    reported: dict[str, None] = {}
     for look in looks:
         resets = [row.offset for row in look.log.rows if row.value.startswith(RESET)]
         for row in look.log.rows:
             first = look.by_value.get(row.value)
-            if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in told:
+            if is_control(row) or first is None or first is row or row.producer_id < 0 or row.value in reported:
                 continue
             if any(first.offset < reset < row.offset for reset in resets):
                 continue  # A stop forgets all producers; what is sent again after it is new to the log.
-            told[row.value] = None
+            reported[row.value] = None
             text = f"{row.value!r} was written once by producer {row.producer_id} and stands at {first.offset} and here"
             yield Anomaly("duplicate-at-offset", *place, row.offset, text, look.at)
 
@@ -313,14 +313,14 @@ def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
 
 
 def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    """An unclean election shortens a log, and a stay in a mirror may, from its first cut to its last."""
+    """Return whether a log may have been shortened: by an unclean election, or by a stay in a mirror."""
     return facts.unclean(place, begin, end) or any(stay.overlaps(begin, end) for stay in facts.stays(place))
 
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
-    """A broker that comes back within its session leads on in the same epoch, from the mark that it wrote down."""
-    who = f"{marks.cluster}-{marks.broker}"
+    """Return whether the broker restarted: back within its session it leads on from the mark that it wrote down."""
+    subject = f"{marks.cluster}-{marks.broker}"
     return any(
-        span.kind == "broker" and span.who == who and marks.at - LATE <= span.begin <= until
+        span.kind == "broker" and span.subject == subject and marks.at - LATE <= span.begin <= until
         for span in facts.account.spans
     )

@@ -1,4 +1,4 @@
-"""acked-lost, mirrored-lost, last-copy-lost: which records went that nobody was entitled to drop?
+"""acked-lost, mirrored-lost, last-copy-lost: which records are gone that nothing entitled a cluster to drop?
 
 All three walk the looks at a log in order of time. A record that was there and is not is a loss between these two
 looks, and has a reason (reasons.py) or none.
@@ -47,11 +47,11 @@ def losses(facts: Facts) -> list[Loss]:
 def _losses_at(facts: Facts, place: Place) -> Iterator[Loss]:
     known: dict[str, _Known] = {}
     acks = facts.acks.get(place, [])
-    told = 0
+    learned = 0
     for look in facts.looks[place]:
-        while told < len(acks) and acks[told].at <= look.at:
-            _learn_ack(facts, known, acks[told])
-            told += 1
+        while learned < len(acks) and acks[learned].at <= look.at:
+            _learn_ack(facts, known, acks[learned])
+            learned += 1
         for value in list(known):
             yield from _compare(facts, place, known, value, look)
         for row in look.decided():
@@ -84,7 +84,7 @@ def _compare(facts: Facts, place: Place, known: dict[str, _Known], value: str, l
 def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool) -> Loss:
     reason = why_gone(facts, place, last.record, last.at, look.at)
     if hidden and reason is not None and reason.decision != UNCLEAN:
-        # Who follows a source gets its markers; a cut hides nothing.
+        # A mirror gets its source's markers; a cut hides nothing.
         reason = Reason(MARKERS, reason.lacking) if reason.decision == ASYNCHRONOUS else None
     if hidden and reason is None and _was_reopened(facts, place, last, look):
         reason = Reason(MARKERS)
@@ -92,9 +92,10 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
 
 
 def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
-    """Did a stop cut away what decided the transaction, so that D29 has it aborted as a whole?
+    """Return whether a stop cut away what decided the transaction, so that D29 has it aborted as a whole.
 
-    Its own marker must be gone, and a record of it with the marker; or the leader changed, who alone knew the outcome.
+    Its own marker must be gone, and a record of it with the marker; or the leader changed, and the old one alone knew
+    the outcome.
     """
     stops = [s for s in facts.stays(place) if s.overlaps(last.at, look.at) and s.removed <= look.at]
     before = facts.look_before(place, last.at)
@@ -154,7 +155,7 @@ def mirrored_lost(facts: Facts) -> Iterator[Finding]:
 def last_copy_lost(facts: Facts) -> Iterator[Finding]:
     """A record that two clusters had at an order is in no cluster at the end, though one of them should have kept it.
 
-    It is nobody's fault by itself that a cluster follows a source that lacks a record. So of all clusters that had it
+    That a cluster follows a source that lacks a record is no fault by itself. So of all clusters that had it
     one must have dropped it without a reason, or each of them because another one still had it.
     """
     fates: dict[tuple[TopicPartition, str], list[Loss]] = {}
@@ -183,7 +184,7 @@ def _is_left(facts: Facts, tp: TopicPartition, value: str, offset: int) -> bool:
 
 
 def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
-    """Did two clusters have the record, for every reader, at the moment of one order?"""
+    """Return whether two clusters had the record, for every reader, at the moment of one order."""
     places = [place for place in facts.looks if place[1] == tp]
     for order in facts.orders("add", "remove"):
         looks = [facts.look_before(place, order.sent_at) for place in places]

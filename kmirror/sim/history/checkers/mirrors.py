@@ -38,7 +38,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
 
 
 def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
-    """Was the broker that said it the leader? A deposed one may tell of an earlier session."""
+    """Return whether the broker that said it was the leader; a deposed one may report an earlier session."""
     named = [election.leader for election in facts.elections.get(place, []) if election.at <= row.at]
     return not named or named[-1] == row.broker
 
@@ -64,7 +64,7 @@ def read_only_breach(facts: Facts) -> Iterator[Finding]:
 
 
 def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
-    """Did the broker that took the write know that the topic is in a mirror, or had it every chance to?"""
+    """Return whether the broker that took the write knew, or should have known, that the topic is in a mirror."""
     said = [
         row.state for row in facts.states.get(place, [])
         if row.broker == ack.broker and row.mirror == stay.mirror and stay.began <= row.at < ack.sent_at
@@ -90,24 +90,24 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
         if len(dict.fromkeys(found)) > 1:
             text = f"topic {topic} has ids {', '.join(dict.fromkeys(found))} in one cluster"
             yield Anomaly("topic-id-mismatch", cluster, None, -1, text)
-    told: dict[tuple[str, str, str], None] = {}
+    reported: dict[tuple[str, str, str], None] = {}
     for place in facts.states:
         for stay in facts.stays(place):
             key = (place[0], stay.source, stay.tp.topic)
             ours, theirs = ids.get((place[0], stay.tp.topic), []), ids.get((stay.source, stay.tp.topic), [])
-            if key in told or not ours or not theirs or ours[0] == theirs[0]:
+            if key in reported or not ours or not theirs or ours[0] == theirs[0]:
                 continue
             if len([other for other in facts.stays(place) if other.began == stay.began]) > 1:
                 continue  # The mirror was pointed from one cluster to another: it keeps to the first (D16).
             if stay.mirroring == NEVER and _had_it_before(facts, place):
                 continue  # A local topic of the same name: the mirror gives up (D16).
-            told[key] = None
+            reported[key] = None
             text = f"mirror {stay.mirror} has topic {stay.tp.topic} from {stay.source}: there its id is {theirs[0]}, "
             yield Anomaly("topic-id-mismatch", place[0], None, -1, f"{text}here {ours[0]}")
 
 
 def _had_it_before(facts: Facts, place: Place) -> bool:
-    """Did the cluster have the topic without any mirror?"""
+    """Return whether the cluster had the topic without any mirror."""
     topic = place[1].topic
     return facts.plan.topics.get(topic, "").endswith(f"@{place[0]}") or any(
         order.destination == place[0] and topic in order.topics for order in facts.orders("create_topic")

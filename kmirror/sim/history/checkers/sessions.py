@@ -1,4 +1,4 @@
-"""When was a partition in a mirror? Stays, told from orders and from the states that were seen.
+"""When was a partition in a mirror? Stays, inferred from orders and from the states that were seen.
 
 A stay begins when AddTopics is sent and ends when STOPPED is seen after another state. In between it has two parts:
 until MIRRORING is seen the destination cuts to what the source names, after that it follows the source. Where the
@@ -20,7 +20,7 @@ TAKEN = ("NONE", "")
 CUTTING = ("PREPARING",)
 FOLLOWING = ("MIRRORING", "PAUSING", "PAUSED")
 NOBODY = "nobody"
-"""What a plan calls servers where nobody listens."""
+"""What a plan calls bootstrap servers that do not exist."""
 IN_A_STAY = (*CUTTING, *FOLLOWING, "STOPPING", "FAILED")
 
 
@@ -114,7 +114,7 @@ def _sources(stay: Stay, pointings: list[Pointing]) -> list[str]:
 def _stay(order: Order, tp: TopicPartition, rows: list[StateSeen], orders: list[Order]) -> Stay:
     inside = next((number for number, row in enumerate(rows) if row.state in CUTTING), len(rows))
     stops = [row for row in rows[inside:] if row.state == "STOPPED"]
-    # Without an answer nobody knows whether a first stop ended this stay or the one before it.
+    # Without an answer a first stop may have ended this stay or the one before it.
     last = stops[0 if order.error == "NONE" else -1] if stops else None
     ended = NEVER if last is None else last.at
     removed = next(

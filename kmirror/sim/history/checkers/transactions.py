@@ -23,13 +23,13 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
     """Of a transaction's records in one partition some can be read and others are missing or cannot."""
     parts = _parts(facts)
     for place, looks in facts.looks.items():
-        told: dict[str, None] = {}
+        reported: dict[str, None] = {}
         for look in looks:
             for key, values in parts.get(place[1], {}).items():
-                found = None if key in told else _half(look, values, facts)
+                found = None if key in reported else _half(look, values, facts)
                 if found is None:
                     continue
-                told[key] = None
+                reported[key] = None
                 if facts.account.unclean_anywhere(place[1], look.at):
                     yield from accepted([(UNCLEAN, *place)])
                     continue
@@ -45,7 +45,7 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
-    """Was one record written before a stay in a mirror had ended, and gone once it had, and the other one after it?"""
+    """Return whether a stay in a mirror lies between: one record written before its end and then gone, one after it."""
     before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
     for stay in facts.stays(place):
         look = facts.look_after(place, stay.ended) if before < stay.ended <= after else None
@@ -80,25 +80,25 @@ def _half(look: Look, values: list[str], facts: Facts) -> tuple[str, str] | None
 
 def aborted_read(facts: Facts) -> Iterator[Finding]:
     """A record of a transaction that nobody asked to commit can be read, or was given to a read_committed consumer."""
-    told: dict[tuple[Place, str], None] = {}
+    reported: dict[tuple[Place, str], None] = {}
     for read in facts.account.reads:
         transaction = facts.transaction(read.value) if read.committed_only else None
         if transaction is not None and transaction.asked != "commit":
             text = f"read_committed consumer {read.client} was given it at {clock(read.at)}"
             place = (read.cluster, read.tp)
-            yield from _aborted(facts, told, place, transaction, read.value, read.offset, text)
+            yield from _aborted(facts, reported, place, transaction, read.value, read.offset, text)
     for place, looks in facts.looks.items():
         for look in looks:
             for row in look.decided():
                 transaction = facts.transaction(row.value)
                 if transaction is not None and transaction.asked != "commit":
                     text = f"the log shows it as committed at {clock(look.at)}"
-                    yield from _aborted(facts, told, place, transaction, row.value, row.offset, text)
+                    yield from _aborted(facts, reported, place, transaction, row.value, row.offset, text)
 
 
 def _aborted(
     facts: Facts,
-    told: dict[tuple[Place, str], None],
+    reported: dict[tuple[Place, str], None],
     place: Place,
     transaction: Transaction,
     value: str,
@@ -106,9 +106,9 @@ def _aborted(
     text: str,
 ) -> Iterator[Finding]:
     key = (place, transaction.key)
-    if key in told:
+    if key in reported:
         return
-    told[key] = None
+    reported[key] = None
     if facts.account.unclean_anywhere(place[1]):
         yield from accepted([(UNCLEAN, *place)])
         return
@@ -125,7 +125,7 @@ def hanging_transaction(facts: Facts) -> Iterator[Finding]:
         if final is None or final.log.last_stable_offset >= final.log.high_watermark:
             continue
         if any(stay.ended == NEVER for stay in facts.stays(place)):
-            continue  # A mirror follows its source, whose turn it is; and while it waits nobody may write a marker.
+            continue  # A mirror gets the marker from its source; while it waits for it, it takes no other.
         if facts.account.unclean_anywhere(place[1]):
             yield from accepted([(UNCLEAN, *place)])
             continue

@@ -9,12 +9,12 @@ from kmirror.sim.explorer.model import Model, State
 from kmirror.sim.explorer.rules import rules_named
 from kmirror.sim.explorer.scopes import Scope, scope_named
 from kmirror.sim.explorer.search import explore
-from kmirror.sim.explorer.stories import SENTENCES, Told, draw, tell
+from kmirror.sim.explorer.stories import SENTENCES, StoryStep, draw, tell
 
 WITH_CUTS = scope_named("four-sessions")
 
 
-def kip_story() -> list[Told]:
+def kip_story() -> list[StoryStep]:
     model = Model(scope_named("kip"), rules_named("kip"))
     return tell(model, explore(model).path)
 

@@ -131,8 +131,8 @@ class Hand:
             self.state(destination, "STOPPED", at=stopped, epoch=epoch, mirror=mirror)
         return self
 
-    def away(self, kind: str, who: str, begin: float, end: float) -> Hand:
-        self.account.spans.append(Span(kind, who, _us(begin), _us(end) if end >= 0 else -1))
+    def away(self, kind: str, subject: str, begin: float, end: float) -> Hand:
+        self.account.spans.append(Span(kind, subject, _us(begin), _us(end) if end >= 0 else -1))
         return self
 
     def elected(self, leader: int, epoch: int, *, at: float, cluster: str = "a", unclean: bool = False) -> Hand:

@@ -37,7 +37,7 @@ def test_a_cut_that_ends_leaves_another_one_of_the_same_ends() -> None:
     assert cut(made, "a-1", "b-1") and cut(made, "b-1", "a-1")
     world.run_for(800 * MILLISECOND)
     assert not cut(made, "a-1", "b-1") and not cut(made, "b-1", "a-1")
-    assert [(s.who, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
+    assert [(s.subject, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
 
 
 def test_a_broker_and_its_controller_are_cut_and_the_sites_are_not() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kmirror.sim.history.plan import Plan, Step
-from kmirror.sim.history.shrink import Shrinker, Target, shrink, told_anomaly
+from kmirror.sim.history.shrink import Shrinker, Target, first_anomaly, shrink
 from kmirror.sim.history.verdict import Anomaly, Exit, Outcome
 from tests.unit.sim.history.fake import OTHER, TP, TRACE, draw, run_history
 
@@ -26,7 +26,7 @@ def test_the_two_steps_that_matter_are_left_and_the_sizes_are_the_least() -> Non
     assert plan.network == {"loss_ppm": 0, "remote_min": 5}
     assert plan.steps[1].at_ms < 200 and plan.faults_end_ms < 400
     assert plan.converge_ms == 30_000
-    found = told_anomaly(best)
+    found = first_anomaly(best)
     assert found is not None and (found.checker, found.tp) == ("acked-lost", TP)
     assert run_history(plan).digest == best.digest
 
@@ -46,7 +46,7 @@ def test_the_same_failure_shrinks_to_the_same_plan_and_no_plan_runs_twice() -> N
 def test_the_number_of_runs_is_bounded_and_told() -> None:
     told: list[tuple[int, int]] = []
     shrinker = Shrinker(
-        run_history(), run_history, runs_max=9, told=lambda runs, plan: told.append((runs, len(plan.steps)))
+        run_history(), run_history, runs_max=9, on_progress=lambda runs, plan: told.append((runs, len(plan.steps)))
     )
     best = shrinker.shrink()
     assert shrinker.runs == 9 and shrinker.is_spent
