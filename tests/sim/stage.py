@@ -194,7 +194,7 @@ class StagedCluster(Cluster):
         return next(c for c in self.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
     def mirror_partition(self, tp: TopicPartition = TP) -> MirrorPartition | None:
-        """Return what the leader knows of the mirrored partition, or None if nobody does."""
+        """Return what the leader knows of the mirrored partition, or None without a leader."""
         found = self.leader(tp)
         return None if found is None else self.component(found.broker_id).context.partitions.get(tp)
 

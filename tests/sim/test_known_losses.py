@@ -214,7 +214,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     elect_among_the_informed(p, former, stale)
     informed = p.b.image.partition(TP)
     assert informed is not None
-    network.cut("a", f"b-{informed.leader}")  # Who could contradict them is out of reach for a while.
+    network.cut("a", f"b-{informed.leader}")  # The one broker that could contradict them is out of reach for a while.
     p.back.create({"bootstrap.servers": str(p.b.endpoint(stale[0])), "request.timeout.ms": "2000"})
     p.back.add_topics([TOPIC])
     p.hold(20, lambda: len(values(p.a.log())) >= 2, "what both have is not cut on a rumour")

@@ -82,7 +82,7 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
 
 @pytest.mark.parametrize("unclean", [True, False])
 def test_the_controller_elects_by_what_was_altered(cluster: StagedCluster, unclean: bool) -> None:
-    """The last member of the ISR dies: another replica leads only if the cluster was told that it may."""
+    """The last member of the ISR dies: another replica leads only if a config allows it."""
     if unclean:
         assert alter(cluster, ResourceType.BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
     first = cluster.elect(TP)

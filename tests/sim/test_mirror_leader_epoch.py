@@ -1,4 +1,4 @@
-"""Fetch v19: what a follower of a mirrored log is told to validate batches against (D13)."""
+"""Fetch v19: the epoch against which a follower of a mirrored log validates batches (D13)."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_a_write_is_acknowledged_when_the_last_lagging_follower_leaves_the_isr()
     cluster.kill(follower)
     before = cluster.simulation.now_ms
     cluster.produce("t", 0, [b"alone"])
-    # The controller fences the dead follower after broker.session.timeout.ms; nobody else fetches or writes here.
+    # The controller fences the dead follower after broker.session.timeout.ms; nothing else fetches or writes here.
     assert cluster.simulation.now_ms - before < 10_000
     assert leader.log.high_watermark == leader.log.log_end_offset == 1
 

@@ -93,7 +93,7 @@ def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
 
 
 def tell_versions(cluster: StagedCluster, other: Mapping[type[Message], tuple[int, int]]) -> None:
-    """Have each broker tell these versions, and of all other APIs those that it serves."""
+    """Have each broker answer with these versions, and of all other APIs those that it serves."""
     for broker_id in cluster.broker_ids:
         broker = cluster.broker(broker_id)
         served = {**broker.context.api_versions(), **{key_of(request): versions for request, versions in other.items()}}

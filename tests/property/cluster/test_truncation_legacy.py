@@ -14,7 +14,7 @@ LENGTHS = st.lists(st.integers(0, 3), max_size=3)
 
 
 def runs(lengths: list[int], *, end: int, epoch: int) -> list[Run]:
-    """Return runs of batches behind `end`, of epochs `epoch` and every second one above."""
+    """Return runs of batches from `end` on, of epochs `epoch` and every second one above."""
     found: list[Run] = []
     for number, length in enumerate(lengths):
         end += 2 * length

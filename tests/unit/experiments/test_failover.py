@@ -1,4 +1,4 @@
-"""One run of a sweep: the same seed is the same run, worse networks lose more, and broken rules are told."""
+"""One run of a sweep: the same seed is the same run, worse networks lose more, and broken rules are reported."""
 
 from __future__ import annotations
 

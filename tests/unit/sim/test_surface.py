@@ -1,4 +1,4 @@
-"""What scripts hold of a simulation tells what it is, begins and ends by `with`, and says where it failed."""
+"""What scripts hold of a simulation has a repr, begins and ends by `with`, and says where it failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual time, links, cuts and deaths, with nodes that do nothing but tell what reached them."""
+"""Virtual time, links, cuts and deaths, with nodes that do nothing but record what reached them."""
 
 from __future__ import annotations
 
