@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def condition(versions: Versions, context: Versions) -> str | None:
-    """The test for `versions` where only those of `context` can come: "" if always true, None if never."""
+    """Return the test for `versions` where only those of `context` can come: "" if always true, None if never."""
     inside = versions.intersect(context)
     if not inside:
         return None
@@ -28,7 +28,7 @@ def condition(versions: Versions, context: Versions) -> str | None:
 
 
 def segments(versions: Versions, of: Callable[[int], T]) -> list[tuple[Versions, T]]:
-    """The runs of versions over which `of` gives the same."""
+    """Return the runs of versions over which `of` gives the same."""
     found: list[tuple[Versions, T]] = []
     for version in versions:
         value = of(version)
@@ -40,7 +40,7 @@ def segments(versions: Versions, of: Callable[[int], T]) -> list[tuple[Versions,
 
 
 def choice(versions: Versions, of: Callable[[int], str]) -> str:
-    """One expression that gives `of(version)` for each of `versions`, newest first."""
+    """Return one expression that gives `of(version)` for each of `versions`, newest first."""
     parts = segments(versions, of)
     words = [f"{value} if version >= {run.low}" for run, value in reversed(parts[1:])]
     return " else ".join([*words, parts[0][1]])

@@ -10,6 +10,7 @@ from codegen.load import SCHEMAS
 
 
 def generate_error_codes(path: Path = SCHEMAS / "errors.json") -> str:
+    """Return the text of `error_codes.py`, made of the rows of `schemas/errors.json`."""
     rows = json.loads(path.read_text(encoding="utf-8"))["errors"]
     out = Emitter()
     out.lines('"""Kafka\'s error codes and those of KIP-1279.', "")
@@ -23,12 +24,12 @@ def generate_error_codes(path: Path = SCHEMAS / "errors.json") -> str:
         out.line()
         out.line("@property")
         with out.block("def retriable(self) -> bool:"):
-            out.line('"""Whether the same request may succeed later."""')
+            out.line('"""Return whether the same request may succeed later."""')
             out.line("return self.value in _RETRIABLE")
         out.line()
         out.line("@property")
         with out.block("def text(self) -> str:"):
-            out.line('"""What went wrong, for people."""')
+            out.line('"""Return what went wrong, for people."""')
             out.line("return _TEXTS[self.value]")
     out.lines("", "")
     retriable = [str(row["code"]) for row in rows if row["retriable"]]

@@ -18,7 +18,7 @@ from codegen.versions import Versions
 
 
 def generate_hot(message: MessageSpec) -> str:
-    """The module with the straight-line code of one message."""
+    """Return the module with the straight-line code of one message."""
     versions = Versions.parse(HOT[message.name]).intersect(message.valid)
     maker = _Maker(message)
     readers: dict[int, str] = {}

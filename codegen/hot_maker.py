@@ -34,6 +34,7 @@ class Maker:
         self.queue: list[str] = []
 
     def head(self, body: str) -> str:
+        """Return the head that a module of this `body` needs: docstring, imports and tables of layouts."""
         out = Emitter()
         sources = " and ".join(f"schemas/{source}" for source in self.message.sources)
         out.line(f'"""{self.message.name} in straight lines, version by version; the plain form stands beside it.')
@@ -73,6 +74,7 @@ class Maker:
         return out.text
 
     def layout(self, letters: str) -> str:
+        """Return a name for the `struct` format `letters`, and have the head define it."""
         name = letters.replace("?", "o").replace("16s", "u")
         self.layouts[letters] = name
         return name
@@ -85,7 +87,7 @@ class Maker:
         return self.version in self.message.flexible
 
     def shape(self, inner: StructSpec) -> str:
-        """The name of the table of layouts for such structs."""
+        """Return the name of the table of layouts for such structs."""
         fields = list(inner.ordinary(self.version))
         pieces = ", ".join(f'"{LETTERS[f.type.base]}{"*" if f.type.is_array else ""}"' for f in fields)
         name = f"{snake_case(inner.name)}_shape"

@@ -24,17 +24,17 @@ def is_hot(message: MessageSpec) -> bool:
 
 
 def decodes_to_tuples(message: MessageSpec, struct: StructSpec) -> bool:
-    """Whether arrays of numbers are read as tuples: so they are where whole arrays of such structs are read at once."""
+    """Return whether arrays of numbers are read as tuples: where whole arrays of such structs are read at once."""
     return is_hot(message) and shape_of(message, struct, Versions.parse(HOT[message.name]).high) == "shaped"
 
 
 def object_size(context: Context) -> int:
-    """Bytes of an object without what it refers to: header, garbage collector's header, slots."""
+    """Return how many bytes an object takes without what it refers to: header, garbage collector's header, slots."""
     return 32 + 8 * (1 + sum(not context.is_tag_only(f) for f in context.struct.fields))
 
 
 def shape_of(message: MessageSpec, struct: StructSpec, version: int) -> str:
-    """`flat`: fixed width alone; `shaped`: that and arrays of numbers; else `any`."""
+    """Return `flat`: fixed width alone; `shaped`: that and arrays of numbers; else `any`."""
     if version not in message.flexible or version not in struct.versions:
         return "any"
     arrays = 0

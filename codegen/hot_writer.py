@@ -10,10 +10,11 @@ from codegen.schema import FieldSpec, StructSpec, snake_case
 
 class WriterMaker(Maker):
     def put(self, *values: str) -> None:
-        """Values to be handed over at the next `hand_over`, all at once."""
+        """Keep values for the next `hand_over`, which hands over all at once."""
         self.queue += values
 
     def hand_over(self) -> None:
+        """Write how all values that wait are handed over."""
         if len(self.queue) == 1:
             self.out.line(f"put({self.queue[0]})")
         elif self.queue:
@@ -21,7 +22,7 @@ class WriterMaker(Maker):
         self.queue = []
 
     def write_struct(self, struct: StructSpec, var: str) -> None:
-        """The struct in straight lines, unless something in it is out of the ordinary."""
+        """Write the struct in straight lines, unless something in it is out of the ordinary."""
         out = self.out
         if shape_of(self.message, struct, self.version) == "shaped" and self.is_plain(struct) and var != "self":
             self.write_shaped(struct, var)
@@ -55,7 +56,7 @@ class WriterMaker(Maker):
         self.hand_over()
 
     def write_usually_empty(self, field: FieldSpec, fields: list[FieldSpec], var: str, pending: list[Piece]) -> None:
-        """One `struct` call for the numbers on both sides of an array that is null or empty."""
+        """Write one `struct` call for the numbers on both sides of an array that is null or empty."""
         source = f"{var}.{field.attribute}"
         after: list[Piece] = []
         while fields and fields[0].type.base in LETTERS and not fields[0].type.is_array:
@@ -72,7 +73,7 @@ class WriterMaker(Maker):
             self.hand_over()
 
     def extraordinary(self, struct: StructSpec, var: str) -> list[str]:
-        """Tests for tags, and for set fields that the version lacks."""
+        """Return the tests for tags, and for set fields that the version lacks."""
         context = self.context(struct)
         tests = [f"{var}._tagged"]
         for field in struct.fields:
@@ -83,16 +84,18 @@ class WriterMaker(Maker):
         return tests
 
     def is_plain(self, struct: StructSpec) -> bool:
-        """Whether tags are all that can be out of the ordinary."""
+        """Return whether tags are all that can be out of the ordinary."""
         return len(self.extraordinary(struct, "item")) == 1
 
     def flush_write(self, pending: list[Piece]) -> None:
+        """Write the one `pack` of the fixed-width fields that wait."""
         if pending:
             name = self.layout("".join(p.letter for p in pending))
             self.put(f"pack_{name}({', '.join(p.name for p in pending)})")
             pending.clear()
 
     def write_variable(self, field: FieldSpec, source: str) -> None:
+        """Write how a string, bytes or records are written."""
         base = field.type.base
         nullable = "nullable_" if self.version in field.nullable else ""
         compact = "compact_" if self.flexible and field.flexible is None else ""
@@ -109,6 +112,7 @@ class WriterMaker(Maker):
             self.write_bytes(field, source, [])
 
     def write_nested(self, source: str, nullable: bool) -> None:
+        """Write how a struct in a struct is written."""
         if not nullable:
             self.out.line(f"{source}._write(put, version)")
             return
@@ -119,7 +123,7 @@ class WriterMaker(Maker):
             self.out.line(f"{source}._write(put, version)")
 
     def write_bytes(self, field: FieldSpec, source: str, end: list[str]) -> None:
-        """A length and the bytes as they are; `end` follows."""
+        """Write a length and the bytes as they are; `end` follows."""
         length = f"uvarint(len({source}) + 1)" if self.flexible else f"wire.pack_int32(len({source}))"
         null = 'b"\\0"' if self.flexible else 'b"\\xff\\xff\\xff\\xff"'
         before = self.queue
@@ -135,6 +139,7 @@ class WriterMaker(Maker):
         self.queue = []
 
     def write_array(self, field: FieldSpec, source: str, counter: str) -> None:
+        """Write how an array is written, in the quickest way that its layout allows."""
         out = self.out
         if self.version in field.nullable and self.flexible:
             self.hand_over()
@@ -150,6 +155,7 @@ class WriterMaker(Maker):
         self.write_items(field, source, items)
 
     def write_items(self, field: FieldSpec, source: str, items: str) -> None:
+        """Write a loop that writes one element after the other."""
         out, base = self.out, field.type.base
         if items == source:
             self.put(f"uvarint(len({source}) + 1)" if self.flexible else f"wire.count({source})")
@@ -174,7 +180,7 @@ class WriterMaker(Maker):
                 out.line(call if base == "string" else f"wire.put_{word}bytes(put, {item})")
 
     def write_flat(self, struct: StructSpec, items: str) -> None:
-        """One `struct` call for each element, all in one list.
+        """Write one `struct` call for each element, all in one list.
 
         The last value of each row is `_tagged`: 0, which is the byte for no tags, or a dict, which `struct` refuses.
         """
@@ -192,7 +198,7 @@ class WriterMaker(Maker):
             out.line(f"{snake_case(struct.name)}._write(put, version)")
 
     def write_shaped(self, struct: StructSpec, var: str) -> None:
-        """One `struct` call for all of it, with a layout that knows the lengths of its arrays; tags as above."""
+        """Write one `struct` call for all, in a layout that knows its arrays' lengths; tags as in `write_flat`."""
         out = self.out
         fields = list(struct.ordinary(self.version))
         arrays = [f for f in fields if f.type.is_array]

@@ -25,7 +25,7 @@ class Context:
     struct: StructSpec
 
     def ordinary(self, field: FieldSpec) -> Versions:
-        """Where the field stands in wire order: one range, as tagged ranges are open."""
+        """Return the versions in which the field stands in wire order: one range, as tagged ranges are open."""
         present = field.versions.intersect(self.struct.versions)
         tagged = field.tagged.intersect(present)
         return (
@@ -37,7 +37,7 @@ class Context:
         )
 
     def is_tag_only(self, field: FieldSpec) -> bool:
-        """Whether the field travels in the tagged section wherever it exists."""
+        """Return whether the field travels in the tagged section wherever it exists."""
         return bool(field.tagged.intersect(self.struct.versions)) and not self.ordinary(field)
 
     def flexible(self, field: FieldSpec, version: int) -> bool:
@@ -45,6 +45,7 @@ class Context:
 
 
 def python_type(field: FieldSpec) -> str:
+    """Return the annotation of a field, None included where the schema allows null."""
     base = field.type.base
     if base == "records" and not field.type.is_array:
         return "bytes | memoryview | None"
@@ -55,7 +56,7 @@ def python_type(field: FieldSpec) -> str:
 
 
 def default_value(field: FieldSpec) -> str:
-    """The default as a Python expression; structs and arrays are made anew each time."""
+    """Return the default as a Python expression; structs and arrays are made anew each time."""
     base, text = field.type.base, field.default
     if field.default_is_null:
         return "None"
@@ -83,11 +84,12 @@ def repr_string(text: str) -> str:
 
 
 def min_width(message: MessageSpec, struct: StructSpec) -> int:
-    """The least number of bytes that the struct takes in any of its versions."""
+    """Return the least number of bytes that the struct takes in any of its versions."""
     return min((width_at(message, struct, version) for version in struct.versions), default=1)
 
 
 def width_at(message: MessageSpec, struct: StructSpec, version: int) -> int:
+    """Return the least number of bytes that the struct takes in `version`."""
     total = 1 if version in message.flexible else 0
     context = Context(message, struct)
     for field in struct.ordinary(version):
@@ -107,7 +109,7 @@ def width_at(message: MessageSpec, struct: StructSpec, version: int) -> int:
 
 
 def element_width(context: Context, field: FieldSpec) -> int:
-    """The least width of one element of an array, at least 1: Kafka never takes more elements than bytes."""
+    """Return the least width of one element of an array, at least 1: Kafka never takes more elements than bytes."""
     base = field.type.base
     if field.type.is_struct:
         return max(1, min_width(context.message, context.message.struct(base)))
@@ -119,7 +121,7 @@ def element_width(context: Context, field: FieldSpec) -> int:
 
 
 def variant(context: Context, field: FieldSpec, version: int, kind: str) -> str:
-    """`compact_nullable_string` and its kin."""
+    """Return the name of the reader or writer, as `compact_nullable_string`."""
     words = []
     if context.flexible(field, version):
         words.append("compact")
@@ -138,6 +140,7 @@ class Run:
 
 
 def runs(context: Context) -> list[Run]:
+    """Return the fields in wire order, neighbours of fixed width under one test together."""
     found: list[Run] = []
     for field in context.struct.fields:
         test = condition(context.ordinary(field), context.struct.versions)
@@ -159,6 +162,7 @@ def runs(context: Context) -> list[Run]:
 
 
 def fused_name(fields: list[FieldSpec], fused: dict[str, str]) -> str:
+    """Return the ending of the names of these fields' packer and unpacker, and note its letters in `fused`."""
     letters = "".join(LETTERS[f.type.base] for f in fields)
     name = letters.replace("?", "o")
     # `I` and `i` must stay apart: the names keep the letters' case.
@@ -167,6 +171,7 @@ def fused_name(fields: list[FieldSpec], fused: dict[str, str]) -> str:
 
 
 def negated(test: str) -> str:
+    """Return the test that is true where this one is false."""
     if test.startswith("version >= "):
         return test.replace(">=", "<")
     if test.startswith("version <= "):
@@ -177,7 +182,7 @@ def negated(test: str) -> str:
 
 
 def is_set(field: FieldSpec) -> str:
-    """The test for a value that differs from the default."""
+    """Return the test for a value that differs from the default."""
     name = f"self.{field.attribute}"
     default = default_value(field)
     if default == "None":
@@ -194,6 +199,6 @@ def is_set(field: FieldSpec) -> str:
 
 
 def tagged_fields(context: Context) -> list[FieldSpec]:
-    """By tag, in whatever versions."""
+    """Return the fields that have a tag in any version, by tag."""
     found = [f for f in context.struct.fields if f.tagged.intersect(context.struct.versions)]
     return sorted(found, key=lambda f: f.tag or 0)

@@ -25,7 +25,7 @@ class Block:
 
 
 def blocks(text: str) -> Iterator[Block]:
-    """The objects that begin a line and look like a schema or a field of one."""
+    """Yield the objects that begin a line and look like a schema or a field of one."""
     lines = text.splitlines()
     number = 0
     while number < len(lines):
@@ -69,7 +69,7 @@ REPAIRS = (
 
 
 def mend(block: Block, source: str) -> tuple[Any, list[Fault]]:
-    """The value of a block, None if it is beyond repair, and what had to be mended."""
+    """Return the value of a block, None if it is beyond repair, and what had to be mended."""
     faults: list[Fault] = []
     text = strip_comments(block.text)
     for repair in REPAIRS:
@@ -108,7 +108,7 @@ def _outside_strings(text: str, pattern: re.Pattern[str], fix: Any) -> str:
 
 
 def lint_text(text: str, source: str) -> list[Fault]:
-    """Every fault of the schemas in a text."""
+    """Return every fault of the schemas in a text."""
     faults: list[Fault] = []
     messages: list[tuple[Mapping[str, Any], str]] = []
     for block in blocks(text):
@@ -118,7 +118,7 @@ def lint_text(text: str, source: str) -> list[Fault]:
             continue
         where = f"{source}:{block.line}"
         if "validVersions" in raw and "extends" not in raw:
-            # What was mended was told; it need not be told again as a value of the wrong type.
+            # What was mended has been reported; it is no second fault as a value of the wrong type.
             told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and mended else {}
             faults += check_message({**raw, **told}, where)
             faults += _null_in_words(raw, where)
@@ -129,7 +129,7 @@ def lint_text(text: str, source: str) -> list[Fault]:
 
 
 def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
-    """Fields that are never null although their text says what null means."""
+    """Return the fields that are never null although their text says what null means."""
     faults = []
 
     def visit(fields: Any, prefix: str) -> None:
@@ -147,7 +147,7 @@ def _null_in_words(raw: Mapping[str, Any], source: str) -> list[Fault]:
 
 
 def lint_file(path: Path) -> list[Fault]:
-    """Every fault of one file, a schema or a text with schemas in it."""
+    """Return every fault of one file, a schema or a text with schemas in it."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         try:

@@ -40,12 +40,12 @@ class Schemas:
     folders: dict[str, str]
 
     def live(self) -> list[MessageSpec]:
-        """The messages that have a version, by name."""
+        """Return the messages that have a version, by name."""
         return [m for _, m in sorted(self.messages.items()) if m.valid]
 
 
 def mirroring_keys(root: Path) -> dict[str, int]:
-    """The API keys of KIP-1279, which stand in one table: the KIP leaves them open, and releases take them."""
+    """Return the API keys of KIP-1279, which stand in one table: the KIP leaves them open, and releases take some."""
     path = root / "mirroring.json"
     if not path.exists():
         return {}
@@ -61,7 +61,7 @@ def _with_key(raw: Any, keys: Mapping[str, int]) -> Any:
 
 
 def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list[SchemaFile]:
-    """Every schema file under `root`, in a stable order; SchemaError for text that is not JSON."""
+    """Return every schema file under `root`, in a stable order; raises `SchemaError` for text that is not JSON."""
     found = []
     faults = []
     keys = mirroring_keys(root)
@@ -80,7 +80,7 @@ def read_files(root: Path = SCHEMAS, folders: tuple[str, ...] = FOLDERS) -> list
 
 
 def check_files(files: Sequence[SchemaFile]) -> list[Fault]:
-    """Every fault of a whole set of schemas."""
+    """Return every fault of a whole set of schemas."""
     faults: list[Fault] = []
     by_name: dict[str, Mapping[str, Any]] = {}
     plain = [f for f in files if not (isinstance(f.raw, Mapping) and "extends" in f.raw)]
@@ -103,7 +103,7 @@ def check_files(files: Sequence[SchemaFile]) -> list[Fault]:
 
 
 def load(root: Path = SCHEMAS) -> Schemas:
-    """All messages; SchemaError with every fault if there is one."""
+    """Return all messages; raises `SchemaError` with every fault if there is one."""
     files = read_files(root)
     faults = check_files(files)
     if faults:

@@ -23,7 +23,7 @@ ARTIFACTS = {
 
 
 def artifact_of(folder: str, name: str) -> str:
-    """The jar in which Kafka ships the message."""
+    """Return the jar in which Kafka ships the message."""
     if folder != "coordinator":
         return ARTIFACTS[folder]
     if name.startswith("TransactionLog"):
@@ -34,12 +34,13 @@ def artifact_of(folder: str, name: str) -> str:
 
 
 def read_lock(root: Path = SCHEMAS) -> dict[str, Any]:
+    """Return what LOCK.json says: Kafka's version and a hash for each schema."""
     found: dict[str, Any] = json.loads((root / "LOCK.json").read_text(encoding="utf-8"))
     return found
 
 
 def generate_lock(root: Path = SCHEMAS) -> str:
-    """The text of LOCK.json as it should be."""
+    """Return the text of LOCK.json as it should be."""
     lock = read_lock(root)
     files = {}
     for folder in FOLDERS:

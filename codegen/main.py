@@ -23,7 +23,7 @@ API_KEYS = "kmirror/spec/api_keys.py"
 
 
 def build() -> dict[str, str]:
-    """Every generated file with its text, by path from the root."""
+    """Return every generated file with its text, by path from the root."""
     schemas = load()
     files = {f"{GENERATED}/{m.module}.py": generate_message(m) for m in schemas.live()}
     files |= {f"{GENERATED}/hot_{m.module}.py": generate_hot(m) for m in schemas.live() if is_hot(m)}
@@ -36,7 +36,7 @@ def build() -> dict[str, str]:
 
 
 def differences(files: dict[str, str], root: Path = ROOT) -> list[str]:
-    """One line for each generated file that is stale, missing or too many on disk."""
+    """Return one line for each generated file that is stale, missing or too many on disk."""
     found = []
     for path, text in sorted(files.items()):
         disk = root / path
@@ -65,6 +65,7 @@ def write(files: dict[str, str], root: Path = ROOT) -> int:
 
 
 def main(arguments: list[str]) -> int:
+    """Do what the command line says and return the exit code."""
     if arguments[:1] == ["lint"]:
         return lint(arguments[1:])
     if arguments[:1] == ["upstream"]:
@@ -93,7 +94,7 @@ def main(arguments: list[str]) -> int:
 
 
 def lint(arguments: list[str]) -> int:
-    """Exit code 1 if any of the files has a fault, 2 if one cannot be read."""
+    """Print what is wrong with each file; return 1 if any has a fault, 2 if one cannot be read, else 0."""
     parser = argparse.ArgumentParser(
         prog="python -m codegen lint",
         description="Name every fault of schemas: JSON files, or texts that quote schemas, such as a KIP's page.",
@@ -112,7 +113,7 @@ def lint(arguments: list[str]) -> int:
 
 
 def upstream(arguments: list[str]) -> int:
-    """Exit code 1 if there is a difference, 2 if the path holds no schemas."""
+    """Print the differences from a Kafka release; return 1 if there is one, 2 if the path holds no schemas, else 0."""
     parser = argparse.ArgumentParser(
         prog="python -m codegen upstream",
         description="Name every difference in facts between schemas/ and a Kafka release.",

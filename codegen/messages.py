@@ -16,7 +16,7 @@ from codegen.writers import write_writer
 
 
 def versions_word(versions: Versions, context: Versions) -> str:
-    """The versions of a field for people, "" where it is always there."""
+    """Return the versions of a field for people, "" where it is always there."""
     inside = versions.intersect(context)
     if inside == context:
         return ""
@@ -28,7 +28,7 @@ def versions_word(versions: Versions, context: Versions) -> str:
 
 
 def generate_message(message: MessageSpec) -> str:
-    """The text of the module."""
+    """Return the text of the module."""
     body = Emitter()
     fused: dict[str, str] = {}
     structs = message.structs()
@@ -127,7 +127,7 @@ def _write_store(out: Emitter, field: FieldSpec) -> None:
 
 
 def _parameter_default(field: FieldSpec) -> str:
-    """What can be changed is made anew for each object, so it cannot be the default of a parameter."""
+    """Return the default of a constructor's parameter; what can be changed is made anew for each object instead."""
     default = default_value(field)
     return "UNSET" if default == "[]" or default.endswith("()") else default
 

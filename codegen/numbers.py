@@ -1,7 +1,7 @@
 """Which number does a default name, as Kafka's generator and Java read it?
 
 An integer is decimal, or `0x` and hexadecimal digits. A leading zero would make it octal in the generated class, where
-the generator has read it as decimal; that nobody means. A float64 is what Java's `Double.parseDouble` takes.
+the generator has read it as decimal, which no author means. A float64 is what Java's `Double.parseDouble` takes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DOUBLE = re.compile(
 
 
 def parse_integer(text: str) -> int | None:
-    """The number that `text` names, of whatever size; None if it names none."""
+    """Return the number that `text` names, of whatever size; None if it names none."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -37,7 +37,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_double(text: str) -> float | None:
-    """The float64 that `text` names, infinite beyond the greatest one; None if it names none."""
+    """Return the float64 that `text` names, infinite beyond the greatest one; None if it names none."""
     match = _DOUBLE.fullmatch(text)
     if match is None:
         return None

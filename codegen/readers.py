@@ -22,6 +22,7 @@ from codegen.versions import Versions
 
 
 def write_reader(out: Emitter, context: Context, fused: dict[str, str]) -> None:
+    """Write the plain reader of a struct, for all versions in `context`."""
     inside = context.struct.versions
     name = context.struct.name
     out.line("@classmethod")

@@ -19,7 +19,7 @@ TOPICS = {
 
 
 def topic_of(message: MessageSpec, folder: str) -> str:
-    """The internal topic of a coordinator record."""
+    """Return the internal topic of a coordinator record."""
     if folder == "mirroring":
         return "__mirror_state"
     if message.name.startswith("TransactionLog"):
@@ -30,6 +30,7 @@ def topic_of(message: MessageSpec, folder: str) -> str:
 
 
 def generate_registry(schemas: Schemas) -> str:
+    """Return the text of `registry.py`: every API and every message by name."""
     out = Emitter()
     out.lines('"""Which messages there are, by name, API key and record type.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")
@@ -84,7 +85,7 @@ def generate_registry(schemas: Schemas) -> str:
 
 
 def generate_api_keys(schemas: Schemas) -> str:
-    """The keys alone, for tables of facts that know no message classes."""
+    """Return the keys alone, for tables of facts that know no message classes."""
     out = Emitter()
     out.lines('"""The key of every API that has a version, by name.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")
@@ -118,7 +119,7 @@ def _write_names(out: Emitter, table: str, names: dict[int, str]) -> None:
 
 
 def generate_package(schemas: Schemas) -> str:
-    """The package's `__init__`: type checkers see every class, an import loads the one that is asked for."""
+    """Return the package's `__init__`: type checkers see every class, an import loads the one that is asked for."""
     out = Emitter()
     out.lines('"""Every message class, loaded when it is first asked for.', "", HEAD, '"""', "")
     out.lines("from __future__ import annotations", "")

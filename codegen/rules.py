@@ -1,7 +1,7 @@
 """What is a legal schema? Every fault is named with file and field, and all of them at once.
 
 Kafka's own generator refuses the same, one fault per run, and `tests/data/schemas` has what it said to some thousand
-objects. It lets pass what nobody means, and what is refused here: a reversed version range, a struct that is declared
+objects. It accepts what no author can mean, which is refused here: a reversed version range, a struct that is declared
 nowhere, a default of records, which it ignores, an integer with a leading zero (Java then reads an octal one), values
 of another JSON type than the key's (a number as text, null), blanks around a type. It does not know the words that are
 ours or the KIP's: `extends`, `about` of a message, the entity type `mirrorName`.
@@ -82,7 +82,7 @@ class Fault:
 
 
 def check_message(raw: Any, source: str) -> list[Fault]:
-    """Every fault of one schema object."""
+    """Return every fault of one schema object."""
     if not isinstance(raw, Mapping):
         return [Fault(source, "", "", "a JSON object is expected")]
     checker = _Checker(raw, source)
@@ -91,7 +91,7 @@ def check_message(raw: Any, source: str) -> list[Fault]:
 
 
 def check_field(raw: Mapping[str, Any], source: str) -> list[Fault]:
-    """Every fault of a field that stands alone, as a KIP quotes it, without its message."""
+    """Return every fault of a field that stands alone, as a KIP quotes it, without its message."""
     checker = _Checker({}, source)
     checker.flexible = ALL
     checker.is_fragment = True
@@ -100,7 +100,7 @@ def check_field(raw: Mapping[str, Any], source: str) -> list[Fault]:
 
 
 def check_keys(raws: Sequence[tuple[Mapping[str, Any], str]]) -> list[Fault]:
-    """Two requests, or two responses, that claim one API key."""
+    """Return a fault for any two requests, or two responses, that claim one API key."""
     claims: dict[tuple[str, int], str] = {}
     faults = []
     for raw, source in raws:
@@ -405,7 +405,7 @@ class _Checker:
 
     def entity(self, entity: Any, type_: FieldType, path: str) -> None:
         if not isinstance(entity, str):
-            return  # `keys` has told of another value.
+            return  # `keys` has reported any other value.
         if entity not in ENTITY_TYPES:
             self.fault(path, f"entityType {entity!r} is none of {', '.join(ENTITY_TYPES)}")
             return
@@ -420,7 +420,7 @@ def _fits(number: int, base: str) -> bool:
 
 
 def _default_problem(base: str, text: str) -> str | None:
-    """What is wrong with the default of a scalar; an empty one is as none."""
+    """Return what is wrong with the default of a scalar; an empty one is as none."""
     if not text:
         return None
     if base == "bool":
@@ -440,7 +440,7 @@ def _default_problem(base: str, text: str) -> str | None:
 
 
 def check_extension(raw: Mapping[str, Any], base: Mapping[str, Any] | None, source: str) -> list[Fault]:
-    """Every fault of a file that extends `base`."""
+    """Return every fault of a file that extends `base`."""
     checker = _Checker({"name": f"extension of {raw.get('extends')}"}, source)
     checker.keys(raw, EXTENSION_KEYS, "")
     if base is None:
@@ -457,7 +457,7 @@ def check_extension(raw: Mapping[str, Any], base: Mapping[str, Any] | None, sour
 
 
 def merge_extension(base: Mapping[str, Any], raw: Mapping[str, Any], checker: _Checker) -> Mapping[str, Any]:
-    """The object of the extended message."""
+    """Return the object of the extended message."""
     fields = list(base.get("fields", ()))
     for addition in checker.objects(raw.get("add", []), "add"):
         into = addition.get("into")

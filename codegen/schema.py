@@ -57,7 +57,7 @@ class FieldType:
 
     @property
     def width(self) -> int:
-        """Bytes on the wire if that is the same for every value, else 0."""
+        """Return how many bytes every value takes on the wire, 0 if that differs."""
         return 0 if self.is_array else FIXED_WIDTH.get(self.base, 0)
 
     def __str__(self) -> str:
@@ -101,11 +101,11 @@ class StructSpec:
     about: str = ""
 
     def ordinary(self, version: int) -> Iterator[FieldSpec]:
-        """The fields that stand in wire order in `version`."""
+        """Return the fields that stand in wire order in `version`."""
         return (f for f in self.fields if version in f.versions and version not in f.tagged)
 
     def tagged(self, version: int) -> list[FieldSpec]:
-        """The fields of the tagged section in `version`, by tag."""
+        """Return the fields of the tagged section in `version`, by tag."""
         return sorted((f for f in self.fields if version in f.tagged), key=lambda f: f.tag or 0)
 
 
@@ -132,7 +132,7 @@ class MessageSpec:
         return StructSpec(self.name, self.valid, self.fields, self.about)
 
     def structs(self) -> list[StructSpec]:
-        """Every struct, used ones before their users, the message itself last."""
+        """Return every struct, used ones before their users, the message itself last."""
         common = {s.name: s for s in self.common}
         found: dict[str, StructSpec] = {}
 
@@ -157,18 +157,18 @@ class MessageSpec:
 
 
 def snake_case(name: str) -> str:
-    """`v3AndBelowTopics` -> `v3_and_below_topics`, `KRaftVersion` -> `kraft_version`."""
+    """Return the Python name: `v3_and_below_topics` for `v3AndBelowTopics`, `kraft_version` for `KRaftVersion`."""
     name = name.replace("KRaft", "Kraft")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def json_name(name: str) -> str:
-    """The name in Kafka's JSON form."""
+    """Return the name in Kafka's JSON form."""
     return name[0].lower() + name[1:]
 
 
 def strip_comments(text: str) -> str:
-    """`text` with `//` and `/* */` comments blanked out, so that line numbers stay."""
+    """Return `text` with `//` and `/* */` comments blanked out, so that line numbers stay."""
     pattern = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 
     def blank(match: re.Match[str]) -> str:
@@ -192,12 +192,12 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def load_json(text: str) -> Any:
-    """The JSON value of `text`, comments allowed; ValueError if there is none."""
+    """Return the JSON value of `text`, comments allowed; raises `ValueError` if there is none."""
     return json.loads(strip_comments(text), object_pairs_hook=_no_duplicates)
 
 
 def build_message(raw: Mapping[str, Any], source: str) -> MessageSpec:
-    """The message that a checked object describes."""
+    """Return the message that a checked object describes."""
     return MessageSpec(
         name=raw["name"],
         type=raw["type"],
@@ -245,7 +245,7 @@ def _field(raw: Mapping[str, Any]) -> FieldSpec:
 
 
 def extend_message(base: MessageSpec, raw: Mapping[str, Any], source: str) -> MessageSpec:
-    """`base` with the versions and the fields that an `extends` file adds."""
+    """Return `base` with the versions and the fields that an `extends` file adds."""
     extended = replace(base, valid=Versions.parse(raw["validVersions"]), sources=(*base.sources, source))
     for addition in raw.get("add", ()):
         extended = replace(

@@ -39,7 +39,7 @@ class UpstreamError(Exception):
 
 
 def read_upstream(path: Path) -> dict[str, Mapping[str, Any]]:
-    """Every message schema under `path`, by name."""
+    """Return every message schema under `path`, by name."""
     found: dict[str, Mapping[str, Any]] = {}
     for source, text in _texts(path):
         try:
@@ -85,7 +85,7 @@ def _is_schema(name: str) -> bool:
 
 
 def compare(theirs: Mapping[str, Mapping[str, Any]], root: Path = SCHEMAS) -> list[Difference]:
-    """Every difference between a release and ours; a jar that is not there is not missed."""
+    """Return every difference between a release and ours; a jar that is not there makes none."""
     ours = {f.raw["name"]: (f.folder, f.raw) for f in read_files(root, RELEASE_FOLDERS)}
     present = {artifact_of(folder, name) for name, (folder, _) in ours.items() if name in theirs}
     found: list[Difference] = []
@@ -170,7 +170,7 @@ def _compare_field(message: str, path: str, ours: Mapping[str, Any], theirs: Map
 
 
 def _facts(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """What counts, apart from what is compared piece by piece."""
+    """Return the facts that count, apart from those that are compared piece by piece."""
     facts = {}
     for key, value in raw.items():
         if key in ("about", "fields", "commonStructs") or value is None:

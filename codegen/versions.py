@@ -17,7 +17,7 @@ class Versions:
 
     @staticmethod
     def parse(text: str) -> Versions:
-        """The range that `text` names; ValueError says what is wrong with it."""
+        """Return the range that `text` names; raises `ValueError`, which says what is wrong with it."""
         text = text.strip()
         if text == "none":
             return NONE
@@ -52,6 +52,7 @@ class Versions:
         return bool(self) and self.high == VERSION_MAX
 
     def intersect(self, other: Versions) -> Versions:
+        """Return the versions that are in both ranges, none if they do not meet."""
         found = Versions(max(self.low, other.low), min(self.high, other.high))
         return found if found else NONE
 

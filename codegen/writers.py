@@ -10,6 +10,7 @@ from codegen.versions import Versions
 
 
 def write_writer(out: Emitter, context: Context, fused: dict[str, str]) -> None:
+    """Write the plain writer of a struct, for all versions in `context`."""
     inside = context.struct.versions
     with out.block("def _write(self, put: wire.Put, version: int) -> None:"):
         for run in runs(context):
@@ -61,7 +62,7 @@ def _write_tag_call(out: Emitter, context: Context) -> None:
 
 
 def _write_refusals(out: Emitter, context: Context, run: Run) -> None:
-    """Where a field is absent, a value that would be lost is refused unless the schema lets it go."""
+    """Write what refuses a value that a version cannot carry, unless the schema lets it go."""
     inside = context.struct.versions
     if not run.condition:
         return
@@ -145,7 +146,7 @@ def _array_writer(
 
 
 def _item_name(base: str) -> str:
-    """The loop variable: one name for one type, so that a function may loop over several."""
+    """Return the name of a loop variable, one for each type, so that a function may loop over several."""
     plain = {"string": "text", "bytes": "data", "uuid": "uuid"}
     if base in plain:
         return plain[base]

@@ -36,6 +36,7 @@ def command(words: tuple[str, ...], output: str) -> int:
 
 
 def as_row(api: Api) -> tuple[str, ...]:
+    """Return the cells of the table's row."""
     star = "*" if api.latest_version_unstable else ""
     return (
         str(api.key),
@@ -55,7 +56,7 @@ def versions(api: Api) -> range:
 
 
 def header_words(api: Api, headers: list[int]) -> str:
-    """`1, 2 from v12`, or one number where all versions have the same."""
+    """Return `1, 2 from v12`, or one number where all versions have the same."""
     if headers[0] == headers[-1]:
         return str(headers[0])
     first = api.min_version + headers.index(headers[-1])
@@ -63,6 +64,7 @@ def header_words(api: Api, headers: list[int]) -> str:
 
 
 def as_json(api: Api) -> dict[str, object]:
+    """Return the API as the JSON object that `-o json` prints."""
     return {
         "key": api.key,
         "name": api.name,

@@ -92,6 +92,7 @@ class Wanted(NamedTuple):
     version: int | None
 
     def parts(self, data: bytes) -> list[Part]:
+        """Return the messages that `data` should be, header first; raises `UsageError` where options are missing."""
         if self.is_request and self.is_response:
             raise UsageError("a frame is a request or a response: --request and --response exclude each other")
         if self.message_name is not None:
@@ -107,11 +108,13 @@ class Wanted(NamedTuple):
         return self.request_parts(data)
 
     def need_version(self) -> int:
+        """Return the version that was given; raises `UsageError` if none was."""
         if self.version is None:
             raise UsageError("the bytes do not tell the version of the message: say --version")
         return self.version
 
     def request_parts(self, data: bytes) -> list[Part]:
+        """Return header and body of the request that `data` begins to be; raises `ProtocolError`, `UsageError`."""
         if len(data) < 4:
             raise ProtocolError(f"a request begins with 4 bytes of key and version, {len(data)} are left", position=0)
         key, version = int.from_bytes(data[:2], "big", signed=True), int.from_bytes(data[2:4], "big", signed=True)
@@ -120,18 +123,17 @@ class Wanted(NamedTuple):
         return [header, Part("body", api.request, version)]
 
 
-# ---------------------------------------------------------------------------
-# The bytes
+# -- the bytes --------------------------------------------------------------------------------
 
 
 def read_source(source: str) -> bytes:
-    """The bytes that the argument gives, names or sends."""
+    """Return the bytes that the argument gives, names or sends."""
     if source == "-":
         if sys.stdin is None:
             raise UsageError("stdin is closed")
         return from_text(sys.stdin.buffer.read())
     bare = bare_hex(source)
-    # A file may bear a name that is hex, but not one that is longer than names can be.
+    # The name of a file may be hex, but no name is longer than 255 characters.
     if bare is not None and (len(source) > 255 or not Path(source).exists()):
         return bytes.fromhex(bare)
     try:
@@ -141,7 +143,7 @@ def read_source(source: str) -> bytes:
 
 
 def from_text(raw: bytes) -> bytes:
-    """Raw bytes, unless they are the letters of hex."""
+    """Return the bytes that hex digits stand for; other bytes come back as they are."""
     try:
         bare = bare_hex(raw.decode("ascii"))
     except UnicodeDecodeError:
@@ -150,18 +152,20 @@ def from_text(raw: bytes) -> bytes:
 
 
 def bare_hex(text: str) -> str | None:
+    """Return the hex digits in `text` without prefixes and separators, None if it is no hex."""
     bare = re.sub(r"0x|[\s:,]", "", text)
     return bare if re.fullmatch(r"([0-9a-fA-F]{2})+", bare) else None
 
 
 def without_length(data: bytes) -> bytes:
-    """`data` without the length that leads a frame, if it has one."""
+    """Return `data` without the length that leads a frame, if it has one."""
     if len(data) >= 4 and int.from_bytes(data[:4], "big") == len(data) - 4:
         return data[4:]
     return data
 
 
 def has_unknown_tags(part: Struct) -> bool:
+    """Return whether the struct, or one inside it, has tags that its schema does not name."""
     if part.unknown_tags:
         return True
     for field in part.FIELDS:
@@ -172,12 +176,11 @@ def has_unknown_tags(part: Struct) -> bool:
     return False
 
 
-# ---------------------------------------------------------------------------
-# The annotated form
+# -- the annotated form -----------------------------------------------------------------------
 
 
 def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool) -> int:
-    """One line for each field; what comes before malformed bytes is printed all the same."""
+    """Print one line for each field, up to malformed bytes, and return the exit code."""
     position = 0
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
@@ -199,7 +202,7 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
 
 
 def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
-    """What holds others comes before them."""
+    """Yield the fields in the order of their first bytes; one that holds others comes before them."""
     width = max((len(row.path) for row in rows), default=0)
     for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):
         if as_json:
@@ -210,6 +213,7 @@ def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
 
 
 def shown_value(value: object) -> str:
+    """Return a field's value as one short line; long bytes are cut."""
     if isinstance(value, Struct):
         return type(value).__name__
     if isinstance(value, (list, tuple)):

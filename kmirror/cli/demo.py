@@ -63,7 +63,7 @@ class Screen(Observer):
         return Group(mirror_table(self._rows, LIVE_ROWS_MAX), self._progress) if self._rows else self._progress
 
     def reading(self, done: int, total: int) -> None:
-        """The log folder is being read: `done` of `total` bytes."""
+        """Show how far the log folder has been read: `done` of `total` bytes."""
         self._progress.update(self._partitions, description="bytes read", completed=done, total=total)
 
     def stage(self, title: str) -> None:
@@ -217,7 +217,7 @@ def command(
     console = Console(stderr=output == "json")
     if not console.is_terminal:
         console.width = PIPED_WIDTH
-        console.quiet = output == "json"  # A program reads: it wants the object, and nothing beside it.
+        console.quiet = output == "json"  # A program that reads the JSON wants nothing else on stderr.
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:

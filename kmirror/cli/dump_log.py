@@ -91,7 +91,7 @@ def _plain(given: Given) -> Decoder:
 
 
 def _split(files: str) -> list[str]:
-    """Split at commas, as Java does: empty names at the end do not count, but a text without a comma does."""
+    """Split at commas as Java's `String.split`, which drops empty names at the end but keeps a text without commas."""
     if "," not in files:
         return [files]
     names = files.rstrip(",")

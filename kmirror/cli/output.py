@@ -17,7 +17,7 @@ _HELD_BYTES_MAX = 1 << 16
 class Output:
     """Stdout for tools that print a lot; on the way out it writes what it still holds.
 
-    Raises `UsageError` where it cannot be written, `BrokenPipeError` where nobody reads on.
+    Raises `UsageError` where it cannot be written, `BrokenPipeError` where the reader has closed the pipe.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,14 @@ class Output:
         self.write_bytes(text.encode("utf-8", "replace"))
 
     def write_bytes(self, data: bytes) -> None:
+        """Keep the bytes for the next flush, which comes by itself when many are kept."""
         self._held.append(data)
         self._size += len(data)
         if self._size > _HELD_BYTES_MAX:
             self.flush()
 
     def flush(self) -> None:
+        """Write what is kept; raises `UsageError` where stdout cannot be written."""
         held, self._held, self._size = self._held, [], 0
         with _writing(self._stream):
             self._stream.write(b"".join(held))
@@ -81,7 +83,7 @@ class _Guarded:
 
     def write(self, text: str) -> int:
         if text == "":
-            return 0  # click tries what it may write, and keeps to itself what comes of it.
+            return 0  # click probes with an empty text, and hides what that raises.
         with _writing(self._stream):
             return self._stream.write(text)
 

@@ -1,4 +1,4 @@
-"""How is one history, or many, run and told, once the command line of `kmirror sim` is read?"""
+"""How is one history, or many, run and reported, once the command line of `kmirror sim` is read?"""
 
 from __future__ import annotations
 

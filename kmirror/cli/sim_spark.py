@@ -20,7 +20,7 @@ def on_spark(
 
     configs, began, is_interrupted, skipped = parse_confs(confs), time.monotonic(), False, 0
     spark = session("kmirror sim", master=master, remote=remote, quick_start=True, configs=configs)
-    from kmirror.spark.histories import read_histories, run_histories  # What they need comes with Spark.
+    from kmirror.spark.histories import read_histories, run_histories  # pyarrow comes with Spark.
 
     try:
         with progress("histories") as (bar, task):

@@ -1,7 +1,8 @@
 """Requests under way: one table by correlation id, nothing awaited.
 
 Every request ends in exactly one call of its `on_reply`: with the answer, or with None when the
-link closed, the time ran out, or the answer could not be read. A node that restarts has an empty
+link closed, the time ran out, or the answer could not be read. An `on_reply` that fails on an answer is told None
+as well, in a node that goes on after a failure. A node that restarts has an empty
 table; whatever waited must be derivable again from what is persisted.
 """
 
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.events import CloseLink, OutboundLink, Send
+from kmirror.kernel.events import Chunk, CloseLink, OutboundLink, Send
+from kmirror.kernel.failures import Failures
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
-from kmirror.protocol.headers import decode_response, encode_request
+from kmirror.protocol.headers import decode_response, encode_request_chunks
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 
@@ -34,10 +36,11 @@ class Pending:
 class Requester:
     """The client half of a node."""
 
-    def __init__(self, client_id: str, outbox: Outbox) -> None:
+    def __init__(self, client_id: str, outbox: Outbox, failures: Failures | None = None) -> None:
         self._client_id = client_id
         self._pending: dict[int, Pending] = {}
         self._next_correlation_id = 0
+        self._failures = failures or Failures(outbox)
         self.outbox = outbox
 
     def send(
@@ -55,13 +58,14 @@ class Requester:
         """Send `body` and call `on_reply` once, later; the answer may come after a restart of the peer."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        frame = encode_request(body, version, correlation_id=correlation_id, client_id=client_id or self._client_id)
+        client_id = client_id or self._client_id
+        chunks = encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id)
         link = OutboundLink(peer, channel)
         self._pending[correlation_id] = Pending(link, key_of(type(body)), version, on_reply)
-        self.outbox.add(Send(link, frame))
+        self.outbox.add(Send(link, tuple(chunks)))
         self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 
-    def on_response(self, now: Instant, link: OutboundLink, frame: bytes) -> None:
+    def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
         """Match an answer to its request; an answer that nobody waits for is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)
@@ -78,7 +82,11 @@ class Requester:
             self.on_link_closed(now, link)
             pending.on_reply(now, None)
             return
-        pending.on_reply(now, body)
+        try:
+            pending.on_reply(now, body)
+        except Exception as error:
+            self._failures.caught(f"{body.NAME} from {link.peer}", error)
+            pending.on_reply(now, None)
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """Fail everything that was under way on the link."""

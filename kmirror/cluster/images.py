@@ -38,6 +38,7 @@ class BrokerImage:
     endpoint: Endpoint
     fenced: bool
     rack: str | None = None
+    in_controlled_shutdown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +120,16 @@ class MetadataImage:
                     Endpoint(listener.host, listener.port),
                     record.fenced,
                     record.rack,
+                    record.in_controlled_shutdown,
                 )
                 delta.brokers[record.broker_id] = None
             case BrokerRegistrationChangeRecord():
                 broker = self.brokers[record.broker_id]
                 if record.fenced:
-                    self.brokers[record.broker_id] = replace(broker, fenced=record.fenced > 0)
+                    broker = replace(broker, fenced=record.fenced > 0)
+                if record.in_controlled_shutdown:
+                    broker = replace(broker, in_controlled_shutdown=record.in_controlled_shutdown > 0)
+                self.brokers[record.broker_id] = broker
                 delta.brokers[record.broker_id] = None
             case UnregisterBrokerRecord():
                 self.brokers.pop(record.broker_id, None)
@@ -197,6 +202,10 @@ class MetadataImage:
     def is_alive(self, broker_id: int) -> bool:
         broker = self.brokers.get(broker_id)
         return broker is not None and not broker.fenced
+
+    def is_active(self, broker_id: int) -> bool:
+        """Is a broker alive, and not about to stop? Only such brokers become leaders or join an ISR."""
+        return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
 
     def endpoint(self, broker_id: int) -> Endpoint | None:
         """Return where an unfenced broker listens, or None."""

@@ -15,7 +15,7 @@ from kmirror.protocol.message import Field, Message, Struct
 from kmirror.protocol.registry import by_key, key_of
 from kmirror.spec.error_codes import ErrorCode
 
-NOBODY = -1
+NO_BROKER = -1
 """The broker id of an answer that names no broker."""
 INDEXES = ("index", "partition", "partition_index")
 """Numbers that name something; other numbers are not said again."""
@@ -93,7 +93,7 @@ def _element(field: Field, asked: Any, version: int, error: ErrorCode, message: 
     there = _fields(field.struct, version)
     for name, row in there.items():
         if row.entity == "brokerId":
-            setattr(element, name, NOBODY)
+            setattr(element, name, NO_BROKER)
     if isinstance(asked, Struct):
         _fill(element, asked, version, error, message)
     else:  # A bare value, such as a key of FindCoordinator, is the name of its element.

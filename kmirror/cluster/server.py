@@ -4,6 +4,9 @@ A link has at most one request in work, as in Kafka: the next one is looked at o
 to the one before has been written. So a client may pipeline and still match answers by order. A node
 that is not ready yet lets requests wait.
 
+On a link where too much waits nothing more is read, until all that waited has been taken up: what a client sends ahead
+then stays in its own buffers, and costs memory there.
+
 What a node does not know costs the client its link, as in Kafka. What it knows but must not serve, because the
 feature that it belongs to is off, is answered with UNSUPPORTED_VERSION (D1).
 """
@@ -17,16 +20,28 @@ from dataclasses import dataclass, field
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.events import CloseLink, InboundLink, LinkOpened, Reply
+from kmirror.kernel.events import Chunk, CloseLink, InboundLink, LinkOpened, Reply, ResumeReading, StopReading
+from kmirror.kernel.failures import Failures
 from kmirror.kernel.outbox import Outbox
 from kmirror.protocol.gen.api_versions_request import ApiVersionsRequest
 from kmirror.protocol.gen.api_versions_response import ApiVersion, ApiVersionsResponse
-from kmirror.protocol.headers import RequestHead, decode_request, encode_response, peek_request
+from kmirror.protocol.gen.produce_request import ProduceRequest
+from kmirror.protocol.headers import RequestHead, decode_request, encode_response_chunks, peek_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import Acks
 
 API_VERSIONS = key_of(ApiVersionsRequest)
+WAITING_MAX = 5
+"""Requests that wait on a link before it is read no more.
+
+`max.in.flight.requests.per.connection` of Kafka's producer is 5, so no client that keeps to it is ever held up. Kafka
+itself reads one request, then none until it is answered.
+"""
+WAITING_BYTES_MAX = 1 << 20
+"""Bytes that wait on a link before it is read no more: about one batch of the greatest size that a topic takes by
+default. One request may be larger, as large as `socket.request.max.bytes` lets it be."""
 DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
@@ -41,7 +56,7 @@ class Inbound:
     """The link that it came on, who opened that, and from where."""
     head: RequestHead
     body: Message
-    frame: bytes
+    frame: Chunk
     arrived: Instant
     open: bool = True
 
@@ -51,13 +66,12 @@ class Inbound:
 
     def reply(self, body: Message) -> None:
         """Answer with `body`, written in the version of the request."""
-        frame = encode_response(body, self.head.api_version, correlation_id=self.head.correlation_id)
-        self.reply_raw(frame)
+        self.reply_raw(*encode_response_chunks(body, self.head.api_version, correlation_id=self.head.correlation_id))
 
-    def reply_raw(self, frame: bytes) -> None:
-        """Answer with a whole response frame."""
+    def reply_raw(self, *chunks: Chunk) -> None:
+        """Answer with a whole response frame, given in parts."""
         self._finish()
-        self.server.outbox.add(Reply(self.client.link, frame))
+        self.server.outbox.add(Reply(self.client.link, chunks))
         self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
@@ -69,6 +83,16 @@ class Inbound:
         """Give no answer and close the link: the client must ask again."""
         self._finish()
         self.server.close(self.client.link)
+
+    def fail(self) -> None:
+        """Say that this node has a bug, if the request is not answered yet; without a right to an answer, hang up."""
+        if not self.open:
+            return
+        if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
+            self.drop()
+            return
+        error = ErrorCode.UNKNOWN_SERVER_ERROR
+        self.reply(refusal(self.body, self.version, error, error.text))
 
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
@@ -99,8 +123,10 @@ def disabled(request: Message, version: int) -> Message:
 @dataclass(slots=True)
 class _Link:
     client: LinkOpened
-    waiting: deque[bytes] = field(default_factory=deque)
+    waiting: deque[Chunk] = field(default_factory=deque)
+    waiting_bytes: int = 0
     busy: bool = False
+    is_read: bool = True
 
 
 class Server:
@@ -115,6 +141,7 @@ class Server:
         disabled_versions: Callable[[], Versions],
         outbox: Outbox,
         *,
+        failures: Failures | None = None,
         accepting: bool = True,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
@@ -125,6 +152,7 @@ class Server:
         self._accepting = accepting
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
+        self._failures = failures or Failures(outbox)
         self.outbox = outbox
 
     @property
@@ -141,12 +169,16 @@ class Server:
         """Somebody opened a link to this node."""
         self._links[opened.link] = _Link(opened)
 
-    def on_frame(self, now: Instant, name: InboundLink, frame: bytes) -> None:
+    def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         """Take up a request, or let it wait; on a link that was closed it is passed over."""
         link = self._links.get(name)
         if link is not None:
             link.waiting.append(frame)
+            link.waiting_bytes += len(frame)
             self._work(now, name, link)
+            if link.is_read and (len(link.waiting) >= WAITING_MAX or link.waiting_bytes >= WAITING_BYTES_MAX):
+                link.is_read = False
+                self.outbox.add(StopReading(name))
 
     def accept(self) -> None:
         """The node is ready: take up what waited for it."""
@@ -185,7 +217,11 @@ class Server:
         if link.busy or not link.waiting or not self._accepting:
             return
         frame = link.waiting.popleft()
+        link.waiting_bytes -= len(frame)
         link.busy = True
+        if not link.is_read and not link.waiting:
+            link.is_read = True
+            self.outbox.add(ResumeReading(name))
         try:
             head = peek_request(frame)
             versions = self._versions()
@@ -201,7 +237,12 @@ class Server:
             self.outbox.note(f"closing {name.name}: {error}")
             self.close(name)
             return
-        handler(now, Inbound(self, link.client, head, body, frame, now))
+        inbound = Inbound(self, link.client, head, body, frame, now)
+        try:
+            handler(now, inbound)
+        except Exception as error:
+            self._failures.caught(f"{body.NAME} of version {head.api_version}", error)
+            inbound.fail()
 
     def _unserved(self, head: RequestHead) -> Handler:
         """Return what to do with a request that is not served now; ProtocolError if it never is."""
@@ -216,5 +257,5 @@ class Server:
             error_code=ErrorCode.UNSUPPORTED_VERSION,
             api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=low, max_version=high)],
         )
-        self.outbox.add(Reply(name, encode_response(body, 0, correlation_id=head.correlation_id)))
+        self.outbox.add(Reply(name, tuple(encode_response_chunks(body, 0, correlation_id=head.correlation_id))))
         self.finished(name)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from kmirror.assembly import Logs
 from kmirror.errors import SimulationFailure
 from kmirror.kernel.clock import MILLISECOND, SECOND
 from kmirror.kernel.ids import TopicPartition
@@ -22,7 +23,7 @@ from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import Compared, Difference, mirror_agrees
-from kmirror.sim.cluster import Cluster, Logs
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.faults import FaultPlan
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer

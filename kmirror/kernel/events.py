@@ -2,12 +2,12 @@
 
 A node is anything with `handle(now, event) -> list[Effect]`. It is told the time, keeps no clock, and
 names its peers by endpoint. Frames are whole Kafka frames without their length prefix; the kernel
-does not look into them.
+does not look into them. What is sent comes in chunks, so that records go from a log to a socket without a copy.
 
 Links. Frames on a link arrive in order or not at all, and a link that breaks is reported once to both ends.
 - Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it. Channels keep a long
   poll from holding up a heartbeat, as separate sockets do in a broker.
-- Inbound: whoever runs the node names each link that a client opened, and never uses the name again. `LinkOpened`
+- Inbound: the runner names each link that a client opened, and never uses the name again. `LinkOpened`
   comes before the first frame. After a `LinkClosed` or a `CloseLink` nothing more is said of that name.
 """
 
@@ -21,6 +21,8 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import Endpoint, Principal
 
 TimerKey = tuple[Hashable, ...]
+Chunk = bytes | memoryview
+"""Bytes that nobody changes from now on, neither the node nor whoever runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class OutboundLink:
 
 @dataclass(frozen=True, slots=True)
 class InboundLink:
-    """A link that somebody opened to us; `name` is the runner's."""
+    """A link that a client opened to us; `name` is the runner's."""
 
     name: tuple[Hashable, ...]
 
@@ -47,8 +49,13 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
+class Stop:
+    """The process is asked to end: put everything in order, then say `Stopped`. Other events go on until then."""
+
+
+@dataclass(frozen=True, slots=True)
 class LinkOpened:
-    """Somebody opened a link to us: on which of our listeners, who they are, and from which address."""
+    """A client opened a link to us: on which of our listeners, as which principal, and from which address."""
 
     link: InboundLink
     listener: str
@@ -59,10 +66,10 @@ class LinkOpened:
 
 @dataclass(frozen=True, slots=True)
 class RequestReceived:
-    """A frame came in on a link that somebody opened to us."""
+    """A frame came in on a link that a client opened to us."""
 
     link: InboundLink
-    frame: bytes
+    frame: Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class ResponseReceived:
     """A frame came back on a link that we opened."""
 
     link: OutboundLink
-    frame: bytes
+    frame: Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +92,43 @@ class TimerFired:
     key: TimerKey
 
 
-Event = Started | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired
+class DiskJob(Protocol):
+    """What may take as long as a disk takes: it runs beside `handle`, in another thread where there are threads.
+
+    So it touches nothing that the node touches while it runs, but for what the job's own text says to be safe.
+    """
+
+    def run(self) -> object:
+        """Return what the node asked for. OSError if the disk refuses, KmirrorError if what is there is damaged."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiskDone:
+    """A `DiskWork` came to its end; with an `error` there is no result, and nobody knows how much of it was done."""
+
+    key: Hashable
+    result: object
+    error: Exception | None = None
+
+
+Event = Started | Stop | LinkOpened | RequestReceived | ResponseReceived | LinkClosed | TimerFired | DiskDone
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Write `frame` on a link of ours, opening it first if need be."""
+    """Write a frame, one chunk after the other, on a link of ours; open it first if need be."""
 
     link: OutboundLink
-    frame: bytes
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Write `frame` on a link that somebody opened to us; dropped if the link is gone."""
+    """Write a frame, one chunk after the other, on a link that a client opened to us; dropped if the link is gone."""
 
     link: InboundLink
-    frame: bytes
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +136,40 @@ class CloseLink:
     """Give a link up; what is still on the way to us is lost. No `LinkClosed` follows."""
 
     link: Link
+
+
+@dataclass(frozen=True, slots=True)
+class StopReading:
+    """Hand over no frame of this link until `ResumeReading`; those that come meanwhile wait, in order.
+
+    Whoever runs the node may hold frames back on its own account as well, as while an answer is not written out yet.
+    """
+
+    link: InboundLink
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeReading:
+    """Hand over frames of this link again."""
+
+    link: InboundLink
+
+
+@dataclass(frozen=True, slots=True)
+class DiskWork:
+    """Run `job` and answer with one `DiskDone`; no key is used again while it is under way.
+
+    Jobs of one log dir run one after the other, in the order in which they were asked for.
+    """
+
+    key: Hashable
+    log_dir: str
+    job: DiskJob
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Everything is in order, nothing more may reach the node: let the process end, which closes its links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +196,7 @@ class Note:
     fact: object = None
 
 
-Effect = Send | Reply | CloseLink | SetTimer | CancelTimer | Note
+Effect = Send | Reply | CloseLink | StopReading | ResumeReading | DiskWork | Stopped | SetTimer | CancelTimer | Note
 
 
 class Node(Protocol):

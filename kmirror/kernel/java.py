@@ -23,17 +23,17 @@ T = TypeVar("T")
 
 
 def wrap_int32(value: int) -> int:
-    """What a Java int holds after an addition gave `value`."""
+    """Return what a Java int holds after an addition gave `value`."""
     return (value + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
 
 
 def wrap_int64(value: int) -> int:
-    """What a Java long holds after an addition gave `value`."""
+    """Return what a Java long holds after an addition gave `value`."""
     return (value + 0x8000_0000_0000_0000 & 0xFFFF_FFFF_FFFF_FFFF) - 0x8000_0000_0000_0000
 
 
 def java_text(data: bytes) -> str:
-    """`new String(data, UTF_8)`, which never fails: a U+FFFD for each run that Java takes as one fault.
+    """Return what `new String(data, UTF_8)` makes of `data`: a U+FFFD for each run that Java takes as one fault.
 
     Python's runs are the same but for surrogates, of which each byte is one there; 0xFF is a fault of one byte.
     """
@@ -48,12 +48,12 @@ def boolean(value: object) -> str:
 
 
 def optional_long(value: int | None) -> str:
-    """`OptionalLong.toString`."""
+    """Return what `OptionalLong.toString` does."""
     return "OptionalLong.empty" if value is None else f"OptionalLong[{value}]"
 
 
 def double(value: float) -> str:
-    """`Double.toString`."""
+    """Return what `Double.toString` does."""
     if value != value or value in (float("inf"), float("-inf")):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[repr(value)]
     if value == 0 or 1e-3 <= abs(value) < _SCIENTIFIC_FROM:
@@ -66,7 +66,7 @@ def double(value: float) -> str:
 
 
 def compact_json(value: Any) -> str:
-    """What Jackson's `JsonNode.toString` gives: no spaces, text as it is but for what JSON has to escape."""
+    """Return what Jackson's `JsonNode.toString` gives: no spaces, text as it is but for what JSON has to escape."""
     if isinstance(value, dict):
         return "{" + ",".join(f"{_text(name)}:{compact_json(item)}" for name, item in value.items()) + "}"
     if isinstance(value, list):
@@ -84,7 +84,7 @@ def _text(value: str) -> str:
 
 
 def hash_of_text(text: str) -> int:
-    """`String.hashCode`, also of text with half a surrogate pair."""
+    """Return what `String.hashCode` does, also of text with half a surrogate pair."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for index in range(0, len(units), 2):
@@ -93,12 +93,12 @@ def hash_of_text(text: str) -> int:
 
 
 def hash_of_long(value: int) -> int:
-    """`Long.hashCode`."""
+    """Return what `Long.hashCode` does."""
     return wrap_int32((value ^ value >> 32) & 0xFFFF_FFFF)
 
 
 def hash_of_bytes(data: bytes) -> int:
-    """`Arrays.hashCode` of a byte array."""
+    """Return what `Arrays.hashCode` does of a byte array."""
     value = 1
     for byte in data:
         value = value * 31 + (byte if byte < 128 else byte - 256) & 0xFFFF_FFFF
@@ -106,13 +106,13 @@ def hash_of_bytes(data: bytes) -> int:
 
 
 def partition_for(text: str, count: int) -> int:
-    """The number below `count` that Kafka gives to `text`: the absolute value of its hash, 0 where an int has none."""
+    """Return the number below `count` that Kafka gives to `text`, by the absolute value of its hash, 0 for -2**31."""
     value = hash_of_text(text)
     return 0 if value == -0x8000_0000 else abs(value) % count
 
 
 def in_hash_order(keys: Iterable[T], hash_of: Callable[[T], int], *, most: int = 0) -> list[T]:
-    """The keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival.
+    """Return the keys as a `HashMap` that they were put into yields them: by bucket, then in order of arrival.
 
     `most` is how many it has held at once: a map that has grown keeps its buckets when keys go. Not so many keys may
     fall into one bucket (nine) that the JVM grows the map for that, or makes a tree of the bucket.

@@ -32,7 +32,7 @@ class Trace:
         for listener in self.listeners:
             listener(now, who, what)
 
-    def bytes(self, now: Instant, who: str, what: str, payload: bytes) -> None:
+    def bytes(self, now: Instant, who: str, what: str, payload: bytes | memoryview) -> None:
         """Record `what` with a payload that only the digest covers."""
         self._hash.update(payload)
         self.add(now, who, what)

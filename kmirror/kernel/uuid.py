@@ -22,7 +22,7 @@ class Uuid(bytes):
 
     @classmethod
     def from_str(cls, text: str) -> Uuid:
-        """The uuid that Kafka prints as `text`, padded or not."""
+        """Return the uuid that Kafka prints as `text`, padded or not."""
         bare = text.rstrip("=")
         try:
             raw = binascii.a2b_base64(bare.replace("-", "+").replace("_", "/").encode("ascii") + b"==")
@@ -34,7 +34,7 @@ class Uuid(bytes):
 
     @classmethod
     def from_ints(cls, high: int, low: int) -> Uuid:
-        """The uuid of two 64-bit halves; as in Java they may be signed."""
+        """Return the uuid of two 64-bit halves; as in Java they may be signed."""
         mask = (1 << 64) - 1
         return cls((high & mask).to_bytes(8, "big") + (low & mask).to_bytes(8, "big"))
 

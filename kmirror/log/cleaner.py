@@ -1,7 +1,7 @@
 """What is left of a compacted log when the cleaner has been there?
 
 The log up to the first uncleanable offset is rewritten, segment by segment, small neighbours merged into one.
-The part above the first dirty offset, where the last run ended, tells which offset is a key's latest; from
+The part above the first dirty offset, where the last run ended, says which offset is a key's latest; from
 there and from below, records that a later one of the same key supersedes are dropped.
 
     kept as it is      offsets, last offset of each batch, producer fields, leader epoch, codec
@@ -52,7 +52,7 @@ class Cleanable(NamedTuple):
     dirty_bytes: int
 
     def is_dirty_enough(self, ratio_percent: int) -> bool:
-        """Does the dirty part reach `min.cleanable.dirty.ratio`, here in percent?"""
+        """Return whether the dirty part reaches `min.cleanable.dirty.ratio`, here in percent."""
         return self.dirty_bytes > 0 and 100 * self.dirty_bytes > ratio_percent * (self.clean_bytes + self.dirty_bytes)
 
 
@@ -73,7 +73,7 @@ def cleanable(
     last_stable_offset: int,
     now_ms: int,
 ) -> Cleanable:
-    """What a run that begins where the last one ended (None for the first) would clean."""
+    """Return what a run that begins where the last one ended (None for the first) would clean."""
     dirty = log_start_offset if last_end_offset is None else last_end_offset
     if not log_start_offset <= dirty <= segments.end_offset:
         dirty = log_start_offset  # The log was cut or deleted under the checkpoint.
@@ -100,7 +100,7 @@ def clean(
     now_ms: int,
     keys_max: int = KEYS_MAX,
 ) -> Cleaned:
-    """Clean the log; if there are more keys than `keys_max`, as far as they reach."""
+    """Clean the log; if there are more keys than `keys_max`, as far as so many keys reach."""
     offsets = _map_offsets(segments, what, keys_max)
     end_offset = offsets.latest_offset + 1
     old = [s for s in segments[:-1] if s.base_offset < end_offset]
@@ -129,9 +129,9 @@ class _Transactions:
     """Which transaction is the batch at hand part of? Fed with the batches in log order."""
 
     def __init__(self) -> None:
-        self._committed: dict[int, None] = {}  # Producers some of whose committed records were met.
+        self._committed: dict[int, None] = {}  # Producers with committed records in what was read.
         self._aborted: dict[int, AbortedTxn] = {}
-        self._met: dict[int, None] = {}  # Of the aborted ones, those some of whose records were met.
+        self._met: dict[int, None] = {}  # Producers with aborted records in what was read.
         self._ahead: list[tuple[int, AbortedTxn]] = []
 
     def expect(self, aborted: Iterable[AbortedTxn]) -> None:
@@ -144,7 +144,7 @@ class _Transactions:
             self._aborted.setdefault(txn.producer_id, txn)
 
     def is_aborted(self, batch: Batch) -> bool:
-        """Is the data batch part of an aborted transaction?"""
+        """Return whether the data batch is part of an aborted transaction."""
         self._reach(batch.last_offset)
         if not batch.is_transactional:
             return False
@@ -155,7 +155,7 @@ class _Transactions:
         return False
 
     def end(self, batch: Batch) -> tuple[bool, AbortedTxn | None]:
-        """May the control batch go in time? And the aborted transaction that it ends, if records of that are left."""
+        """Return whether the control batch may go in time, and the aborted transaction it ends if records are left."""
         self._reach(batch.last_offset)
         record = next(batch.records(), None) if batch.record_count else None
         if record is None:
@@ -192,7 +192,7 @@ def _map_offsets(segments: SegmentList, what: Cleanable, keys_max: int) -> _Offs
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # Perhaps amid a batch.
+                            found.latest_offset = max(found.latest_offset, noted)  # It may lie inside a batch.
                             return found
                         found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
@@ -203,7 +203,7 @@ def _map_offsets(segments: SegmentList, what: Cleanable, keys_max: int) -> _Offs
 
 
 def _groups(segments: list[Segment], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Segment]]:
-    """Neighbours that fit one segment together, by bytes, index and range of offsets."""
+    """Yield the neighbours that fit one segment together, by bytes, index and range of offsets."""
     ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
     group: list[Segment] = []
     size = rows = time_rows = 0
@@ -242,12 +242,13 @@ class _Run:
         self.state = _Transactions()
         self.what = what
         self.now_ms = now_ms
-        self.horizon_ms = now_ms + config.delete_retention_ms  # What is begun now to be deleted goes then.
+        # When to delete what gets a delete horizon in this run.
+        self.horizon_ms = now_ms + config.delete_retention_ms
         self.legacy_horizon_ms = legacy_horizon_ms
-        self.aborted: list[AbortedTxn] = []  # Those of the group at hand whose markers stay.
+        self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
 
     def clean_group(self, group: list[Segment]) -> tuple[bytes, list[AbortedTxn]]:
-        """The bytes that take the group's place, and their transaction index."""
+        """Return the bytes that take the group's place, and their transaction index."""
         out: list[bytes | memoryview] = []
         self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
@@ -265,7 +266,7 @@ class _Run:
         return b"".join(out), self.aborted
 
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
-        """What is left of the batch; None if nothing is."""
+        """Return what is left of the batch; None if nothing is."""
         discardable, is_over = self._judge(batch)
         must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.what.first_uncleanable_offset
         if discardable and not must_stay:
@@ -284,7 +285,7 @@ class _Run:
         return _rebuilt(batch, kept, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Segment) -> bytes | None:
-        """What is left of legacy messages, in the format of today, as Kafka's cleaner converts them.
+        """Return what is left of legacy messages, as batches: Kafka's cleaner converts them.
 
         They have no delete horizon, so tombstones stay as long as their segment is younger than the last run's.
         """
@@ -309,7 +310,7 @@ class _Run:
         )
 
     def _judge(self, batch: Batch) -> tuple[bool, bool]:
-        """May all records of the batch go? And is it the marker of a transaction of which no record is left?"""
+        """Return whether all records of the batch may go, and whether it ends a transaction that has none left."""
         if not batch.is_control:
             return self.state.is_aborted(batch), False
         is_over, txn = self.state.end(batch)
@@ -343,7 +344,7 @@ def _replace(
 ) -> None:
     """Put what is left of neighbouring segments in their place."""
     for segment in old:
-        segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
+        segment.delete_files()  # If the power fails before there are new index files, the segment is read again.
     segments.store.replace([segment.base_offset for segment in old], data)
     for segment in old[1:]:
         segments.store.delete_file(file_name(segment.base_offset, SNAPSHOT_SUFFIX))
@@ -373,7 +374,7 @@ def _kept_fields(batch: Batch) -> dict[str, Any]:
 
 
 def _empty(batch: Batch) -> bytes:
-    """The batch's header with no records under it."""
+    """Return the batch's header with no records under it."""
     return build_batch(
         [],
         **_kept_fields(batch),
@@ -384,7 +385,7 @@ def _empty(batch: Batch) -> bytes:
 
 
 def _rebuilt(batch: Batch, kept: list[Record], horizon: int | None) -> bytes:
-    """The batch with the records that are kept, at the offsets they have."""
+    """Return the batch with the records that are kept, at the offsets they have."""
     stamped = batch.timestamp_type is TimestampType.LOG_APPEND_TIME
     return build_batch(
         [RecordData(record.key, record.value, record.headers, record.timestamp, record.offset) for record in kept],

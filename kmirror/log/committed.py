@@ -61,7 +61,7 @@ class Committed:
     first_undecided_offset: int | None = None
 
     def hides(self, batch: AnyBatch) -> bool:
-        """Is this batch of data one that a committed reader does not see?"""
+        """Return whether a committed reader does not see this batch of data."""
         if self.first_undecided_offset is not None and batch.last_offset >= self.first_undecided_offset:
             return True
         if not batch.is_transactional:
@@ -95,13 +95,14 @@ class CommittedWalk:
     def __init__(
         self, snapshots: Sequence[int] = (), open_at: OpenAt | None = None, *, cleaned_offset: int = 0
     ) -> None:
-        assert open_at is not None or not snapshots, "somebody must tell what the snapshots say"
+        assert open_at is not None or not snapshots, "snapshots come with a function that reads them"
         self._open_at = open_at
         self._waiting = list(reversed(snapshots))
         self._next_snapshot = snapshots[0] if snapshots else _NEVER
         self._cleaned_offset = cleaned_offset
         self._open: dict[int, int] = {}  # Producer id -> first offset.
-        self._open_above: dict[int, int] = {}  # The same from the checkpoint on, of what is open below it already.
+        # The same, at or above the cleaner's checkpoint, of transactions that are open below it already.
+        self._open_above: dict[int, int] = {}
         self._aborted: dict[int, Ranges] = {}
 
     def add(self, batch: AnyBatch) -> None:

@@ -29,8 +29,13 @@ class LogConfig:
     delete: bool = True
     retention_ms: int = 7 * DAY_MS
     retention_bytes: int = NO_LIMIT
+    file_delete_delay_ms: int = 60_000
+    flush_messages: int = LONG_MAX
+    flush_ms: int = LONG_MAX
+    min_cleanable_dirty_ratio: float = 0.5
     delete_retention_ms: int = DAY_MS
     min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = LONG_MAX
     producer_id_expiration_ms: int = DAY_MS  # A broker config in Kafka.
 
     def __post_init__(self) -> None:

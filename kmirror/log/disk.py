@@ -26,12 +26,25 @@ class Disk(Protocol):
 
     def delete(self, tp: TopicPartition) -> None: ...
 
+    def read_file(self, name: str) -> bytes | None:
+        """Return a file that belongs to no partition, or None where there is none."""
+        ...
+
+    def write_file(self, name: str, data: bytes) -> None:
+        """Create that file or replace it as a whole, safe from a power cut."""
+        ...
+
+    def delete_file(self, name: str) -> None:
+        """Remove that file; no such file is fine."""
+        ...
+
 
 class MemoryDisk:
     """A `Disk` in memory."""
 
     def __init__(self) -> None:
         self._stores: dict[TopicPartition, MemoryStore] = {}
+        self._files: dict[str, bytes] = {}
 
     def partitions(self) -> list[TopicPartition]:
         return sorted(self._stores)
@@ -49,3 +62,12 @@ class MemoryDisk:
 
     def delete(self, tp: TopicPartition) -> None:
         self._stores.pop(tp, None)
+
+    def read_file(self, name: str) -> bytes | None:
+        return self._files.get(name)
+
+    def write_file(self, name: str, data: bytes) -> None:
+        self._files[name] = data
+
+    def delete_file(self, name: str) -> None:
+        self._files.pop(name, None)

@@ -50,7 +50,7 @@ class LeaderEpochCache:
         return f"LeaderEpochCache({list(zip(self._epochs, self._starts, strict=True))})"
 
     def latest_epoch(self) -> int:
-        """The greatest epoch with an entry, -1 when there is none."""
+        """Return the greatest epoch with an entry, -1 when there is none."""
         return self._epochs[-1] if self._epochs else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> bool:
@@ -66,23 +66,23 @@ class LeaderEpochCache:
         return True
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch whose range holds `offset`, -1 below the first entry."""
+        """Return the epoch whose range holds `offset`, -1 below the first entry."""
         index = bisect_right(self._starts, offset) - 1
         return self._epochs[index] if index >= 0 else UNDEFINED_EPOCH
 
     def start_offset_of(self, epoch: int) -> int:
-        """Where `epoch` begins, -1 if it has no entry."""
+        """Return where `epoch` begins, -1 if it has no entry."""
         index = bisect_left(self._epochs, epoch)
         found = index < len(self._epochs) and self._epochs[index] == epoch
         return self._starts[index] if found else UNDEFINED_OFFSET
 
     def first_after(self, epoch: int) -> EpochEntry | None:
-        """The entry of the smallest epoch above `epoch`, or None."""
+        """Return the entry of the smallest epoch above `epoch`, or None."""
         index = bisect_right(self._epochs, epoch)
         return EpochEntry(self._epochs[index], self._starts[index]) if index < len(self._epochs) else None
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EndOffset:
-        """The greatest known epoch not above `epoch`, and where it ends.
+        """Return the greatest known epoch not above `epoch`, and where it ends.
 
         An epoch above the latest one is unknown here, so the answer is undefined, and so it is for an
         empty cache. An epoch below the first one is answered with itself and the first entry's start: the
@@ -124,18 +124,19 @@ class LeaderEpochCache:
         self._starts[:] = [start_offset for _, start_offset in entries]
 
     def clear(self) -> None:
+        """Forget all epochs: when messages of an old format come, which have none, and when the whole log goes."""
         self._epochs.clear()
         self._starts.clear()
 
 
 def encode_checkpoint(entries: Iterable[tuple[int, int]]) -> bytes:
-    """The text of a `leader-epoch-checkpoint` file: version, count, a line for each entry."""
+    """Return the text of a `leader-epoch-checkpoint` file: version, count, a line for each entry."""
     lines = [f"{epoch} {start_offset}\n" for epoch, start_offset in entries]
     return f"0\n{len(lines)}\n{''.join(lines)}".encode("ascii")
 
 
 def decode_checkpoint(data: bytes) -> list[EpochEntry]:
-    """The entries of a `leader-epoch-checkpoint` file; CorruptBatch if it is not one.
+    """Return the entries of a `leader-epoch-checkpoint` file; raises `CorruptBatch` if it is not one.
 
     A broker that has just created the file leaves it empty.
     """

@@ -47,6 +47,7 @@ class OffsetIndex:
         return self.positions[-1] if self.positions else 0
 
     def append(self, offset: int, position: int) -> None:
+        """Add a row: the last offset of the batch at byte `position`."""
         self.offsets.append(offset)
         self.positions.append(position)
 
@@ -57,12 +58,12 @@ class OffsetIndex:
         self.positions.extend(positions)
 
     def position_for(self, offset: int) -> int:
-        """A position at or before the batch that holds `offset`."""
+        """Return a position at or before the batch that holds `offset`."""
         slot = bisect_right(self.offsets, offset) - 1
         return self.positions[slot] if slot >= 0 else 0
 
     def position_well_below(self, position: int) -> int:
-        """The position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
+        """Return the position of an indexed batch that surely ends at or before `position`, 0 if there is none."""
         slot = bisect_right(self.positions, position) - 2
         return self.positions[slot] if slot >= 0 else 0
 
@@ -75,12 +76,13 @@ class OffsetIndex:
         del self.offsets[:], self.positions[:]
 
     def encode(self) -> bytes:
+        """Return the bytes of the `.index` file, offsets relative to the base offset."""
         rows = zip(self.offsets, self.positions, strict=True)
         return b"".join(OFFSET_ROW.pack(offset - self.base_offset, position) for offset, position in rows)
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> OffsetIndex:
-        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
+        """Return the index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows."""
         if len(data) % OFFSET_ROW.size:
             raise CorruptBatch(f"an offset index has {len(data)} bytes, expected rows of {OFFSET_ROW.size}")
         index = cls(base_offset)
@@ -115,6 +117,7 @@ class TimeIndex:
         return self.timestamps[-1] if self.timestamps else NO_TIMESTAMP
 
     def last_entry(self) -> TimestampOffset:
+        """Return the last row, timestamp -1 at the base offset while there is none."""
         if not self.timestamps:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
         return TimestampOffset(self.timestamps[-1], self.offsets[-1])
@@ -126,7 +129,7 @@ class TimeIndex:
             self.offsets.append(offset)
 
     def lookup(self, timestamp: int) -> TimestampOffset:
-        """The row with the greatest timestamp that is not above `timestamp`."""
+        """Return the row with the greatest timestamp that is not above `timestamp`."""
         slot = bisect_right(self.timestamps, timestamp) - 1
         if slot < 0:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
@@ -141,12 +144,13 @@ class TimeIndex:
         del self.timestamps[:], self.offsets[:]
 
     def encode(self) -> bytes:
+        """Return the bytes of the `.timeindex` file, offsets relative to the base offset."""
         rows = zip(self.timestamps, self.offsets, strict=True)
         return b"".join(TIME_ROW.pack(timestamp, offset - self.base_offset) for timestamp, offset in rows)
 
     @classmethod
     def decode(cls, base_offset: int, data: bytes) -> TimeIndex:
-        """The index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows.
+        """Return the index in `data`; trailing rows of zeros, which a killed broker leaves, are not rows.
 
         But a file of one row is one that was closed: its segment's first record has the timestamp 0, and none a later.
         """

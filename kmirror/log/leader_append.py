@@ -44,7 +44,7 @@ def prepare(
     leader_epoch: int,
     now_ms: int,
 ) -> Prepared:
-    """The batch in `data` with offsets and epoch assigned; raises LogAppendError."""
+    """Return the batch in `data` with offsets and epoch assigned; raises `LogAppendError`."""
     batch = _only_batch(data, tp)
     if origin is AppendOrigin.CLIENT and batch.base_offset != 0:
         raise LogAppendError(ErrorCode.INVALID_RECORD, f"{tp}: base offset {batch.base_offset}, expected 0")
@@ -103,6 +103,7 @@ def _check_size(size: int, tp: TopicPartition, config: LogConfig) -> None:
 
 
 def check_fits_segment(size: int, tp: TopicPartition, config: LogConfig) -> None:
+    """Raise `LogAppendError` with RECORD_LIST_TOO_LARGE for a batch that no segment can take."""
     if size > config.segment_bytes:
         raise LogAppendError(
             ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -150,14 +151,14 @@ def _check_records(records: list[Record], batch: Batch, tp: TopicPartition, conf
 
 
 def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int) -> bytearray:
-    """A copy of the batch with the greatest timestamp as the broker sees it."""
+    """Return a copy of the batch with the greatest timestamp as the broker sees it."""
     result = bytearray(batch.view)
     if config.message_timestamp_type is TimestampType.LOG_APPEND_TIME:
         attributes, greatest = batch.attributes | layout.LOG_APPEND_TIME_FLAG, now_ms
     else:
         attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
         greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
-        greatest = max(greatest, NO_TIMESTAMP)  # Also where a client sends what is below it.
+        greatest = max(greatest, NO_TIMESTAMP)  # Also if a client sends timestamps below it.
     if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
         return result
     at = layout.ATTRIBUTES_AT

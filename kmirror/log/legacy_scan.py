@@ -84,7 +84,7 @@ def _batch_at(view: memoryview, position: int) -> AnyBatch:
 
 
 def _fault(batch: AnyBatch, last_offset: int, check_crc: bool) -> CorruptBatch | None:
-    """Why the batch cannot follow one that ends at `last_offset`."""
+    """Return why the batch cannot follow one that ends at `last_offset`."""
     if isinstance(batch, LegacyBatch):
         first = batch.last_offset
         computed = zlib.crc32(batch.view[layout.MAGIC_AT :]) if check_crc else batch.crc

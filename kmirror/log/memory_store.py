@@ -22,8 +22,9 @@ class _Segment:
         self.buffer = memoryview(buffer)
         self.readable = self.buffer.toreadonly()
         self.size = size
-        self.flushed = size if frozen else 0  # So many bytes outlive a power cut.
-        self.frozen = frozen  # True while the buffer's tail is somebody else's or visible elsewhere: borrowed, or cut.
+        self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
+        # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
+        self.frozen = frozen
 
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
@@ -52,7 +53,7 @@ class MemoryStore:
 
     @classmethod
     def from_files(cls, segments: Mapping[int, Chunk], files: Mapping[str, bytes]) -> MemoryStore:
-        """A store that starts with these bytes and borrows them: they must not change under it."""
+        """Return a store that starts with these bytes and borrows them: they must not change under it."""
         store = cls()
         for base_offset in sorted(segments):
             data = segments[base_offset]
@@ -61,7 +62,7 @@ class MemoryStore:
         return store
 
     def fork(self) -> MemoryStore:
-        """Another store with the same content, which borrows the bytes; neither sees the other's appends."""
+        """Return another store with the same content, which borrows the bytes; neither sees the other's appends."""
         other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
             copy = other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
@@ -98,10 +99,10 @@ class MemoryStore:
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
         return segment.readable[start:end]
 
-    read = view  # Its views stay as they are, so they can be handed out.
+    read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
-        """The segment's bytes so far are among those that `cut_power` leaves."""
+        """Make the segment's bytes so far some of those that `cut_power` leaves."""
         segment = self._segments[base_offset]
         segment.flushed = segment.size
 

@@ -4,7 +4,7 @@
 
 Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As
 follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
-leader of a destination cluster (D12); the difference lies in who asks, not in what happens to the log.
+leader of a destination cluster (D12); the two differ in where the request comes from, not in what happens to the log.
 
 A cut removes whole batches. It takes the epochs and the producers' state with it, and the high watermark
 if it was above: in a mirror the cut may well go below what was once committed here.
@@ -107,7 +107,7 @@ class PartitionLog:
         # Everything below is flushed, or no longer part of the log.
         self.recovery_point = max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset)
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
-        self.now_ms = now_ms  # The clock as of the last call that told it.
+        self.now_ms = now_ms  # The time of the last call that brought one.
 
     @classmethod
     def open(
@@ -120,10 +120,11 @@ class PartitionLog:
         repair: bool = False,
         recovery_point: int = 0,
     ) -> PartitionLog:
-        """The log that the store holds, an empty one in an empty store.
+        """Return the log that the store holds, an empty one in an empty store.
 
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else; with
-        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `repair` tells what went.
+        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `PartitionLog.repair` says
+        what went.
         Segments that end below `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all
         of them so.
         """
@@ -141,21 +142,21 @@ class PartitionLog:
             f"high_watermark={self.high_watermark}, end={self.log_end_offset}, epoch={self.latest_epoch})"
         )
 
-    # What is known
+    # -- what is known ------------------------------------------------------------------------
 
     @property
     def log_end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """Return the offset that the next record gets."""
         return self.segments.end_offset
 
     @property
     def latest_epoch(self) -> int:
-        """The greatest leader epoch in the epoch cache, -1 when it is empty."""
+        """Return the greatest leader epoch in the epoch cache, -1 when it is empty."""
         return self.epochs.latest_epoch()
 
     @property
     def first_unstable_offset(self) -> int | None:
-        """Where the first transaction begins that is open, or decided above the high watermark; if cut, its rest."""
+        """Return the first offset of a transaction, or its rest, that is open or decided above the high watermark."""
         offset, start = self.producers.first_unstable_offset(), self.log_start_offset
         if offset is None or offset >= start:
             return offset
@@ -164,7 +165,7 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction is decided; a READ_COMMITTED reader gets no further."""
+        """Return the offset below which every transaction is decided; a READ_COMMITTED reader gets no further."""
         offset = self.first_unstable_offset
         return self.high_watermark if offset is None else min(offset, self.high_watermark)
 
@@ -177,10 +178,10 @@ class PartitionLog:
         return self.segments.base_offsets
 
     def end_offset_for_epoch(self, epoch: int) -> EndOffset:
-        """The greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
+        """Return the greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
-    # Appending
+    # -- appending ----------------------------------------------------------------------------
 
     def append_as_leader(
         self,
@@ -372,10 +373,10 @@ class PartitionLog:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
             self._saved_epochs = entries
 
-    # Reading
+    # -- reading ------------------------------------------------------------------------------
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
-        """The batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+        """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
 
         With `min_one` the first batch is returned whatever its size. Raises OffsetOutOfRange outside the log.
         """
@@ -405,28 +406,28 @@ class PartitionLog:
         return ReadResult(records, first.base_offset, last.last_offset + 1)
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
-        """The first record at or above the log start that is not older, or what the negative timestamps name."""
+        """Return the first record at or above the log start that is not older, or what the negative timestamps name."""
         return offset_for_timestamp(self.segments, self.epochs, self.log_start_offset, timestamp)
 
     def aborted_transactions(self, start: int, end: int) -> list[AbortedTxn]:
-        """The aborted transactions that have records in `start` up to, not including, `end`."""
+        """Return the aborted transactions that have records in `start` up to, not including, `end`."""
         return self.segments.aborted_transactions(start, end)
 
     def batches(self, start: int | None = None, end: int | None = None) -> Iterator[Batch]:
-        """The batches from the one that holds `start` to the last one that begins below `end`.
+        """Return the batches from the one that holds `start` to the last one that begins below `end`.
 
         Raises UnsupportedMagic at a message of format 0 or 1; `any_batches` yields those too.
         """
         return walk.batches(self.segments, self.log_start_offset if start is None else start, end)
 
     def any_batches(self, start: int | None = None) -> Iterator[AnyBatch]:
-        """The batches and legacy messages from the one that holds `start` on."""
+        """Return the batches and legacy messages from the one that holds `start` on."""
         return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
 
-    # Moving the marks
+    # -- moving the marks ---------------------------------------------------------------------
 
     def assign_epoch_start(self, epoch: int) -> None:
-        """This broker leads from `epoch` on. Not for a mirrored log, whose epochs are the source's (D14)."""
+        """Note that this broker leads from `epoch` on; not for a mirrored log, whose epochs are the source's (D14)."""
         self._assign_epochs([(epoch, self.log_end_offset)])
 
     def update_high_watermark(self, offset: int) -> int:
@@ -461,7 +462,7 @@ class PartitionLog:
         """Forget producers that have been silent for `producer.id.expiration.ms`."""
         self.producers.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
-    # Cutting
+    # -- cutting ------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
         """Drop every batch that ends at or above `offset`, the new log end; False if that is no cut.
@@ -534,7 +535,7 @@ class PartitionLog:
         self.segments.drop_first(count)
 
     def cleanable(self, now_ms: int) -> Cleanable:
-        """What the next `compact` would clean."""
+        """Return what the next `compact` would clean."""
         return cleanable(
             self.segments,
             self.config,
@@ -557,7 +558,7 @@ class PartitionLog:
         self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
         return cleaned
 
-    # Keeping
+    # -- keeping ------------------------------------------------------------------------------
 
     def checkpoint(self) -> None:
         """Write down what cannot be read off the batches."""

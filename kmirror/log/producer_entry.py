@@ -47,7 +47,7 @@ class AbortedTxn(NamedTuple):
 
 
 class DataBatch(NamedTuple):
-    """What a data batch's header tells the producer table."""
+    """What the producer table takes from a data batch's header."""
 
     producer_id: int
     producer_epoch: int
@@ -59,6 +59,7 @@ class DataBatch(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
+        """Return the sequence number of the last record, -1 for a batch without; after 2**31-1 comes 0."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return add_to_sequence(self.base_sequence, self.last_offset - self.base_offset)
@@ -92,7 +93,7 @@ class ProducerEntry:
         self.batches: list[BatchMetadata] = []
 
     def without_batches(self) -> ProducerEntry:
-        """A copy of everything but the retained batches, to collect the next append's."""
+        """Return a copy of everything but the retained batches, to collect the next append's."""
         return ProducerEntry(
             self.producer_id,
             self.producer_epoch,
@@ -114,13 +115,13 @@ class ProducerEntry:
         return self.batches[-1].offset_delta if self.batches else 0
 
     def move_to_epoch(self, producer_epoch: int) -> None:
-        """Another epoch starts its sequence anew, so what is retained of the old one is of no use."""
+        """Take the epoch, and forget the batches of the old one: each epoch starts its sequence anew."""
         if producer_epoch != self.producer_epoch:
             self.batches.clear()
             self.producer_epoch = producer_epoch
 
     def add_batch(self, base_sequence: int, last_offset: int, offset_delta: int, timestamp: int) -> None:
-        """Retain a batch of the producer's present epoch; on the mirror's path."""
+        """Retain a batch of the producer's present epoch."""
         last_sequence = NO_SEQUENCE if base_sequence == NO_SEQUENCE else base_sequence + offset_delta
         if last_sequence > SEQUENCE_MAX:
             last_sequence -= SEQUENCE_MAX + 1
@@ -140,7 +141,7 @@ class ProducerEntry:
         self.last_timestamp = newer.last_timestamp
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
-        """The retained batch with exactly this epoch and these sequence numbers."""
+        """Return the retained batch with exactly this epoch and these sequence numbers."""
         if batch.producer_epoch != self.producer_epoch:
             return None
         last_sequence = batch.last_sequence

@@ -27,7 +27,7 @@ Expired = Callable[[int], bool]
 
 
 def snapshot_offsets(store: PartitionStore) -> list[int]:
-    """The offsets of all snapshots in the store, ascending."""
+    """Return the offsets of all snapshots in the store, ascending."""
     found = (offset_of(name, SNAPSHOT_SUFFIX) for name in store.files())
     return sorted(offset for offset in found if offset is not None)
 
@@ -49,7 +49,7 @@ def rebuild(
     expired: Expired,
     most: int = 0,
 ) -> ProducerStates:
-    """The table as of `end_offset`; writes a snapshot there, and where one of the log's last two segments begins.
+    """Return the table as of `end_offset`, with snapshots written there and where the log's last two segments begin.
 
     Without `segments` it has only what a snapshot says. `most` is of the table that this one takes the place of.
     """
@@ -81,7 +81,7 @@ def after_cut(
     end_offset: int,
     expired: Expired,
 ) -> ProducerStates:
-    """The table of a log that was cut to `end_offset`, and what the one from before knew that no snapshot says."""
+    """Return the table of a log that was cut to `end_offset`, with what `before` knew and no snapshot says."""
     producers = rebuild(
         store,
         segments,
@@ -96,7 +96,7 @@ def after_cut(
 
 
 def brings_back(known: ProducerStates, segments: Sequence[Segment], offset: int) -> bool:
-    """Would a cut to `offset`, which lies in the first segment, revive producers that no snapshot records?
+    """Return whether a cut to `offset`, in the first segment, would revive producers that no snapshot records.
 
     A table without producers stays empty, unless it was emptied by a producer reset that the cut removes.
     """
@@ -112,7 +112,7 @@ def brings_back(known: ProducerStates, segments: Sequence[Segment], offset: int)
 
 
 def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_offset: int) -> ProducerStates:
-    """An empty table as of `end_offset`, with snapshots that say so, there and at the last two segments.
+    """Return an empty table as of `end_offset`, with snapshots that say so, there and at the last two segments.
 
     For a log that was closed and has no snapshot. Kafka does not look for producers in its batches either.
     """

@@ -1,4 +1,4 @@
-"""What does a batch that bears a producer id, or a control record, change in the producer table?"""
+"""What does a batch with a producer id, or a control record, change in the producer table?"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_PLAIN = _CONTROL | _TRANSACTIONAL
 
 
 def data_batch(batch: Batch) -> DataBatch:
-    """What the producer table needs of a data batch."""
+    """Return what the producer table needs of a data batch."""
     return DataBatch(
         batch.producer_id,
         batch.producer_epoch,
@@ -41,7 +41,7 @@ def data_batch(batch: Batch) -> DataBatch:
 
 
 def last_offset_at(view: memoryview, position: int) -> int:
-    """The last offset of the batch at `position`."""
+    """Return the last offset of the batch at `position`."""
     base_offset, delta = _LAST_OFFSET.unpack_from(view, position)
     last_offset: int = base_offset + delta
     return last_offset
@@ -95,7 +95,7 @@ def stage_produced(batch: Batch, staging: Staging) -> list[int]:
 
 
 def control_type(batch: Batch) -> int | None:
-    """The type of a control batch's record; None of a data batch, and of one that the cleaner emptied."""
+    """Return the type of a control batch's record; None of a data batch, and of one that the cleaner emptied."""
     if not batch.is_control or batch.record_count == 0:
         return None
     record = next(batch.records())

@@ -71,7 +71,7 @@ class _Update:
     def __init__(self, producer_id: int, current: ProducerEntry | None) -> None:
         self.current = current
         self.entry = ProducerEntry(producer_id) if current is None else current.without_batches()
-        self.changes_epoch = False  # Perhaps there and back.
+        self.changes_epoch = False  # Also true once the epoch has changed back.
         self.started: list[int] = []  # First offsets of transactions begun here.
 
 
@@ -112,7 +112,7 @@ class Staging:
         return all(entry.txn_first_offset < 0 for entry in entries)
 
     def add_data(self, batch: DataBatch) -> None:
-        """Stage a data batch that bears a producer id; raises LogAppendError where the origin demands it."""
+        """Stage a data batch with a producer id; raises `LogAppendError` where the origin demands it."""
         update = self._update(batch.producer_id)
         if self._origin is not AppendOrigin.REPLICATION:
             _check_epoch(update.entry, batch.producer_epoch, batch.base_offset)
@@ -130,7 +130,7 @@ class Staging:
         max_timestamp: int,
         is_transactional: bool,
     ) -> None:
-        """The same for a batch that its leader has checked; on the mirror's path, hence the plain arguments."""
+        """Stage a data batch that its leader has checked; a mirror does so for each, hence the plain arguments."""
         update = self._steps[-1].updates.get(producer_id) or self._update(producer_id)
         self._add(
             update,
@@ -239,18 +239,19 @@ class ProducerStates:
         # First offset -> last offset of transactions that are decided at or above the high watermark.
         # Until the marker is replicated, a new leader may not have it.
         self.unreplicated: dict[int, int] = {}
-        self.map_end_offset = 0  # What the table says is true of all below this offset.
-        self.snapshot_offset = 0  # The same of the newest snapshot in the store.
+        self.map_end_offset = 0  # The table is that of the log below this offset.
+        self.snapshot_offset = 0  # The offset of the newest snapshot in the store.
 
     def stage(self, origin: AppendOrigin, transaction_version: int = 0) -> Staging:
         return Staging(self, origin, transaction_version)
 
     def find_duplicate(self, batch: DataBatch) -> BatchMetadata | None:
-        """The batch that this one repeats, if it is among the producer's last five."""
+        """Return the batch that this one repeats, if it is among the producer's last five."""
         entry = self.entries.get(batch.producer_id)
         return None if entry is None else entry.find_duplicate(batch)
 
     def apply(self, updates: dict[int, _Update], completed: list[CompletedTxn], aborted: list[AbortedTxn]) -> None:
+        """Take in what a `Staging` collected: producers' new states, and transactions that began and ended."""
         started: list[tuple[int, int]] = []
         for producer_id, update in updates.items():
             known = self.entries.get(producer_id)
@@ -268,9 +269,9 @@ class ProducerStates:
             self.unreplicated[txn.first_offset] = txn.last_offset
 
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
-        """Where the log is stable once `txn` is decided: the first other transaction open at its marker.
+        """Return where the log is stable once `txn` is decided: the first other transaction open at its marker.
 
-        Kafka also looks at what begins behind the marker in the same append. On a follower, which appends
+        Kafka also looks at what begins after the marker in the same append. On a follower, which appends
         many batches at once, its transaction index can so hide an aborted transaction; ours is the leader's.
         """
         for first_offset in self.ongoing:
@@ -296,7 +297,7 @@ class ProducerStates:
         self.map_end_offset = self.snapshot_offset = end_offset
 
     def first_unstable_offset(self) -> int | None:
-        """The first offset of a transaction that is open, or decided but not yet replicated."""
+        """Return the first offset of a transaction that is open, or decided but not yet replicated."""
         undecided = next(iter(self.ongoing), None)
         if not self.unreplicated:
             return undecided
@@ -304,13 +305,14 @@ class ProducerStates:
         return unreplicated if undecided is None else min(undecided, unreplicated)
 
     def on_high_watermark(self, high_watermark: int) -> None:
-        """Transactions whose marker is now replicated no longer hold back the last stable offset."""
+        """Forget the transactions whose marker is now replicated: they no longer hold back the last stable offset."""
         if self.unreplicated:
             replicated = [first for first, last in self.unreplicated.items() if last < high_watermark]
             for first in replicated:
                 del self.unreplicated[first]
 
     def on_log_start(self, log_start_offset: int) -> None:
+        """Follow the log start: what lies below it is replicated for good."""
         self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 
@@ -335,7 +337,7 @@ def _check_epoch(entry: ProducerEntry, producer_epoch: int, offset: int) -> None
 
 
 def _check_bumped_epoch(entry: ProducerEntry, marker: Marker) -> None:
-    """Refuse a marker of transactions v2 that does not bear the epoch after the transaction's (KIP-890).
+    """Refuse a marker of transactions v2 without the epoch after the transaction's (KIP-890).
 
     The transaction's own epoch may be that of a marker sent again, whose transaction is over; and it cannot be bumped
     where it is the last one.

@@ -8,7 +8,7 @@ The epoch cache begins with the checkpoint, which may know of epochs that wrote 
 were compacted away; batches add the epochs above its last one, and what the log does not reach is cut off.
 
 Bytes that cannot be read raise `CorruptBatch`. With `repair` the log is loaded as a broker loads it after an
-unclean shutdown: what cannot be read is cut off, with everything behind it, and `Loaded.repair` tells what was
+unclean shutdown: what cannot be read is cut off, with everything after it, and `Loaded.repair` says what was
 lost; index files and producer snapshots above the recovery point are believed in nothing, and written anew.
 """
 
@@ -84,7 +84,7 @@ def load(
         loaded.log_start_offset = max(log_start_checkpoint, bases[0])
         loaded.log_end_offset = bases[0]
     loaded.producers.clear(loaded.log_start_offset)
-    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # And stays so while nothing must be read.
+    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # It stays so as long as nothing must be read.
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
         modified_ms = store.modified_ms(base_offset)
@@ -115,7 +115,8 @@ def load(
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
     if not epochs.entries and store.read_file(LEADER_EPOCH_CHECKPOINT) is None:
-        store.write_file(LEADER_EPOCH_CHECKPOINT, b"")  # So Kafka leaves it until there is an epoch to write down.
+        # Kafka leaves an empty checkpoint until there is an epoch to write.
+        store.write_file(LEADER_EPOCH_CHECKPOINT, b"")
     delete_strays(store, [segment.base_offset for segment in loaded.segments])
     if is_closed and not snapshot_offsets(store):
         loaded.producers = begin_without(store, loaded.segments, end_offset=loaded.log_end_offset)
@@ -126,7 +127,7 @@ def load(
 
 
 def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
-    """Delete the indexes whose segment is no more: a crash came between the deletes."""
+    """Delete the indexes that have lost their segment: a crash came between the deletes."""
     known = set(bases)
     for name in list(store.files()):
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
@@ -136,7 +137,7 @@ def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
 
 
 def expiry(config: LogConfig, now_ms: int) -> Expired:
-    """Which producers of a snapshot are not worth loading at `now_ms`."""
+    """Return which producers of a snapshot are not worth loading at `now_ms`."""
     return partial(_is_expired, now_ms - config.producer_id_expiration_ms)
 
 
@@ -188,7 +189,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
         segment.aborted.extend(aborted)
         segment.add(scan)
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
-        segment.since_row = 0  # And it counts from zero again after a restart.
+        segment.since_row = 0  # The bytes since the last index row count from zero after a restart.
     if scan.fault is not None:
         return placed(scan.fault, segment)
     if scan.valid_bytes < len(view):
@@ -198,7 +199,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
 
 
 def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
-    """The same scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
+    """Return the scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
 
     The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
     """
@@ -247,7 +248,7 @@ def _catch_up(loaded: Loaded, base_offset: int, expired: Expired) -> None:
 
 
 def _forget_snapshots(loaded: Loaded, log_start_checkpoint: int, expired: Expired) -> None:
-    """Delete what snapshots say of the last segment and what is behind it, and take the table as of its start.
+    """Delete what snapshots say of the last segment and of what follows, and take the table as of its start.
 
     After a crash they may be of a log that is no more.
     """
@@ -277,14 +278,14 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *
             end_offset=end_offset,
             expired=expired,
         )
-        # What was decided, but perhaps not replicated, stands in no snapshot; the batches that were read told.
+        # No snapshot holds what was decided but perhaps not replicated; it is known from the batches that were read.
         loaded.producers.unreplicated.update(producers.unreplicated)
     else:
         take_snapshot(producers, store)
 
 
 def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
-    """Keep what lies before the fault, delete what lies behind it."""
+    """Keep what lies before the fault, delete what lies after it."""
     store = segment.store
     lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
     segment.cut_files()

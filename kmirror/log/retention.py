@@ -4,7 +4,7 @@ Segments go from the oldest on, as long as a rule holds, and only while the high
 the segment: else the log start could rise above it. A rule may take every segment; the log then rolls first,
 so that there is an empty one to go on with.
 
-    log start   the next segment begins at or below it: nobody can read this one any more (DeleteRecords)
+    log start   the next segment begins at or below it: no reader can reach this one any more (DeleteRecords)
     size        without this segment the log still has `retention.bytes`
     time        its greatest timestamp is older than `retention.ms`; without timestamps, its last append is
 
@@ -24,7 +24,7 @@ Rule = Callable[[Segment, Segment | None, int], bool]
 
 
 def rules(config: LogConfig, log_start_offset: int, now_ms: int) -> Iterator[Rule]:
-    """The rules that the topic's configs make, in the order in which Kafka goes by them."""
+    """Yield the rules that the topic's configs make, in the order in which Kafka goes by them."""
     yield lambda segment, following, left: following is not None and following.base_offset <= log_start_offset
     if config.delete and config.retention_bytes >= 0:
         yield lambda segment, following, left: left >= config.retention_bytes
@@ -33,7 +33,7 @@ def rules(config: LogConfig, log_start_offset: int, now_ms: int) -> Iterator[Rul
 
 
 def deletable(segments: SegmentList, rule: Rule, high_watermark: int) -> int:
-    """How many of the oldest segments the rule lets go; that may be all of them."""
+    """Return how many of the oldest segments the rule lets go; that may be all of them."""
     count, left = 0, segments.size_in_bytes
     following: Segment | None
     for segment, following in zip(segments, [*segments[1:], None], strict=True):

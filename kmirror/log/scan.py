@@ -2,7 +2,7 @@
 
 This is the mirror's hot path: for each batch one fused read of the header, one CRC-32C over a view, a few
 comparisons, and now and then a row for the index. Nothing is decoded and nothing is copied. Batches that
-need more, because they bear a producer id or are control batches, are only noted by position.
+need more, because they have a producer id or are control batches, are only noted by position.
 
 The scan stops where Kafka stops: silently at a batch that is cut short, which is how a fetch response
 ends, and before the first batch whose leader epoch is above the one that the fetch was made with
@@ -53,7 +53,7 @@ def scan_batches(
     scan.time_rows, scan.epochs = time_rows, epochs = [], []
     add_offset, add_position, add_special = scan.row_offsets.append, scan.row_positions.append, scan.special.append
     start, interval = segment.size, segment.index_interval_bytes
-    next_row = interval - segment.since_row  # The first batch behind this position gets a row.
+    next_row = interval - segment.since_row  # The first batch after this position gets a row.
     known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp
     epoch_before = latest_epoch if latest_epoch <= max_epoch else None
     size, last_header = len(view), len(view) - layout.HEADER_SIZE
@@ -98,7 +98,7 @@ def scan_batches(
     if last > LAST_OFFSET_MAX:  # It can only be the last batch, for what follows it would have to begin above.
         return _without_the_last(view, segment, latest_epoch)
     if epoch_at == position:
-        epochs.pop()  # It began with the batch that is faulty.
+        epochs.pop()  # The last epoch began with the faulty batch.
     if isinstance(scan.fault, UnsupportedMagic):
         return scan_any_batches(view, segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc)
     if batches:
@@ -135,7 +135,7 @@ def _out_of_order(position: int, base: int, delta: int, last: int) -> OffsetsOut
 
 
 def part_ends(view: memoryview, size_max: int) -> list[int]:
-    """Where to part whole batches so that each part fits a segment: `size_max` bytes, or one batch."""
+    """Return where to part whole batches so that each part fits a segment: `size_max` bytes, or one batch."""
     ends: list[int] = []
     start = end = first_offset = 0
     while end < len(view):

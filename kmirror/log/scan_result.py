@@ -22,7 +22,7 @@ class Scan:
     valid_bytes = 0
     batches = 0
     first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
-    roll_offset = -1  # Where a segment that begins with these batches would begin.
+    roll_offset = -1  # The base offset of a segment that would begin with these batches.
     last_offset = -1
     max_timestamp = NO_TIMESTAMP
     max_timestamp_offset = -1  # The last offset of the first batch that has it.
@@ -37,7 +37,7 @@ class Scan:
 
 
 def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
-    """Why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
+    """Return why no batch of format 2 can begin at `position`; None if it can, though it may be cut short."""
     if len(view) - position < LOG_OVERHEAD:
         return None
     head = bytes(view[position : position + _START.size])
@@ -57,7 +57,7 @@ def start_fault(view: memoryview, position: int) -> CorruptBatch | None:
 
 
 def beyond_the_greatest(position: int, base: int, last: int) -> OffsetsOutOfOrder | None:
-    """Why a batch that ends at offset `last` cannot be in any log, None if it can."""
+    """Return why a batch that ends at offset `last` cannot be in any log, None if it can."""
     if last <= LAST_OFFSET_MAX:
         return None
     reason = f"a batch ends at offset {last}, and the greatest that a log can have is {LAST_OFFSET_MAX}"

@@ -30,10 +30,10 @@ from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
 
 _BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
-_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # These stand where a batch has them.
+_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # Fields at the same positions as in a batch.
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
-_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.
+_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
 SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
 _MAGIC_V2 = layout.MAGIC_V2
 
@@ -75,7 +75,7 @@ class Segment:
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
         self.index_interval_bytes = config.index_interval_bytes
         self.rows_max = config.segment_index_bytes // 8
-        self.time_rows_max = config.segment_index_bytes // 12 - 1  # One is left for when the segment is closed.
+        self.time_rows_max = config.segment_index_bytes // 12 - 1  # The last row is for when the segment is closed.
         self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
@@ -87,7 +87,7 @@ class Segment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The greatest timestamp, or the time of the last append when no record has one."""
+        """Return the greatest timestamp, or the time of the last append when no record has one."""
         return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
 
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
@@ -124,7 +124,7 @@ class Segment:
     def should_roll(
         self, config: LogConfig, extra_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
     ) -> bool:
-        """Must a new segment take the append? Time is the records' own, where they have one."""
+        """Return whether a new segment must take the append; time is the records' own, where they have one."""
         if self.size > config.segment_bytes - extra_bytes:
             return True
         waited = max_timestamp - self.first_timestamp if self.first_timestamp >= 0 else now_ms - self.created_ms
@@ -135,7 +135,7 @@ class Segment:
         return last_offset - self.base_offset > SPAN_MAX
 
     def close(self) -> None:
-        """The segment is no longer the active one: its greatest timestamp becomes the last row."""
+        """Close a segment that is no longer active: its greatest timestamp becomes the time index's last row."""
         self.times.append_if_later(self.max_timestamp, self.max_timestamp_offset)
 
     def write_files(self) -> None:
@@ -155,7 +155,7 @@ class Segment:
             self.store.write_file(name, encode_aborted(self.aborted))
 
     def has_files(self) -> bool:
-        """Are there index files that the segment could be taken by?"""
+        """Return whether there are index files from which the segment could be known without a scan."""
         other = Segment(self.store, self.base_offset, LogConfig(), created_ms=self.created_ms)
         try:
             other.load_files()
@@ -203,11 +203,11 @@ class Segment:
         return last.last_offset
 
     def next_offset(self) -> int:
-        """One above the last batch's last offset, the base offset while the segment is empty."""
+        """Return one above the last batch's last offset, the base offset while the segment is empty."""
         return self._last_batch().last_offset + 1 if self.size else self.base_offset
 
     def _last_batch(self) -> BatchPlace:
-        """The last batch, by a walk from the last row; raises CorruptBatch if that misses the end."""
+        """Return the last batch, by a walk from the last row; raises `CorruptBatch` if that misses the end."""
         position, view = self.offsets.last_position, self.view()
         place: BatchPlace | None = None
         while self.size - position >= layout.LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
@@ -228,7 +228,7 @@ class Segment:
         self.first_timestamp = NO_TIMESTAMP
 
     def find(self, offset: int) -> BatchPlace | None:
-        """The first batch that ends at or above `offset`, None if all end below.
+        """Return the first batch that ends at or above `offset`, None if all end below.
 
         Raises CorruptBatch where an index row led to where no batch is.
         """
@@ -242,7 +242,7 @@ class Segment:
         return None
 
     def _batch_at(self, view: memoryview, position: int, size: int) -> BatchPlace:
-        """Where the batch at `position` lies; raises CorruptBatch where an index row led to where none is."""
+        """Return where the batch at `position` lies; raises `CorruptBatch` if an index row led there and none is."""
         try:
             place = place_at(view, position)
             if position + _BATCH_MIN <= place.end_position <= size:
@@ -252,7 +252,7 @@ class Segment:
         raise CorruptBatch(f"{file_name(self.base_offset, INDEX_SUFFIX)} leads to no batch", position=position)
 
     def last_batch_within(self, start: BatchPlace, end_position: int) -> BatchPlace:
-        """The last batch from `start` on that ends at or before `end_position`, at the least `start`."""
+        """Return the last batch from `start` on that ends at or before `end_position`, at the least `start`."""
         found, last = start, end_position - _BATCH_MIN
         if start.end_position > last:
             return start
@@ -287,7 +287,7 @@ class Segment:
         return cut
 
     def _reload_max_timestamp(self) -> None:
-        """Find the greatest timestamp that is left: the last row's, or that of a batch behind it."""
+        """Find the greatest timestamp that is left: the last row's, or that of a batch after it."""
         row = self.times.last_entry()
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()
@@ -299,7 +299,7 @@ class Segment:
 
 
 def place_at(view: memoryview, position: int) -> BatchPlace:
-    """Where the batch at `position` lies. A legacy message's base offset is told as its last offset."""
+    """Return where the batch at `position` lies, for a legacy message with its last offset as the base offset."""
     try:
         base_offset, length, magic, delta = _BOUNDS.unpack_from(view, position)
     except struct_error:  # The last message may be shorter than a batch's header.
@@ -311,7 +311,7 @@ def place_at(view: memoryview, position: int) -> BatchPlace:
 
 
 def timestamp_at(view: memoryview, position: int) -> int:
-    """The greatest timestamp of the batch at `position`, as its header tells it; -1 for message format 0."""
+    """Return the greatest timestamp of the batch at `position`, in ms, from its header; -1 for message format 0."""
     magic = view[position + layout.MAGIC_AT]
     if magic == 0:
         return NO_TIMESTAMP
@@ -328,12 +328,12 @@ def delete_segment(store: PartitionStore, base_offset: int) -> None:
 
 
 def placed(fault: CorruptBatch, segment: Segment) -> CorruptBatch:
-    """The same fault with the file it is in."""
+    """Return `fault` with the segment's file."""
     return fault.within(file_name(segment.base_offset, LOG_SUFFIX))
 
 
 def next_offset(view: memoryview, base_offset: int) -> int:
-    """One above the last offset in the bytes of a segment, its base offset if there are none."""
+    """Return one above the last offset in the bytes of a segment, its base offset if there are none."""
     position, found = 0, base_offset
     while len(view) - position >= LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN:
         place = place_at(view, position)

@@ -53,17 +53,17 @@ class SegmentList(Sequence[Segment]):
     def size_in_bytes(self) -> int:
         return sum(segment.size for segment in self._segments)
 
-    # Looking up
+    # -- looking up ---------------------------------------------------------------------------
 
     def reaching(self, offset: int) -> list[Segment]:
-        """The segment that would hold `offset`, which is the first one if none begins so low, and those behind it."""
+        """Return the segment that would hold `offset`, the first one if none begins so low, and those after it."""
         return self._segments[self._number(offset) :]
 
     def _number(self, offset: int) -> int:
         return (bisect_right(self._bases, offset) or 1) - 1
 
     def find(self, offset: int) -> tuple[Segment, BatchPlace] | None:
-        """The first batch that ends at or above `offset`, None if all end below; raises CorruptBatch."""
+        """Return the first batch that ends at or above `offset`, None if all end below; raises `CorruptBatch`."""
         for number in range(self._number(offset), len(self._segments)):
             segment = self._segments[number]
             place = segment.find(offset)
@@ -72,16 +72,16 @@ class SegmentList(Sequence[Segment]):
         return None
 
     def places(self, offset: int) -> Iterator[tuple[Segment, BatchPlace]]:
-        """The segments with batches that end at or above `offset`, and where the first of them lies in each."""
+        """Yield the segments with batches that end at or above `offset`, and where the first of them lies in each."""
         for segment in self.reaching(offset):
             place = segment.find(offset)
             if place is not None:
                 yield segment, place
 
     def aborted_transactions(self, start: int, end: int, *, reaching: int | None = None) -> list[AbortedTxn]:
-        """The aborted transactions that have records from `start` up to, not including, `end`.
+        """Return the aborted transactions that have records from `start` up to, not including, `end`.
 
-        They are looked for from the segment on that holds offset `reaching`, `start` unless told.
+        They are looked for from the segment on that holds offset `reaching`, which is `start` by default.
         """
         found: list[AbortedTxn] = []
         for segment in self.reaching(start if reaching is None else reaching):
@@ -92,10 +92,10 @@ class SegmentList(Sequence[Segment]):
                     return found
         return found
 
-    # Growing
+    # -- growing ------------------------------------------------------------------------------
 
     def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
-        """Put judged batches behind the last one; returns the segment that took them, which is the active one."""
+        """Put judged batches after the last one; returns the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)
         segment.add(scan)
@@ -131,7 +131,7 @@ class SegmentList(Sequence[Segment]):
         for segment in self.reaching(offset):
             self.store.flush(segment.base_offset)
 
-    # Shrinking
+    # -- shrinking ----------------------------------------------------------------------------
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Drop every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""

@@ -7,7 +7,7 @@
 
 N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
 begins there. A snapshot keeps only the last batch of each producer, so after a restart only that one can
-be told from a repetition.
+be distinguished from a repetition.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def file_name(offset: int, suffix: str) -> str:
 
 
 def offset_of(name: str, suffix: str) -> int | None:
-    """The offset in a file name that is one and `suffix`, None for other names."""
+    """Return the offset in a file name that is an offset and `suffix`, None for other names."""
     return offset_in(name) if name[_OFFSET_DIGITS:] == suffix else None
 
 
 def offset_in(name: str) -> int | None:
-    """The offset that a file's name begins with, as far as its first dot; None where that is no int64 in 20 digits."""
+    """Return the offset before the first dot of a file's name, None where that is no int64 in 20 digits."""
     digits = name.partition(".")[0]
     if len(digits) != _OFFSET_DIGITS or not (digits.isascii() and digits.isdigit()):
         return None
@@ -73,7 +73,7 @@ def offset_in(name: str) -> int | None:
 
 
 def encode_snapshot(entries: Iterable[ProducerEntry], *, most: int = 0) -> bytes:
-    """The `.snapshot` file of the producer table, its rows in the order in which Kafka writes them.
+    """Return the `.snapshot` file of the producer table, its rows in the order in which Kafka writes them.
 
     `most` is how many producers the table has had at once since the log was opened.
     """
@@ -99,7 +99,7 @@ def _hash_of(entry: ProducerEntry) -> int:
 
 
 def decode_snapshot(data: bytes) -> list[ProducerEntry]:
-    """The producers in a `.snapshot` file; raises CorruptBatch for what is none."""
+    """Return the producers in a `.snapshot` file; raises `CorruptBatch` for what is none."""
     if len(data) < SNAPSHOT_HEAD.size:
         raise CorruptBatch(f"a producer snapshot has {len(data)} bytes, expected at least {SNAPSHOT_HEAD.size}")
     version, checksum, count = SNAPSHOT_HEAD.unpack_from(data)
@@ -116,7 +116,7 @@ def decode_snapshot(data: bytes) -> list[ProducerEntry]:
 
 
 def producer_rows(data: bytes | memoryview, count: int) -> list[ProducerRow]:
-    """The first `count` rows of a `.snapshot` file, which must have as many."""
+    """Return the first `count` rows of a `.snapshot` file, which must have as many."""
     end = SNAPSHOT_HEAD.size + count * PRODUCER_ROW.size
     return [ProducerRow(*row) for row in PRODUCER_ROW.iter_unpack(data[SNAPSHOT_HEAD.size : end])]
 
@@ -131,12 +131,12 @@ def _entry(row: ProducerRow) -> ProducerEntry:
 
 
 def encode_aborted(rows: Iterable[AbortedTxn]) -> bytes:
-    """The `.txnindex` file of a segment; one that never had an aborted transaction has no such file."""
+    """Return the `.txnindex` file of a segment; one that never had an aborted transaction has no such file."""
     return b"".join(ABORTED_ROW.pack(0, *row) for row in rows)
 
 
 def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
-    """The rows of a `.txnindex` file; raises CorruptBatch. A last row that is cut short is no row."""
+    """Return the rows of a `.txnindex` file; raises `CorruptBatch`. A last row that is cut short is no row."""
     rows: list[AbortedTxn] = []
     for number, (version, row) in enumerate(aborted_rows(data)):
         position = number * ABORTED_ROW.size
@@ -153,20 +153,20 @@ def decode_aborted(data: bytes, *, base_offset: int = 0) -> list[AbortedTxn]:
 
 
 def aborted_rows(data: bytes | memoryview) -> Iterator[tuple[int, AbortedTxn]]:
-    """The whole rows of a `.txnindex` file as they stand there, each with its version."""
+    """Yield the whole rows of a `.txnindex` file as they stand there, each with its version."""
     whole = len(data) - len(data) % ABORTED_ROW.size
     for version, *fields in ABORTED_ROW.iter_unpack(data[:whole]):
         yield version, AbortedTxn(*fields)
 
 
 def encode_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
-    """The text of a checkpoint that a log folder's partitions share: version, count, a line for each."""
+    """Return the text of a checkpoint that a log folder's partitions share: version, count, a line for each."""
     lines = [f"{tp.topic} {tp.partition} {offset}\n" for tp, offset in offsets.items()]
     return f"0\n{len(lines)}\n{''.join(lines)}".encode()
 
 
 def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
-    """The offsets in such a checkpoint; raises CorruptBatch for what is none. An empty file has none."""
+    """Return the offsets in such a checkpoint; raises `CorruptBatch` for what is none. An empty file has none."""
     lines = data.decode("utf-8", "replace").splitlines()
     if not lines:
         return {}
@@ -184,7 +184,7 @@ def decode_offsets(data: bytes) -> dict[TopicPartition, int]:
 
 
 def encode_partition_metadata(topic_id: str) -> bytes:
-    """`partition.metadata`: the topic id in URL-safe base64."""
+    """Return `partition.metadata`: the topic id in URL-safe base64."""
     return f"version: 0\ntopic_id: {topic_id}".encode("ascii")
 
 

@@ -28,7 +28,7 @@ CLEANER_OFFSET = "cleaner-offset"
 
 class PartitionStore(Protocol):
     def segments(self) -> list[int]:
-        """The base offsets of all segments, ascending."""
+        """Return the base offsets of all segments, ascending."""
         ...
 
     def create(self, base_offset: int) -> None:
@@ -36,11 +36,11 @@ class PartitionStore(Protocol):
         ...
 
     def size(self, base_offset: int) -> int:
-        """The segment's length in bytes."""
+        """Return the segment's length in bytes."""
         ...
 
     def modified_ms(self, base_offset: int) -> int | None:
-        """When the segment was last written to, in ms since 1970; None if the store keeps no such time."""
+        """Return when the segment was last written to, in ms since 1970; None if the store keeps no such time."""
         ...
 
     def append(self, base_offset: int, data: Chunk) -> None:
@@ -48,11 +48,11 @@ class PartitionStore(Protocol):
         ...
 
     def view(self, base_offset: int, start: int = 0, end: int | None = None) -> memoryview:
-        """Bytes `start` to `end` of the segment, valid until the segment is next changed."""
+        """Return a view of bytes `start` to `end` of the segment, valid until the segment is next changed."""
         ...
 
     def read(self, base_offset: int, start: int, end: int) -> memoryview:
-        """The same bytes to hand out: whatever happens to the segment, they stay."""
+        """Return bytes `start` to `end` of the segment, which stay as they are whatever happens to it."""
         ...
 
     def flush(self, base_offset: int) -> None:
@@ -75,7 +75,7 @@ class PartitionStore(Protocol):
         ...
 
     def read_file(self, name: str) -> bytes | None:
-        """The named file's bytes, or None where there is no such file."""
+        """Return the named file's bytes, or None where there is no such file."""
         ...
 
     def write_file(self, name: str, data: bytes) -> None:
@@ -87,5 +87,5 @@ class PartitionStore(Protocol):
         ...
 
     def files(self) -> Iterable[str]:
-        """The names of all named files, sorted."""
+        """Return the names of all named files, sorted."""
         ...

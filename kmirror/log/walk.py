@@ -12,7 +12,7 @@ from kmirror.records.legacy import AnyBatch, iter_any_batches
 
 
 def batches(segments: SegmentList, start: int, end: int | None) -> Iterator[Batch]:
-    """The batches from the one that holds `start` to the last one that begins below `end`; raises CorruptBatch."""
+    """Yield the batches from the one that holds `start` to the last that begins below `end`; raises `CorruptBatch`."""
     for segment, place in segments.places(start):
         try:
             for batch in iter_batches(segment.view(), position=place.position):
@@ -24,13 +24,13 @@ def batches(segments: SegmentList, start: int, end: int | None) -> Iterator[Batc
 
 
 def any_batches(segments: SegmentList, start: int) -> Iterator[AnyBatch]:
-    """The batches and legacy messages from the one that holds `start` on; raises CorruptBatch."""
+    """Yield the batches and legacy messages from the one that holds `start` on; raises `CorruptBatch`."""
     for segment, place in segments.places(start):
         yield from batches_in(segments, segment, place.position)
 
 
 def batches_in(segments: SegmentList, segment: Segment, position: int) -> Iterator[AnyBatch]:
-    """The batches and legacy messages of one of the segments from a position on; raises CorruptBatch."""
+    """Yield the batches and legacy messages of one of the segments from a position on; raises `CorruptBatch`."""
     try:
         yield from iter_any_batches(segment.view(), position=position)
     except CorruptBatch as error:

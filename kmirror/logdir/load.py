@@ -82,7 +82,7 @@ class LogDirs:
 
     @property
     def topics(self) -> dict[str, list[int]]:
-        """The partitions of each topic that are here; some in between may be on another broker."""
+        """Return the partitions of each topic that are here; some in between may be on another broker."""
         found: dict[str, list[int]] = {}
         for topic, partition in self.partitions:
             found.setdefault(topic, []).append(partition)
@@ -109,7 +109,7 @@ def read_log_dirs(
     names = _list_folder(folder)
     skipped: list[Skipped] = []
     if holds_partition_files(folder):
-        folder = folder.resolve()  # The name tells the partition, so `.` will not do.
+        folder = folder.resolve()  # The folder's name is the partition's, so `.` will not do.
         facts = read_folder_facts(folder.parent)
         found = list(_find_partitions(folder.parent, [folder.name], facts, skipped))
     else:
@@ -117,7 +117,7 @@ def read_log_dirs(
         found = list(_find_partitions(folder, names, facts, skipped))
     if topics is not None:
         found = _pick(folder, found, topics, skipped)
-        skipped.clear()  # What was not asked for needs no excuse.
+        skipped.clear()  # Topics were picked: what else was left out needs no mention.
     if not found:
         raise UsageError(_holds_no_log(folder, names, skipped))
     _refuse_too_large(folder, found, memory_limit)

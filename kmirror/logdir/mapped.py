@@ -62,7 +62,7 @@ class Mapped:
         self._given_back = end
 
     def close(self) -> None:
-        """Let go of the file; views of it that are still about keep it open until they go too."""
+        """Close the file; views of it that are still in use keep it open until they go."""
         try:
             self.view.release()
             if self._map is not None:

@@ -11,8 +11,8 @@ from kmirror.client.remote_cluster import RemoteLeader
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import after_cut
-from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry
+from kmirror.mirror.cut_rules import after_cut
+from kmirror.mirror.inquiry import Inquiry, begin_inquiry, error_suffix
 from kmirror.mirror.lineage import OWN, Lineage, shared_epoch
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
@@ -82,7 +82,7 @@ class Kinship:
             return
         told = reply if isinstance(reply, DescribeMirrorsResponse) and not reply.error_code else None
         if told is None and not (reply is None and inquiry.has_no_describe()):
-            reason = f"the source did not answer DescribeMirrors{because(reply)}"
+            reason = f"the source did not answer DescribeMirrors{error_suffix(reply)}"
         else:
             reason = inquiry.learn_lineage(told)
         if reason:

@@ -1,8 +1,8 @@
-"""PREPARING: ask the source how far it knows us, cut to that, wait until every replica is cut (D11).
+"""PREPARING: ask the source for its last mirrored epoch of us, cut to it, wait until every replica is cut (D11).
 
-The source's leader of the partition is asked through DescribeMirrors, under the same mirror name. A broker reports
-just the partitions that it leads, so silence from a former leader would look like "nothing is known". A log that holds
-anything is cut from scratch only on proof (D32).
+The source's leader of the partition is asked with DescribeMirrors, under the same mirror name. A broker reports only
+the partitions that it leads, so the answer of a former leader looks like "nothing is known". A log that is not empty
+is therefore cut from scratch only on proof (D32).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kmirror.client.remote_cluster import code_of
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
-from kmirror.mirror.cutting import FROM_SCRATCH, SESSION, after_cut, cut_offset
-from kmirror.mirror.inquiry import Inquiry, because, begin_inquiry, detail_in, is_silent, refusal_in
+from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
+from kmirror.mirror.inquiry import Inquiry, begin_inquiry, detail_in, error_suffix, is_silent, refusal_in
 from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
@@ -34,9 +34,9 @@ class PrepareStep(Enum):
     """What a leader can do next in PREPARING."""
 
     ASK = auto()
-    """Ask the source, and decide by its answer how far to cut."""
-    ORDER = auto()
-    """Persist who owes the cut."""
+    """Ask the source; its answer decides how far to cut."""
+    LIST = auto()
+    """Persist the list of replicas that must be cut."""
     CUT = auto()
     WAIT = auto()
     """Some replica has not confirmed the cut."""
@@ -46,14 +46,14 @@ class PrepareStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrepareFacts:
-    """What decides about the next step; all of it is found out anew each time."""
+    """The facts that decide the next step; they are derived anew before every step."""
 
     is_decided: bool
-    is_ordered: bool
-    """It is persisted that every replica owes the cut, or nothing is to be cut here."""
+    is_listed: bool
+    """It is persisted that every replica must be cut, or there is nothing to cut here."""
     is_cut: bool
     is_confirmed: bool
-    """Every replica that must be cut has told this leader that it is."""
+    """Every replica that must be cut has confirmed it to this leader."""
 
 
 def next_step(facts: PrepareFacts) -> PrepareStep:
@@ -61,7 +61,7 @@ def next_step(facts: PrepareFacts) -> PrepareStep:
     if not facts.is_decided:
         return PrepareStep.ASK
     if not facts.is_cut:
-        return PrepareStep.CUT if facts.is_ordered else PrepareStep.ORDER
+        return PrepareStep.CUT if facts.is_listed else PrepareStep.LIST
     return PrepareStep.FINISH if facts.is_confirmed else PrepareStep.WAIT
 
 
@@ -79,8 +79,8 @@ class Preparing:
         match next_step(self._facts(mp, partition)):
             case PrepareStep.ASK:
                 self._ask(now, mp)
-            case PrepareStep.ORDER:
-                self._order(now, mp, partition)
+            case PrepareStep.LIST:
+                self._list(now, mp, partition)
             case PrepareStep.CUT:
                 self._cut(now, mp, partition)
             case PrepareStep.WAIT:
@@ -93,7 +93,7 @@ class Preparing:
         is_cut = mp.cut_at is not None
         return PrepareFacts(
             is_decided=mp.cut_epoch is not None,
-            is_ordered=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
+            is_listed=mp.cut_epoch is not None and _is_ordered(mp, partition, mp.cut_epoch),
             is_cut=is_cut,
             is_confirmed=is_cut and not self._missing(mp, partition),
         )
@@ -105,8 +105,8 @@ class Preparing:
         if inquiry is None:
             return
         if not _is_empty(self._context.replicas.led(mp.tp)):
-            # That it serves no DescribeMirrors is proof only if it says so now: it may be another release by now,
-            # and who cannot be reached has proved nothing (D32).
+            # That the broker serves no DescribeMirrors is proof only if it says so now: it may have been upgraded
+            # since. A broker that does not answer has proved nothing (D32).
             inquiry.source.forget_versions(inquiry.endpoint)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -127,7 +127,7 @@ class Preparing:
         mp = inquiry.mp
         if not isinstance(reply, DescribeMirrorsResponse) or reply.error_code:
             self._context.refresh_soon(now, mp.assignment.mirror)
-            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{because(reply)}")
+            self._context.retry_later(now, mp, f"the source did not answer DescribeMirrors{error_suffix(reply)}")
             return
         unknown = inquiry.learn_lineage(reply)
         if unknown:
@@ -141,12 +141,12 @@ class Preparing:
         elif found is not None:
             self._on_found(now, inquiry, found)
         elif _is_empty(self._context.replicas.led(mp.tp)):
-            self._decide(now, mp, FROM_SCRATCH)  # Nothing can be lost: silence is enough.
+            self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
             self._prove_silence(now, inquiry)
 
     def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
-        """The source knows the partition under this mirror's name. Is its mirror one of *us*? (D25)"""
+        """Go on once the source has named an epoch, but only if its mirror of that name mirrors this cluster (D25)."""
         mp = inquiry.mp
         if found.state == MirrorState.UNKNOWN.name:
             self._context.retry_later(now, mp, "the source has not loaded its own state yet")
@@ -157,14 +157,14 @@ class Preparing:
             if not inquiry.resumes(MirrorState.PREPARING):
                 return
             if not isinstance(reply, ListMirrorsResponse) or reply.error_code:
-                self._context.retry_later(later, mp, f"the source did not answer ListMirrors{because(reply)}")
+                self._context.retry_later(later, mp, f"the source did not answer ListMirrors{error_suffix(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
             if theirs and theirs[0] not in ("", self._context.broker.cluster_id):
-                # A chain: the name is the same, the source's source is not us.
+                # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
                 self._decide(later, mp, self._without_source_epoch(mp))
             elif found.state != MirrorState.STOPPED.name:
-                # Two clusters that mirror each other would each cut what only the other has.
+                # Two clusters that mirror each other would each cut records that only the other one has.
                 reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
                 self._context.retry_later(later, mp, reason)
             elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
@@ -174,16 +174,17 @@ class Preparing:
                 )
                 self._context.retry_later(later, mp, reason)
             else:
-                # What the source settled says what it had of us then; if ours is greater we had of it since (D39).
+                # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
                 self._decide(later, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
 
         inquiry.ask(now, ListMirrorsRequest(), on_reply)
 
     def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
-        """Ask whether the broker leads, then once more what it knows of us, then once more whether it leads (D32).
+        """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
 
-        A former leader is truthfully silent about us, and brokers that lost their controller still name it the leader.
-        Only who answers ListOffsets in the epoch that we name, before and after it was silent, led throughout.
+        A former leader does not report the partition, and brokers without a controller still name it the leader.
+        A broker that answers ListOffsets in the epoch that we name, both before and after DescribeMirrors, was the
+        leader throughout.
         """
         mp = inquiry.mp
         mp.busy = True
@@ -220,9 +221,9 @@ class Preparing:
         return False
 
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
-        """Return the cut when the source knows nothing of us: to our own last mirrored epoch, or everything (D31).
+        """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
 
-        The source is the cluster and the topic that this mirror had before; that was checked before it was asked.
+        `_is_same_source` of the driver has checked that this is the cluster and the topic that we mirrored before.
         """
         return mp.last_mirrored_epoch if mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
@@ -230,19 +231,19 @@ class Preparing:
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
         shared = self._kinship.shared_with_source(mp)
-        # What a settled epoch says of two logs holds until one of them is written anew by a third cluster (D45).
+        # A settled epoch does not count above the last epoch that both logs have from the same cluster (D45).
         mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
         self._look_at(now, mp)
 
-    def _order(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Persist who owes the cut, before anything goes (D30)."""
+    def _list(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
+        """Persist the list of replicas that must be cut, before anything is cut (D30)."""
         assert mp.cut_epoch is not None, "decided"
-        owing = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
+        listed = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
-        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=owing)
+        self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Cut at the first local epoch above the decided one."""
+        """Cut this leader's log where the first epoch above the decided one begins."""
         assert mp.cut_epoch is not None, "decided"
         log, epoch = partition.log, mp.cut_epoch
         if epoch < 0 and log.log_end_offset > 0:
@@ -250,11 +251,14 @@ class Preparing:
         else:
             cut(self._context, now, mp, partition, cut_offset(log, epoch), f"LME {epoch}")
         mp.cut_at = log.log_end_offset
-        partition.log_was_cut(now)  # Also if nothing went: who fetched before has confirmed nothing (D35).
+        partition.log_was_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
         self._context.replicas.touch(mp.tp)
 
     def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
-        """Return whose cut is missing, empty if nobody's; with unclean elections every replica must be cut (D11)."""
+        """Return which replicas have not confirmed the cut, for the reason; empty if all that must have (D11).
+
+        Those are the ISR, and with `mirror.support.unclean.leader.election` every assigned replica.
+        """
         topic = mp.tp.topic
         configs = Configs(Scope.TOPIC, self._context.broker.image.topic_config(topic), self._context.broker.configs)
         isr = partition.isr
@@ -271,12 +275,12 @@ class Preparing:
 
 
 def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
-    """Is it persisted that everybody owes the cut to `epoch`, or is there nothing to cut here?"""
+    """Return whether the list that is persisted has every replica with this cut or a deeper one, if one is needed."""
     if cut_offset(partition.log, epoch) >= partition.log.log_end_offset:
         return True
     return all(mp.uncut.get(row, epoch + 1) <= epoch for row in (SESSION, *partition.image.replicas))
 
 
 def _is_empty(partition: Partition | None) -> bool:
-    """Does the log hold no record that a cut could take?"""
+    """Return whether the log holds no record, so that no cut can lose any."""
     return partition is None or partition.log.log_end_offset <= partition.log.log_start_offset

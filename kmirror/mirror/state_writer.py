@@ -1,4 +1,4 @@
-"""How does a partition come to its next state? It is persisted first; when that is confirmed it holds here, too."""
+"""How a partition enters its next state: the state is persisted first, and holds here once that is confirmed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.access import foreign_epochs
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import Uncut
+from kmirror.mirror.cut_rules import Uncut
 from kmirror.mirror.lineage import Lineage
-from kmirror.mirror.log_cuts import cut_what_we_owe
-from kmirror.mirror.owing import put_in_force, still_owing
+from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]
-"""Do the next thing for a partition, if there is one and nothing is under way."""
+"""Do the next step for a partition, if there is one and nothing is under way."""
 StopFetching = Callable[[MirrorPartition], None]
 """Take a partition off its fetcher."""
 
@@ -39,12 +39,12 @@ class StateWriter:
         epoch = NOT_SETTLED
         untouched = mp.state is MirrorState.PREPARING or (mp.state is MirrorState.FAILED and not mp.is_touched)
         if target is MirrorState.STOPPING and untouched:
-            # Nothing was mirrored in this round: what the last stop settled still holds (D37).
+            # Nothing was mirrored in this session: the epoch that the last stop settled still holds (D37).
             epoch = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else mp.last_mirrored_epoch
         self.write_state(now, mp, target, epoch)
 
     def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
-        """Give a partition up until it is removed and added again (D5)."""
+        """Go to FAILED, which the partition leaves only when it is removed and added again (D5)."""
         self._context.note(mp, f"failed: {reason}")
         self._stop_fetching(mp)
         if not mp.busy:
@@ -64,22 +64,23 @@ class StateWriter:
     ) -> None:
         """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
 
-        With it go the list of D30 (`uncut`, or whoever still owes a cut), the lineage, and in STOPPING the stop's plan.
+        The same write has the list of uncut replicas (by default those that have not confirmed yet, D30), the lineage
+        (by default the present one, D45), and in STOPPING the plan of the stop (D43).
         """
         partition = self._context.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
         mp.busy = True
-        owing = still_owing(mp, partition, state) if uncut is None else uncut
+        listed = still_uncut(mp, partition, state) if uncut is None else uncut
         plan = (stop or mp.stop) if state is MirrorState.STOPPING else None
         written_by = mp.lineage if lineage is None else lineage
-        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, owing, plan, written_by)
+        write = StateWrite(mp.key, mp.tp.topic, state, epoch, partition.leader_epoch, listed, plan, written_by)
 
         def on_written(later: Instant, error: ErrorCode) -> None:
             if not self._context.is_present(mp):
                 return
             mp.busy = False
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
-                mp.state = None  # Somebody else moved it: read what is persisted, and go on from there.
+                mp.state = None  # Another leader has written since: read the persisted state, and go on from it.
             if error:
                 self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
                 return
@@ -87,19 +88,19 @@ class StateWriter:
                 mp.last_mirrored_epoch = epoch
             elif state is MirrorState.MIRRORING:
                 mp.last_mirrored_epoch = NOT_SETTLED
-            put_in_force(mp, partition, owing)
+            apply_uncut(mp, partition, listed)
             mp.stop, mp.lineage = plan, written_by
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)
-            elif state is MirrorState.MIRRORING:  # We are on the list if the source was written anew (D45).
-                cut_what_we_owe(self._context, later, mp)
+            elif state is MirrorState.MIRRORING:  # This broker is on the list if the source was written anew (D45).
+                cut_if_listed(self._context, later, mp)
             self.go_on(later, mp)
 
         self._context.states.write(now, write, on_written)
 
     def go_on(self, now: Instant, mp: MirrorPartition) -> None:
-        """A state was read or written: go on from there."""
+        """Look at a partition whose state was read or written; its log gets the leader's epoch if it is our own."""
         partition = self._context.replicas.led(mp.tp)
         if partition is not None and not foreign_epochs(self._context, partition):
             partition.log.assign_epoch_start(partition.leader_epoch)

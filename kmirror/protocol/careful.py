@@ -53,8 +53,7 @@ def within(version: int, versions: tuple[int, int]) -> bool:
     return versions[0] <= version <= versions[1]
 
 
-# ---------------------------------------------------------------------------
-# Reading
+# -- reading ----------------------------------------------------------------------------------
 
 
 def decode(
@@ -65,7 +64,7 @@ def decode(
     policy: Policy = Policy.STRICT,
     note: Note | None = None,
 ) -> tuple[M, int]:
-    """The message at `position` and the position after it; ProtocolError says at which byte and field."""
+    """Return the message at `position` and the position after it; raises `ProtocolError` with byte and field."""
     view = memoryview(buffer).cast("B")
     if note is None and len(view) - position > SKIM_FROM_BYTES:
         from kmirror.protocol.skim import skim
@@ -101,7 +100,7 @@ class Reader:
             self.note(start, self.position, path, value)
 
     def take(self, n: int, path: str) -> memoryview:
-        """The next `n` bytes."""
+        """Return the next `n` bytes."""
         end = self.position + n
         if end > len(self.view):
             raise self.fail(f"{n} bytes wanted, {max(0, len(self.view) - self.position)} left", path)
@@ -110,6 +109,7 @@ class Reader:
         return found
 
     def uvarint(self, path: str) -> int:
+        """Return an unsigned varint; raises `ProtocolError` with the field's path."""
         try:
             value, self.position = wire.read_uvarint(self.view, self.position)
         except IndexError:
@@ -119,7 +119,7 @@ class Reader:
         return value
 
     def length(self, flexible: bool, width: int, path: str) -> int:
-        """A length or count; negative means null."""
+        """Return a length or count; negative means null."""
         if flexible:
             value = self.uvarint(path)
             return wrap_int32(value - 1)
@@ -127,6 +127,7 @@ class Reader:
         return int(value)
 
     def struct(self, cls: type[S], path: str) -> S:
+        """Return a struct of this class, its tagged section included."""
         start = self.position
         found = cls.__new__(cls)
         found._tagged = 0
@@ -144,6 +145,7 @@ class Reader:
         return found
 
     def tags(self, struct: Struct, prefix: str) -> None:
+        """Read a tagged section into `struct`; a tag that its fields do not name is kept as it is."""
         start = self.position
         where = f"{prefix}tags"
         known = {f.tag: f for f in struct.FIELDS if f.tag >= 0}
@@ -170,6 +172,7 @@ class Reader:
             struct.unknown_tags = tuple(unknown)
 
     def field(self, field: Field, path: str, *, in_tag: bool = False) -> Any:
+        """Return the value of any field; `in_tag` says that it stands in a tagged section."""
         nullable = self.lenient or within(self.version, field.nullable)
         flexible = self.flexible and not field.never_flexible
         if field.is_array:
@@ -181,7 +184,7 @@ class Reader:
         return self.scalar(field.type, path, flexible, nullable)
 
     def present(self, path: str, in_tag: bool) -> bool:
-        """The marker before a nullable struct."""
+        """Return whether a nullable struct follows the marker that is read here."""
         start = self.position
         marker = self.uvarint(path) if in_tag else int(Layout(">b").unpack(self.take(1, path))[0])
         is_present = marker > 0 if in_tag else marker >= 0
@@ -190,6 +193,7 @@ class Reader:
         return is_present
 
     def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
+        """Return the elements of an array, None for null."""
         start = self.position
         n = self.count(path, flexible, nullable)
         if n < 0:
@@ -206,7 +210,7 @@ class Reader:
         return items
 
     def count(self, path: str, flexible: bool, nullable: bool) -> int:
-        """The number of elements, negative for null; it is refused if there cannot be so many."""
+        """Return the number of elements, negative for null; it is refused if there cannot be so many."""
         start = self.position
         n = self.length(flexible, 4, path)
         if n < 0 and not nullable:
@@ -217,6 +221,7 @@ class Reader:
         return n
 
     def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
+        """Return a value that is neither struct nor array."""
         start = self.position
         value: Any
         if type_ in LETTERS:
@@ -229,6 +234,7 @@ class Reader:
         return value
 
     def variable(self, type_: str, path: str, flexible: bool, nullable: bool) -> str | bytes | memoryview | None:
+        """Return a string, bytes (a copy) or records (a view), None for null."""
         found = self.variable_length(type_, path, flexible, nullable)
         if found is None or type_ == "records":
             return found
@@ -238,7 +244,7 @@ class Reader:
         return raw.decode("utf-8", "surrogateescape") if self.lenient else java_text(raw)
 
     def variable_length(self, type_: str, path: str, flexible: bool, nullable: bool) -> memoryview | None:
-        """The bytes of a string, of bytes or of records; None for null."""
+        """Return the bytes of a string, of bytes or of records; None for null."""
         start = self.position
         n = self.length(flexible, 2 if type_ == "string" else 4, path)
         if n < 0:
@@ -250,12 +256,11 @@ class Reader:
         return self.take(n, path)
 
 
-# ---------------------------------------------------------------------------
-# Writing
+# -- writing ----------------------------------------------------------------------------------
 
 
 def encode(message: Message, version: int) -> list[Chunk]:
-    """The message as buffers; LocalProtocolError with the field's path if the version cannot carry it."""
+    """Return the message as buffers; raises `LocalProtocolError` with the field's path where the version cannot."""
     flexible_from = message.FLEXIBLE_FROM
     writer = _Writer(version, flexible_from is not None and version >= flexible_from)
     chunks: list[Chunk] = []

@@ -10,7 +10,7 @@ FRAME_BYTES_MAX = 104_857_600
 
 
 def add_length(frame: Buffer) -> bytes:
-    """The frame as it goes out."""
+    """Return the frame as it goes out."""
     if len(frame) > 2**31 - 1:
         raise LocalProtocolError(f"a frame of {len(frame)} bytes: its length does not fit")
     return pack_int32(len(frame)) + frame
@@ -19,7 +19,7 @@ def add_length(frame: Buffer) -> bytes:
 class FrameReader:
     """Takes bytes as they come and gives frames as they are complete.
 
-    A length is refused as soon as its four bytes are there, so nobody makes us hold more than `max_bytes`.
+    A length is refused as soon as its four bytes are there, so a peer cannot make us hold more than `max_bytes`.
     """
 
     def __init__(self, *, max_bytes: int = FRAME_BYTES_MAX) -> None:
@@ -28,7 +28,7 @@ class FrameReader:
         self._held = bytearray()
 
     def feed(self, data: Buffer) -> list[bytes]:
-        """The frames that `data` completes; ProtocolError if a length is negative or beyond the limit."""
+        """Return the frames that `data` completes; raises `ProtocolError` at a length below 0 or beyond the limit."""
         self._held += data
         found = []
         start = 0
@@ -53,5 +53,5 @@ class FrameReader:
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of a frame that is not complete."""
+        """Return how many bytes there are of a frame that is not complete."""
         return len(self._held)

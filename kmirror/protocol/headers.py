@@ -1,7 +1,7 @@
 """Requests and responses with their headers. A frame here has no length prefix: `frames` cuts and adds that.
 
-A request's header tells its API key and version, a response's only the correlation id: whoever reads a
-response must remember what was asked.
+A request's header has the API key and version, a response's only the correlation id: to read a response, one
+must remember what was asked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _api_of(body: Message, kind: str) -> Api:
 
 
 def encode_request_chunks(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> list[Chunk]:
-    """Header and body as buffers to be sent one after the other; records are among them uncopied."""
+    """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
     api = _api_of(body, "request")
     try:
         head = _pack_head(api.key, version, correlation_id) + wire.nullable_string(client_id)
@@ -56,12 +56,12 @@ def encode_request_chunks(body: Message, version: int, *, correlation_id: int, c
 
 
 def encode_request(body: Message, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
-    """The frame of a request; LocalProtocolError if the version cannot carry it."""
+    """Return the frame of a request; raises `LocalProtocolError` if the version cannot carry it."""
     return b"".join(encode_request_chunks(body, version, correlation_id=correlation_id, client_id=client_id))
 
 
 def peek_request(frame: Buffer) -> RequestHead:
-    """What the header says; the body is not looked at, and key and version need not be known ones."""
+    """Return what the header says; the body is not looked at, and key and version need not be known ones."""
     try:
         key, version, correlation_id = _unpack_head(frame, 0)
         client_id, position = wire.read_nullable_string(frame, 8)
@@ -88,7 +88,7 @@ def _skip_tags(frame: Buffer, position: int) -> int:
 
 
 def _careful_head(frame: Buffer) -> RequestHead:
-    """The header by its field table, which explains what is wrong."""
+    """Return the header by its field table, which explains what is wrong."""
     from kmirror.protocol import careful
     from kmirror.protocol.gen.request_header import RequestHeader
 
@@ -104,7 +104,7 @@ def _careful_head(frame: Buffer) -> RequestHead:
 
 
 def decode_request(frame: Buffer) -> DecodedRequest:
-    """Header and body; ProtocolError if the API or its version is not known, or the bytes are malformed."""
+    """Return header and body; raises `ProtocolError` if API or version is not known, or the bytes are malformed."""
     head = peek_request(frame)
     api = find_key(head.api_key)
     if api is None:
@@ -114,7 +114,7 @@ def decode_request(frame: Buffer) -> DecodedRequest:
 
 
 def encode_response_chunks(body: Message, version: int, *, correlation_id: int) -> list[Chunk]:
-    """Header and body as buffers to be sent one after the other; records are among them uncopied."""
+    """Return header and body as buffers to be sent one after the other; records are among them uncopied."""
     api = _api_of(body, "response")
     try:
         head = wire.pack_int32(correlation_id)
@@ -126,12 +126,12 @@ def encode_response_chunks(body: Message, version: int, *, correlation_id: int) 
 
 
 def encode_response(body: Message, version: int, *, correlation_id: int) -> bytes:
-    """The frame of a response; LocalProtocolError if the version cannot carry it."""
+    """Return the frame of a response; raises `LocalProtocolError` if the version cannot carry it."""
     return b"".join(encode_response_chunks(body, version, correlation_id=correlation_id))
 
 
 def decode_response(frame: Buffer, api_key: int, version: int) -> DecodedResponse:
-    """The answer to a request of this key and version; ProtocolError if the bytes are malformed."""
+    """Return the answer to a request of this key and version; raises `ProtocolError` if the bytes are malformed."""
     api = find_key(api_key)
     if api is None:
         raise ProtocolError(f"no API has the key {api_key}")

@@ -27,8 +27,8 @@ class Records(Enum):
     """What stands for the bytes of records."""
 
     BASE64 = "base64"
-    EMPTY = "empty"  # As Kafka's converters write by default.
-    SIZE = "size"  # As Kafka's request log: `recordsSizeInBytes` instead.
+    EMPTY = "empty"  # The form that Kafka's converters write by default.
+    SIZE = "size"  # The form of Kafka's request log, with `recordsSizeInBytes` instead.
 
 
 def json_name(name: str) -> str:
@@ -36,7 +36,7 @@ def json_name(name: str) -> str:
 
 
 def to_json(message: Message, version: int, records: Records = Records.BASE64, *, check: bool = True) -> dict[str, Any]:
-    """The JSON object; LocalProtocolError if the version cannot carry the message, unless `check` is off."""
+    """Return the JSON object; raises `LocalProtocolError` if `check` is on and the version cannot carry the message."""
     check_version(type(message), version)
     return _Writer(version, records, check).struct(message, "")
 
@@ -89,7 +89,7 @@ class _Writer:
 
 
 def from_json(cls: type[M], raw: Any, version: int) -> M:
-    """The message that the JSON object describes; LocalProtocolError names the field that does not fit.
+    """Return the message that the JSON object describes; raises `LocalProtocolError` with the field that does not fit.
 
     As in Kafka a field that `version` lacks may be given; whether it can be written is seen on writing.
     """

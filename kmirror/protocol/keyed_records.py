@@ -38,7 +38,7 @@ class CoordinatorRecord(NamedTuple):
 
 
 def encode_metadata_record(message: Message, version: int) -> bytes:
-    """The value of a record in a metadata log."""
+    """Return the value of a record in a metadata log."""
     if message.TYPE != "metadata" or message.API_KEY is None:
         raise LocalProtocolError(f"{message.NAME} is no metadata record")
     head = wire.uvarint(FRAME_VERSION) + wire.uvarint(message.API_KEY) + wire.uvarint(version)
@@ -46,7 +46,7 @@ def encode_metadata_record(message: Message, version: int) -> bytes:
 
 
 def decode_metadata_record(buffer: Buffer, *, table: dict[int, str] = METADATA_RECORDS) -> VersionedMessage:
-    """The record that `encode_metadata_record` wrote; `table` is METADATA_RECORDS or REMOTE_LOG_RECORDS."""
+    """Return the record that `encode_metadata_record` wrote; `table` is METADATA_RECORDS or REMOTE_LOG_RECORDS."""
     position = 0
     head = []
     for path in ("frame_version", "record_type", "version"):
@@ -65,14 +65,14 @@ def decode_metadata_record(buffer: Buffer, *, table: dict[int, str] = METADATA_R
 
 
 def encode_key(message: Message) -> bytes:
-    """The key of a coordinator's record."""
+    """Return the key of a coordinator's record."""
     if message.TYPE != "coordinator-key" or message.API_KEY is None:
         raise LocalProtocolError(f"{message.NAME} is no coordinator key")
     return wire.pack_int16(message.API_KEY) + message.encode(0)
 
 
 def encode_value(message: Message, version: int) -> bytes:
-    """The value of a coordinator's record."""
+    """Return the value of a coordinator's record."""
     if message.TYPE != "coordinator-value":
         raise LocalProtocolError(f"{message.NAME} is no coordinator value")
     return wire.pack_int16(version) + message.encode(version)
@@ -94,13 +94,13 @@ def _names(topic: str, record_type: int) -> tuple[str, str]:
 
 
 def decode_key(topic: str, buffer: Buffer) -> Message:
-    """The key of a record of `topic`, one of the internal topics."""
+    """Return the key of a record of `topic`, one of the internal topics."""
     name, _ = _names(topic, _int16(buffer, "record_type"))
     return by_name(name).decode_prefix(buffer, 0, 2)[0]
 
 
 def decode_value(topic: str, key: Message, buffer: Buffer | None) -> VersionedMessage | None:
-    """The value that stands beside `key`; None for a tombstone."""
+    """Return the value that stands beside `key`; None for a tombstone."""
     if buffer is None:
         return None
     _, name = _names(topic, -1 if key.API_KEY is None else key.API_KEY)
@@ -110,7 +110,7 @@ def decode_value(topic: str, key: Message, buffer: Buffer | None) -> VersionedMe
 
 
 def decode_record(topic: str, key: Buffer, value: Buffer | None) -> CoordinatorRecord:
-    """Key and value of a record of `topic`, one of the internal topics."""
+    """Return key and value of a record of `topic`, one of the internal topics."""
     decoded = decode_key(topic, key)
     found = decode_value(topic, decoded, value)
     return CoordinatorRecord(decoded, None, None) if found is None else CoordinatorRecord(decoded, *found)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NO_VERSIONS = (0, -1)
 # Larger input is walked before anything is made of it, see `skim`.
 SKIM_FROM_BYTES = 64 * 1024
-# Reading these lazily is a walk, and the quickest.
+# The lazy reader of these is itself the quickest walk.
 LAZY = ("MetadataResponse",)
 
 
@@ -42,8 +42,8 @@ class Policy(Enum):
 class Field(NamedTuple):
     """One field as the schema has it; ranges are (first, last), and empty if first > last."""
 
-    name: str  # The schema's.
-    attribute: str  # Ours.
+    name: str  # The name in the schema.
+    attribute: str  # The name of the Python attribute.
     type: str  # A scalar's name or "struct".
     versions: tuple[int, int]
     is_array: bool = False
@@ -59,7 +59,7 @@ class Field(NamedTuple):
 
     @property
     def is_tag_only(self) -> bool:
-        """Whether the field travels in the tagged section wherever it exists."""
+        """Return whether the field travels in the tagged section wherever it exists."""
         return self.versions == self.tagged and self.tagged[0] <= self.tagged[1]
 
 
@@ -108,7 +108,7 @@ class Tagged(Generic[T]):
             return tagged[self.name]
         if not isinstance(self.default, type):
             return self.default
-        # It can be changed, so it has to be kept.
+        # A default that can be changed has to be kept.
         value = self.default()
         self.__set__(struct, value)
         return value
@@ -135,13 +135,14 @@ class Struct:
 
     @property
     def unknown_tags(self) -> Sequence[UnknownTag]:
-        """Tagged fields that the schema does not name, by tag, as they came."""
+        """Return the tagged fields that the schema does not name, by tag, as they came."""
         tagged = self._tagged
         found: Sequence[UnknownTag] = tagged.get("unknown_tags", ()) if tagged else ()
         return found
 
     @unknown_tags.setter
     def unknown_tags(self, tags: Sequence[UnknownTag]) -> None:
+        """Set the tagged fields that the schema does not name."""
         if not self._tagged:
             self._tagged = {}
         self._tagged["unknown_tags"] = tags
@@ -161,7 +162,7 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """The constructor call, with the fields that are not at their defaults."""
+        """Return the constructor call, with the fields that are not at their defaults."""
         shown = [
             f"{f.attribute}={value!r}" for f in self.FIELDS if not is_default(f, value := getattr(self, f.attribute))
         ]
@@ -184,7 +185,7 @@ class Struct:
 
 
 def _proper_class(value: object) -> type:
-    """The class of the value, for one with a `Late` field the class that it is to become."""
+    """Return the class of the value, for one with a `Late` field the class that it is to become."""
     cls = value.__class__
     return cls.__base__ if cls.__name__.startswith("Late") and cls.__base__ is not None else cls
 
@@ -197,7 +198,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def fresh_default(field: Field) -> Any:
-    """The default, new where it can be changed."""
+    """Return the default, new where it can be changed."""
     if field.default is None:
         return None
     if field.is_array:
@@ -206,7 +207,7 @@ def fresh_default(field: Field) -> Any:
 
 
 def is_default(field: Field, value: object) -> bool:
-    """Whether a field may be left out because its value says nothing."""
+    """Return whether a field may be left out because its value says nothing."""
     default = field.default
     if default is None or value is None:
         return value is default
@@ -220,7 +221,7 @@ def is_default(field: Field, value: object) -> bool:
 class Late:
     """In a subclass with no slots of its own: a field whose bytes are read when it is asked for.
 
-    Until then the slot of the class proper holds who reads and what that one needs; then the object turns into one of
+    Until then the slot of the class proper holds the reader and its arguments; then the object turns into one of
     the class proper.
     """
 
@@ -259,7 +260,7 @@ class Message(Struct):
     WRITERS: ClassVar[dict[int, Callable[[Any, list[Chunk], int], None]]] = {}
 
     def encode_chunks(self, version: int) -> list[Chunk]:
-        """The message as buffers to be sent one after the other; `records` are among them uncopied."""
+        """Return the message as buffers to be sent one after the other; `records` are among them uncopied."""
         if not self.MIN_VERSION <= version <= self.MAX_VERSION:
             check_version(type(self), version)
         chunks: list[Chunk] = []
@@ -278,7 +279,7 @@ class Message(Struct):
         return careful.encode(self, version)
 
     def encode(self, version: int) -> bytes:
-        """The message in the form of `version`; LocalProtocolError if that cannot carry it."""
+        """Return the message in the form of `version`; raises `LocalProtocolError` if that cannot carry it."""
         write = self.WRITERS.get(version)
         if write is not None:
             # The same as `encode_chunks` does, without one more call.
@@ -292,7 +293,7 @@ class Message(Struct):
 
     @classmethod
     def decode(cls, buffer: Buffer, version: int, *, policy: Policy = Policy.STRICT, lazy: bool = False) -> Self:
-        """The message at the start of `buffer`; bytes after it are ignored, as Kafka does.
+        """Return the message at the start of `buffer`; bytes after it are ignored, as Kafka does.
 
         With `lazy` large arrays may be read when they are asked for, which keeps the buffer alive until then.
         """
@@ -314,7 +315,7 @@ class Message(Struct):
 
     @classmethod
     def decode_prefix(cls, buffer: Buffer, version: int, position: int = 0, *, lazy: bool = False) -> tuple[Self, int]:
-        """The message at `position` and the position after it; ProtocolError if there is none."""
+        """Return the message at `position` and the position after it; raises `ProtocolError` if there is none."""
         if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
             check_version(cls, version, ProtocolError)
         if len(buffer) - position > SKIM_FROM_BYTES and not cls.HAS_RECORDS:
@@ -337,14 +338,14 @@ class Message(Struct):
         return careful.decode(cls, buffer, version, position)
 
     def to_json(self, version: int) -> dict[str, Any]:
-        """The message as a JSON object in the form of Kafka's converters; `json_form` has more ways."""
+        """Return the message as a JSON object in the form of Kafka's converters; `json_form` has more ways."""
         from kmirror.protocol import json_form
 
         return json_form.to_json(self, version)
 
     @classmethod
     def from_json(cls, raw: Any, version: int) -> Self:
-        """The message that `to_json` gave; LocalProtocolError names the field that does not fit."""
+        """Return the message that `to_json` gave; raises `LocalProtocolError` with the field that does not fit."""
         from kmirror.protocol import json_form
 
         return json_form.from_json(cls, raw, version)
@@ -368,7 +369,7 @@ def _skim(cls: type[Message], buffer: Buffer, version: int, position: int) -> No
 
 
 def check_version(cls: type[Message], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
-    """Raises `error` unless the message has this version."""
+    """Raise `error` unless the message has this version."""
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
         raise error(f"{cls.NAME} has no version {version}: known are {known}")

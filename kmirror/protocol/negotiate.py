@@ -8,14 +8,14 @@ Range = tuple[int, int]
 
 
 def negotiate(ours: Range, theirs: Range) -> int | None:
-    """The newest version in both ranges (first, last); None if they share none."""
+    """Return the newest version in both ranges (first, last); None if they share none."""
     low = max(ours[0], theirs[0])
     high = min(ours[1], theirs[1])
     return high if low <= high else None
 
 
 def negotiate_all(ours: Mapping[int, Range], theirs: Mapping[int, Range]) -> dict[int, int]:
-    """The newest shared version of every API key that has one."""
+    """Return the newest shared version of every API key that has one."""
     found = {}
     for key, mine in ours.items():
         version = negotiate(mine, theirs[key]) if key in theirs else None

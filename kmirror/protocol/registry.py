@@ -38,13 +38,14 @@ class Api:
         return 2 if self.is_flexible(version) else 1
 
     def response_header_version(self, version: int) -> int:
+        """Return the version of the header before a response of `version`: 0, or 1 with tags."""
         # A client that asked ApiVersions in a version the broker lacks must still be able to read the answer.
         if self.name == "ApiVersions":
             return 0
         return 1 if self.is_flexible(version) else 0
 
     def advertised_max(self, *, unstable: bool) -> int:
-        """The last version to be offered; -1 if the only one is unstable and those are not wanted."""
+        """Return the last version to be offered; -1 if the only one is unstable and those are not wanted."""
         if self.latest_version_unstable and not unstable:
             return self.max_version - 1 if self.max_version > self.min_version else -1
         return self.max_version
@@ -52,7 +53,7 @@ class Api:
 
 @cache
 def by_name(name: str) -> type[Message]:
-    """The class of the message, as in `by_name("FetchRequest")`; UsageError if there is none."""
+    """Return the class of the message, as in `by_name("FetchRequest")`; raises `UsageError` if there is none."""
     module = MODULES.get(name)
     if module is None:
         raise UsageError(f"no message is named {name!r}")
@@ -61,20 +62,20 @@ def by_name(name: str) -> type[Message]:
 
 
 def key_of(message: type[Message]) -> int:
-    """The key of the API whose request or response this class is; no other class has one."""
+    """Return the key of the API whose request or response this class is; no other class has one."""
     assert message.API_KEY is not None and message.TYPE in ("request", "response"), f"{message.NAME} is of no API"
     return message.API_KEY
 
 
 @cache
 def find_key(key: int) -> Api | None:
-    """The API with this key, None if there is none."""
+    """Return the API with this key, None if there is none."""
     row = APIS.get(key)
     return None if row is None else Api(key, *row)
 
 
 def by_key(key: int) -> Api:
-    """The API with this key; UsageError if there is none."""
+    """Return the API with this key; raises `UsageError` if there is none."""
     found = find_key(key)
     if found is None:
         if key in RETIRED:
@@ -84,7 +85,7 @@ def by_key(key: int) -> Api:
 
 
 def by_api_name(name: str) -> Api:
-    """The API of this name, as in `by_api_name("Fetch")`, in any case and with dashes or underscores."""
+    """Return the API of this name, as in `by_api_name("Fetch")`, in any case and with dashes or underscores."""
     wanted = name.replace("-", "").replace("_", "").lower()
     for key, row in APIS.items():
         if row[0].lower() == wanted:
@@ -93,10 +94,10 @@ def by_api_name(name: str) -> Api:
 
 
 def all_apis() -> list[Api]:
-    """Every API that has a version, by key."""
+    """Return every API that has a version, by key."""
     return [by_key(key) for key in sorted(APIS)]
 
 
 def names() -> list[str]:
-    """The names of all messages."""
+    """Return the names of all messages."""
     return list(MODULES)

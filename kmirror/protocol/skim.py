@@ -14,7 +14,7 @@ from kmirror.protocol.message import Field, Message, Policy, Struct
 
 
 def skim(cls: type[Message], view: memoryview, version: int, position: int = 0, policy: Policy = Policy.STRICT) -> int:
-    """The position after the message; ProtocolError with byte and path if there is none."""
+    """Return the position after the message; raises `ProtocolError` with byte and path if there is none."""
     walker = _Walker(view, position, version, cls.FLEXIBLE_FROM, policy, None)
     walker.struct(cls, "")
     return walker.position
@@ -30,7 +30,7 @@ class _Walker(Reader):
             if self.position < len(self.view) and self.view[self.position] == 0:
                 self.position += 1
             else:
-                # Tags are few: they may be made, on an object that nobody keeps.
+                # Tags are few, so they may be made, on an object that is dropped at once.
                 nothing: Any = _Nothing(cls)
                 self.tags(nothing, prefix)
 
@@ -52,7 +52,7 @@ class _Walker(Reader):
         return None
 
     def fixed_width(self, field: Field) -> int:
-        """The width that all elements without tags have, 0 if they may differ."""
+        """Return the width that all elements without tags have, 0 if they may differ."""
         if field.type != "struct":
             return WIDTHS.get(field.type, 0)
         total = 1 if self.flexible else 0

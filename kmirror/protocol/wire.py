@@ -4,7 +4,7 @@ Readers take a buffer and a position and give back the value and the position af
 names: what is wrong is only signalled here (`Malformed`, `struct.error`, `IndexError`) and explained by
 `careful`, which reads the same bytes again with the field table in hand. So the good path pays for no
 bookkeeping. A slice past the end comes back short without an error, which is harmless: positions only grow,
-and whoever began to read compares the last one with the buffer's length.
+and the outermost reader compares the last one with the buffer's length.
 
 Writers give back bytes, or hand them to `put`. `Unwritable` and the errors of `struct` are explained
 likewise.
@@ -44,7 +44,7 @@ class Unwritable(ValueError):
 
 
 def refuse() -> bytes:
-    """In the place of bytes that a version does not have."""
+    """Raise what reading raises, in the place of bytes that a version does not have."""
     raise Unwritable
 
 
@@ -60,8 +60,7 @@ class UnknownTag(NamedTuple):
     data: bytes
 
 
-# ---------------------------------------------------------------------------
-# Numbers
+# -- numbers ----------------------------------------------------------------------------------
 
 unpack_bool: Unpack = Struct(">?").unpack_from
 unpack_int8: Unpack = Struct(">b").unpack_from
@@ -83,13 +82,13 @@ pack_float64 = Struct(">d").pack
 
 
 def fused(formats: str) -> tuple[Unpack, Callable[..., bytes]]:
-    """The unpacker and the packer of a run of fixed-width fields."""
+    """Return the unpacker and the packer of a run of fixed-width fields."""
     layout = Struct(">" + formats)
     return layout.unpack_from, layout.pack
 
 
 def iterator(formats: str) -> Callable[[Buffer], Iterator[tuple[Any, ...]]]:
-    """What cuts a buffer into rows of this layout."""
+    """Return the function that cuts a buffer into rows of this layout."""
     return Struct(">" + formats).iter_unpack
 
 
@@ -111,12 +110,12 @@ class Shape:
 
     def __init__(self, *pieces: str) -> None:
         self._pieces = pieces
-        # Looked up by generated code too.
+        # Generated code looks into it too.
         self.known_rows: dict[tuple[int, ...], Rows] = {}
         self.known_packs: dict[tuple[int, ...], Callable[..., bytes]] = {}
 
     def rows(self, *lengths: int) -> Rows | None:
-        """What cuts a buffer into rows, and what makes an array of a row one tuple; `lengths` are plus one.
+        """Return what cuts a buffer into rows, and what makes the array of a row one tuple; `lengths` are plus one.
 
         None if a length is null or takes more than one byte.
         """
@@ -141,9 +140,9 @@ class Shape:
         return found
 
     def pack(self, *lengths: int) -> Callable[..., bytes]:
-        """The packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
+        """Return the packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
         if max(lengths) > 126:
-            raise Unwritable  # The plain form knows longer lengths.
+            raise Unwritable  # Longer lengths are left to the plain form.
         if len(self.known_packs) >= self.KEPT_MAX:
             self.known_packs.clear()
         left = iter(lengths)
@@ -153,6 +152,7 @@ class Shape:
 
 
 def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
+    """Return the uuid and the position after it; raises `Malformed` where the bytes end before it does."""
     end = pos + 16
     if end > len(buf):
         raise Malformed
@@ -160,17 +160,17 @@ def read_uuid(buf: Buffer, pos: int) -> tuple[Uuid, int]:
 
 
 def uuid(value: Uuid) -> bytes:
+    """Return the 16 bytes of a uuid; raises `Unwritable` for another number of bytes."""
     if len(value) != 16:
         raise Unwritable
     return value
 
 
-# ---------------------------------------------------------------------------
-# Variable-length numbers
+# -- variable-length numbers ------------------------------------------------------------------
 
 
 def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
-    """An unsigned varint as Java reads it: at most five bytes, the result cut to a signed int32."""
+    """Return an unsigned varint as Java reads it: at most five bytes, the result cut to a signed int32."""
     byte = buf[pos]
     pos += 1
     if byte < 0x80:
@@ -186,14 +186,14 @@ def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
 
 
 def read_compact_length(buf: Buffer, pos: int) -> tuple[int, int]:
-    """A length that travels plus one, negative for null; wraps around where Java's int does."""
+    """Return a length that travels plus one, negative for null; wraps around where Java's int does."""
     n, pos = read_uvarint(buf, pos)
     return (n - 1 if n != -(1 << 31) else INT32_MAX), pos
 
 
 @lru_cache(4096)
 def uvarint(value: int) -> bytes:
-    """Lengths repeat, so most are looked up."""
+    """Return `value` as an unsigned varint; most are looked up, since lengths repeat."""
     if value < 0:
         raise Unwritable
     out = bytearray()
@@ -204,19 +204,19 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-# ---------------------------------------------------------------------------
-# Strings
+# -- strings ----------------------------------------------------------------------------------
 
 
 def _text(buf: Buffer, pos: int, n: int) -> tuple[str, int]:
     end = pos + n
-    # 32767: longer strings are refused although a compact length could tell them.
+    # 32767: longer strings are refused although a compact length has room for more.
     if end > len(buf) or n > STRING_BYTES_MAX:
         raise Malformed
     return str(buf[pos:end], "utf-8"), end
 
 
 def read_string(buf: Buffer, pos: int) -> tuple[str, int]:
+    """Return the text and the position after it; raises `Malformed` for null."""
     (n,) = unpack_int16(buf, pos)
     if n < 0:
         raise Malformed
@@ -224,11 +224,13 @@ def read_string(buf: Buffer, pos: int) -> tuple[str, int]:
 
 
 def read_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
+    """Return the text, None for null, and the position after it."""
     (n,) = unpack_int16(buf, pos)
     return (None, pos + 2) if n < 0 else _text(buf, pos + 2, n)
 
 
 def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
+    """Return the text, whose length travels as a varint, and the position after it; raises `Malformed` for null."""
     n, pos = read_compact_length(buf, pos)
     if n < 0:
         raise Malformed
@@ -236,11 +238,13 @@ def read_compact_string(buf: Buffer, pos: int) -> tuple[str, int]:
 
 
 def read_compact_nullable_string(buf: Buffer, pos: int) -> tuple[str | None, int]:
+    """Return the text, whose length travels as a varint, None for null, and the position after it."""
     n, pos = read_compact_length(buf, pos)
     return (None, pos) if n < 0 else _text(buf, pos, n)
 
 
 def string(value: str | None) -> bytes:
+    """Return the text as int16 length and UTF-8; raises `Unwritable` for None, `struct.error` beyond 32767 bytes."""
     if value is None:
         raise Unwritable
     data = value.encode()
@@ -248,10 +252,12 @@ def string(value: str | None) -> bytes:
 
 
 def nullable_string(value: str | None) -> bytes:
+    """Return what `string` does, with -1 for the length of None."""
     return b"\xff\xff" if value is None else string(value)
 
 
 def compact_string(value: str | None) -> bytes:
+    """Return the text as varint length and UTF-8; raises `Unwritable` for None and beyond 32767 bytes."""
     if value is None:
         raise Unwritable
     data = value.encode()
@@ -262,11 +268,12 @@ def compact_string(value: str | None) -> bytes:
 
 
 def compact_nullable_string(value: str | None) -> bytes:
+    """Return what `compact_string` does, with 0 for None."""
     return b"\0" if value is None else compact_string(value)
 
 
-# ---------------------------------------------------------------------------
-# Bytes and records. `records` are handed out as a view of the buffer and written without a copy.
+# -- bytes and records ------------------------------------------------------------------------
+# `records` are handed out as a view of the buffer and written without a copy.
 
 
 def _bytes(buf: Buffer, pos: int, n: int) -> tuple[bytes, int]:
@@ -277,6 +284,7 @@ def _bytes(buf: Buffer, pos: int, n: int) -> tuple[bytes, int]:
 
 
 def read_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
+    """Return a copy of the bytes and the position after them; raises `Malformed` for null."""
     (n,) = unpack_int32(buf, pos)
     if n < 0:
         raise Malformed
@@ -284,11 +292,13 @@ def read_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
 
 
 def read_nullable_bytes(buf: Buffer, pos: int) -> tuple[bytes | None, int]:
+    """Return a copy of the bytes, None for null, and the position after them."""
     (n,) = unpack_int32(buf, pos)
     return (None, pos + 4) if n < 0 else _bytes(buf, pos + 4, n)
 
 
 def read_compact_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
+    """Return what `read_bytes` does, of bytes whose length travels as a varint."""
     n, pos = read_compact_length(buf, pos)
     if n < 0:
         raise Malformed
@@ -296,6 +306,7 @@ def read_compact_bytes(buf: Buffer, pos: int) -> tuple[bytes, int]:
 
 
 def read_compact_nullable_bytes(buf: Buffer, pos: int) -> tuple[bytes | None, int]:
+    """Return what `read_nullable_bytes` does, of bytes whose length travels as a varint."""
     n, pos = read_compact_length(buf, pos)
     return (None, pos) if n < 0 else _bytes(buf, pos, n)
 
@@ -308,6 +319,7 @@ def _view(buf: Buffer, pos: int, n: int) -> tuple[memoryview, int]:
 
 
 def read_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
+    """Return a view of the records and the position after them; raises `Malformed` for null."""
     (n,) = unpack_int32(buf, pos)
     if n < 0:
         raise Malformed
@@ -315,11 +327,13 @@ def read_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
 
 
 def read_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | None, int]:
+    """Return a view of the records, None for null, and the position after them."""
     (n,) = unpack_int32(buf, pos)
     return (None, pos + 4) if n < 0 else _view(buf, pos + 4, n)
 
 
 def read_compact_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
+    """Return what `read_records` does, of records whose length travels as a varint."""
     n, pos = read_compact_length(buf, pos)
     if n < 0:
         raise Malformed
@@ -327,11 +341,13 @@ def read_compact_records(buf: Buffer, pos: int) -> tuple[memoryview, int]:
 
 
 def read_compact_nullable_records(buf: Buffer, pos: int) -> tuple[memoryview | None, int]:
+    """Return what `read_nullable_records` does, of records whose length travels as a varint."""
     n, pos = read_compact_length(buf, pos)
     return (None, pos) if n < 0 else _view(buf, pos, n)
 
 
 def put_bytes(put: Put, value: Chunk | None) -> None:
+    """Put an int32 length and the bytes themselves, uncopied; raises `Unwritable` for None."""
     if value is None:
         raise Unwritable
     put(pack_int32(len(value)))
@@ -339,6 +355,7 @@ def put_bytes(put: Put, value: Chunk | None) -> None:
 
 
 def put_nullable_bytes(put: Put, value: Chunk | None) -> None:
+    """Put an int32 length, -1 for None, and the bytes themselves, uncopied."""
     if value is None:
         put(b"\xff\xff\xff\xff")
     else:
@@ -347,6 +364,7 @@ def put_nullable_bytes(put: Put, value: Chunk | None) -> None:
 
 
 def put_compact_bytes(put: Put, value: Chunk | None) -> None:
+    """Put a varint length and the bytes themselves, uncopied; raises `Unwritable` for None."""
     if value is None:
         raise Unwritable
     put(uvarint(len(value) + 1))
@@ -354,6 +372,7 @@ def put_compact_bytes(put: Put, value: Chunk | None) -> None:
 
 
 def put_compact_nullable_bytes(put: Put, value: Chunk | None) -> None:
+    """Put a varint length, 0 for None, and the bytes themselves, uncopied."""
     if value is None:
         put(b"\0")
     else:
@@ -361,12 +380,13 @@ def put_compact_nullable_bytes(put: Put, value: Chunk | None) -> None:
         put(value)
 
 
-# ---------------------------------------------------------------------------
-# Arrays. `width` is the least number of bytes that an element takes in any version: a count that the rest of
+# -- arrays -----------------------------------------------------------------------------------
+# `width` is the least number of bytes that an element takes in any version: a count that the rest of
 # the buffer cannot hold is refused before anything is allocated.
 
 
 def read_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    """Return an int32 number of elements and the position after it; raises `Malformed` for null."""
     (n,) = unpack_int32(buf, pos)
     pos += 4
     if n < 0 or n * width > len(buf) - pos:
@@ -375,6 +395,7 @@ def read_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
 
 
 def read_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    """Return an int32 number of elements, negative for null, and the position after it."""
     (n,) = unpack_int32(buf, pos)
     pos += 4
     if n * width > len(buf) - pos:
@@ -383,6 +404,7 @@ def read_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
 
 
 def read_compact_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    """Return a varint number of elements and the position after it; raises `Malformed` for null."""
     n, pos = read_compact_length(buf, pos)
     if n < 0 or n * width > len(buf) - pos:
         raise Malformed
@@ -390,6 +412,7 @@ def read_compact_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
 
 
 def read_compact_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int, int]:
+    """Return a varint number of elements, -1 for null, and the position after it."""
     n, pos = read_compact_length(buf, pos)
     if n * width > len(buf) - pos:
         raise Malformed
@@ -397,16 +420,17 @@ def read_compact_nullable_count(buf: Buffer, pos: int, width: int) -> tuple[int,
 
 
 def read_numbers(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[list[Any], int]:
-    """`n` fixed-width values whose `struct` letter is `letter`; the count was checked."""
+    """Return `n` fixed-width values whose `struct` letter is `letter`; the count was checked."""
     return list(Struct(f">{n}{letter}").unpack_from(buf, pos)), pos + n * width
 
 
 def read_tuple(buf: Buffer, pos: int, n: int, letter: str, width: int) -> tuple[tuple[Any, ...], int]:
-    """The same as a tuple."""
+    """Return what `read_numbers` does as a tuple."""
     return Struct(f">{n}{letter}").unpack_from(buf, pos), pos + n * width
 
 
 def read_many(read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: int, n: int) -> tuple[list[T], int]:
+    """Return `n` elements, each read by `read`, and the position after them."""
     items = []
     for _ in range(n):
         item, pos = read(buf, pos)
@@ -417,6 +441,7 @@ def read_many(read: Callable[[Buffer, int], tuple[T, int]], buf: Buffer, pos: in
 def read_structs(
     read: Callable[[Any, int, int], tuple[T, int]], buf: Buffer, pos: int, n: int, version: int
 ) -> tuple[list[T], int]:
+    """Return `n` structs in the form of `version`, each read by `read`, and the position after them."""
     items = []
     for _ in range(n):
         item, pos = read(buf, pos, version)
@@ -425,35 +450,39 @@ def read_structs(
 
 
 def count(items: Sequence[Any] | None) -> bytes:
+    """Return the number of elements as an int32; raises `Unwritable` for None."""
     if items is None:
         raise Unwritable
     return pack_int32(len(items))
 
 
 def nullable_count(items: Sequence[Any] | None) -> bytes:
+    """Return the number of elements as an int32, -1 for None."""
     return b"\xff\xff\xff\xff" if items is None else pack_int32(len(items))
 
 
 def compact_count(items: Sequence[Any] | None) -> bytes:
+    """Return the number of elements plus one as a varint; raises `Unwritable` for None."""
     if items is None:
         raise Unwritable
     return uvarint(len(items) + 1)
 
 
 def compact_nullable_count(items: Sequence[Any] | None) -> bytes:
+    """Return the number of elements plus one as a varint, 0 for None."""
     return b"\0" if items is None else uvarint(len(items) + 1)
 
 
 def numbers(items: Sequence[Any], letter: str) -> bytes:
+    """Return fixed-width numbers in a row; `letter` is the `struct` letter of one."""
     return Struct(f">{len(items)}{letter}").pack(*items)
 
 
-# ---------------------------------------------------------------------------
-# Tagged sections
+# -- tagged sections --------------------------------------------------------------------------
 
 
 def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
-    """Tag, size and the position of the body."""
+    """Return tag, size and the position of the body."""
     tag, pos = read_uvarint(buf, pos)
     size, pos = read_uvarint(buf, pos)
     return tag, size, pos
@@ -484,14 +513,14 @@ def read_unknown_tags(struct: MessageStruct, buf: Buffer, pos: int) -> int:
 
 
 def written(struct: MessageStruct, version: int) -> bytes:
-    """The bytes of one struct by its plain form."""
+    """Return the bytes of one struct by its plain form."""
     chunks: list[Chunk] = []
     struct._write(chunks.append, version)
     return b"".join(chunks)
 
 
 def put_tags(put: Put, tags: Sequence[tuple[int, bytes]], unknown: Sequence[UnknownTag], named: int) -> None:
-    """A tagged section: the set ones of the `named` tags from 0 on, then the unknown ones, all by tag."""
+    """Put a tagged section: of the `named` tags, from 0 on, those that are set, then the unknown ones, all by tag."""
     last = named - 1
     for tag, _ in unknown:
         # As in Kafka the highest number is no tag.

@@ -1,6 +1,6 @@
 """Record batches: headers over bytes, records on demand, and the way back.
 
-A name is imported when it is first used: who reads batches need not load what builds them.
+A name is imported when it is first used: to read batches, the code that builds them need not be loaded.
 """
 
 from __future__ import annotations

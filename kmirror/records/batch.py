@@ -126,14 +126,14 @@ class Batch:
 
     @property
     def last_sequence(self) -> int:
-        """The sequence number of the last record, or -1 when the batch has none."""
+        """Return the sequence number of the last record, or -1 when the batch has none."""
         if self.base_sequence == layout.NO_SEQUENCE:
             return layout.NO_SEQUENCE
         return layout.add_to_sequence(self.base_sequence, self.last_offset_delta)
 
     @property
     def compression(self) -> Compression:
-        """The codec of the records; raises `CorruptBatch` for bits that name none."""
+        """Return the codec of the records; raises `CorruptBatch` for bits that name none."""
         bits = self.attributes & layout.COMPRESSION_MASK
         if bits > Compression.ZSTD:
             text = f"compression type {bits} does not exist"
@@ -142,6 +142,7 @@ class Batch:
 
     @property
     def timestamp_type(self) -> TimestampType:
+        """Return who set the timestamps, the producer or the broker."""
         if self.attributes & layout.LOG_APPEND_TIME_FLAG:
             return TimestampType.LOG_APPEND_TIME
         return TimestampType.CREATE_TIME
@@ -156,7 +157,7 @@ class Batch:
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When the cleaner may drop tombstones and markers; it stands in place of the base timestamp."""
+        """Return when the cleaner may drop tombstones and markers, in ms; it stands in place of the base timestamp."""
         return self.base_timestamp if self.attributes & layout.DELETE_HORIZON_FLAG else None
 
     @property
@@ -165,7 +166,7 @@ class Batch:
 
     @property
     def header(self) -> bytes:
-        """The 61 header bytes, packed from the fields."""
+        """Return the 61 header bytes, packed from the fields."""
         return layout.HEADER.pack(
             self.base_offset,
             self.batch_length,
@@ -210,7 +211,7 @@ class Batch:
     def check_framing(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> None:
         """Raise `CorruptBatch` unless the records' lengths fill the batch; nothing else in them is read.
 
-        `payload` is for who has inflated it already.
+        Give `payload` if it has been inflated already.
         """
         data: Buffer | None = payload
         if data is None:

@@ -103,8 +103,8 @@ def build_batch(
     """Return the batch of `records`.
 
     `timestamp_ms` is the timestamp of records that have none, and the append time when `timestamp_type` is
-    LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are for who keeps those of an
-    older batch; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
+    LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are given where those of an older
+    batch are kept; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
     milliseconds. Raises `LocalProtocolError` for what a batch cannot hold.
     """
     if last_offset_delta is None:

@@ -2,7 +2,7 @@
 
 The size that counts is the one before compression, known to the byte. The JVM guesses the compressed size
 from how well earlier batches did; a wrong guess costs it a split and a retry, and a batch here is never
-larger than it was told.
+larger than its limit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class BatchBuilder:
         if is_transactional and producer_id == layout.NO_PRODUCER_ID:
             raise LocalProtocolError("a transactional batch needs a producer id")
         compression = known_codec(compression)
-        checked_level(compression, level)  # Now rather than when the batch is full.
+        checked_level(compression, level)  # An unknown codec is refused now rather than when the batch is full.
         self.size_max = size_max
         self.size_in_bytes = layout.HEADER_SIZE  # Before compression.
         self._records: list[RecordTuple] = []

@@ -12,7 +12,7 @@ is that of the last message inside. Inside, format 0 keeps offsets as they are; 
 the set's start, so that a broker assigns offsets without inflating. Under log append time the wrapper's
 timestamp is everybody's. A set that breaks off inside its wrapper is refused; the JVM reads what came before.
 
-Format 0 has no timestamps, and its lz4 frames bear a wrong header checksum (`codecs.mend_lz4_header`).
+Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.mend_lz4_header`).
 Such sets are read, dumped and copied as they are (D21). Only tests and old peers need new ones.
 """
 
@@ -127,7 +127,7 @@ class LegacyBatch:
 
     @property
     def base_offset(self) -> int:
-        """The first offset inside, which for a wrapper means to inflate it."""
+        """Return the first offset inside, which for a wrapper means to inflate it."""
         return next(self.messages()).offset
 
     @property
@@ -136,11 +136,12 @@ class LegacyBatch:
 
     @property
     def record_count(self) -> int | None:
-        """How many messages; None for a wrapper, whose header does not say."""
+        """Return the number of messages; None for a wrapper, whose header does not say."""
         return 1 if self.compression is Compression.NONE else None
 
     @property
     def timestamp(self) -> int:
+        """Return the message's timestamp in ms, -1 in format 0."""
         if self.magic == 0:
             return layout.NO_TIMESTAMP
         stamp: int = _INT64.unpack_from(self.view, _TIMESTAMP_AT)[0]
@@ -156,6 +157,7 @@ class LegacyBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
+        """Return who set the timestamp, the producer or the broker; format 0 has none."""
         if self.magic == 0:
             return TimestampType.NO_TIMESTAMP_TYPE
         if self.attributes & layout.LOG_APPEND_TIME_FLAG:
@@ -164,6 +166,7 @@ class LegacyBatch:
 
     @property
     def compression(self) -> Compression:
+        """Return the codec of a wrapper, NONE for a message; raises `CorruptBatch` for one that does not exist."""
         bits = self.attributes & layout.COMPRESSION_MASK
         if bits > Compression.ZSTD:
             raise self._corrupt(f"compression type {bits} does not exist")

@@ -29,7 +29,7 @@ class RecordView:
 
     @property
     def size_in_bytes(self) -> int:
-        """The bytes of the record, its length included."""
+        """Return the bytes of the record, its length included."""
         return self._end - self._start
 
     def decode(self) -> Record:

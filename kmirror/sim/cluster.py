@@ -8,36 +8,27 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
+from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
 from kmirror.cluster.broker.broker import Broker
-from kmirror.cluster.broker.context import BrokerOptions
-from kmirror.cluster.component import BrokerComponent
-from kmirror.cluster.controller.controller import Controller, ControllerComponent, ControllerOptions
+from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import SECOND
+from kmirror.kernel.events import Node
+from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
-from kmirror.log.epochs import decode_checkpoint
 from kmirror.log.memory_store import MemoryStore
-from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
-from kmirror.mirror.component import MirrorComponent
-from kmirror.mirror.controller_component import MirrorControllerComponent
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
-from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
-from kmirror.protocol.gen.partition_record import PartitionRecord
-from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
-from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
-from kmirror.records.legacy import iter_any_batches
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import IsolationLevel
 
@@ -48,26 +39,7 @@ if TYPE_CHECKING:
     from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100
-METADATA_LEVEL = 30
-
-
-class PartitionFiles(Protocol):
-    """The files of one partition, as `kmirror.read_log_dirs` returns them."""
-
-    @property
-    def segments(self) -> Mapping[int, bytes]: ...
-
-    @property
-    def files(self) -> Mapping[str, bytes]: ...
-
-
-class Logs(Protocol):
-    """Partitions by name, and the ids of their topics."""
-
-    @property
-    def partitions(self) -> Mapping[TopicPartition, PartitionFiles]: ...
-
-    def topic_id(self, topic: str) -> Uuid | None: ...
+STOP_WITHIN_S = 310
 
 
 class Cluster:
@@ -83,27 +55,29 @@ class Cluster:
         logs: Logs | None = None,
         configs: Mapping[str, str] | None = None,
         mirror_version: int = 1,
+        on_failure: OnFailure = OnFailure.RAISE,
     ) -> None:
         self.simulation = simulation
         self.name = name
         self.replication_factor = min(replication_factor, brokers)
         self.broker_ids = tuple(range(1, brokers + 1))
-        self.configs = {**_replication_configs(self.replication_factor), **(configs or {})}
+        self.configs = {**replication_configs(self.replication_factor), **(configs or {})}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
         self._starts: dict[int, int] = {}
-        bootstrap: list[Message] = [
-            FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_LEVEL),
-            FeatureLevelRecord(name=MIRROR_VERSION, feature_level=mirror_version),
-        ]
-        if logs is not None:
-            bootstrap += self._lay_down(logs)
-        self._bootstrap: Sequence[Message] = bootstrap
+        nodes = (CONTROLLER_ID, *self.broker_ids)
+        self._assembly = Assembly(
+            cluster_id=self.cluster_id,
+            controller_id=CONTROLLER_ID,
+            endpoints={node_id: self.endpoint(node_id) for node_id in nodes},
+            configs=self.configs,
+            bootstrap=feature_records(mirror_version) + ([] if logs is None else self._lay_down(logs)),
+            on_failure=on_failure,
+        )
         world = simulation.world
-        world.add(self.process(CONTROLLER_ID), name, self.endpoint(CONTROLLER_ID), lambda: self._controller())
-        for broker_id in self.broker_ids:
-            world.add(self.process(broker_id), name, self.endpoint(broker_id), self._maker(broker_id))
+        for node_id in nodes:
+            world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id))
         self.client = Client(world, f"{name}-client", name)
         simulation.clusters[name] = self
 
@@ -117,7 +91,9 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        for node_id in (*self.broker_ids, CONTROLLER_ID):
+            if self.runs(node_id):
+                self.kill(node_id)
 
     # -- nodes --------------------------------------------------------------------------------
 
@@ -137,24 +113,22 @@ class Cluster:
         start = self._starts[node_id] = self._starts.get(node_id, 0) + 1
         return self.rng.split(f"node {node_id} start {start}")
 
-    def _controller(self) -> Controller:
-        options = ControllerOptions(
-            CONTROLLER_ID, self.cluster_id, self.endpoint(CONTROLLER_ID), self.configs, self._bootstrap
+    def _maker(self, node_id: int) -> Callable[[], Node]:
+        return lambda: self._assembly.node(node_id, self.disks[node_id], self._node_rng(node_id))
+
+    def _lay_down(self, logs: Logs) -> list[Message]:
+        """Put real segment files on the disks; returns the records that make their topics known."""
+        records, placed = existing_topics(
+            logs,
+            self.broker_ids,
+            self.replication_factor,
+            lambda topic: Uuid(self.rng.split(f"topic {topic}").octets(16)),
         )
-        components: list[ControllerComponent] = [MirrorControllerComponent()]
-        return Controller(options, self.disks[CONTROLLER_ID], self._node_rng(CONTROLLER_ID), components)
-
-    def _maker(self, broker_id: int) -> Callable[[], Broker]:
-        def make() -> Broker:
-            options = BrokerOptions(
-                broker_id, self.cluster_id, self.endpoint(broker_id), self.endpoint(CONTROLLER_ID), self.configs
-            )
-            broker = Broker(options, self.disks[broker_id], self._node_rng(broker_id))
-            mirror: BrokerComponent = MirrorComponent(broker.parts)
-            broker.add(mirror)
-            return broker
-
-        return make
+        for tp, files in logs.partitions.items():
+            store = MemoryStore.from_files(dict(files.segments), dict(files.files))
+            for replica in placed[tp]:
+                self.disks[replica].put(tp, store.fork())
+        return records
 
     def start(self) -> None:
         """Start every node and wait until each partition has a leader and a full ISR."""
@@ -164,11 +138,21 @@ class Cluster:
             world.start(self.process(broker_id))
         world.run_until(self.is_settled, within_us=60 * SECOND, what=f"cluster {self.name} to come up")
 
-    def stop(self) -> None:
-        """End every process that runs, the controller last; the disks stay, and `start` begins anew from them."""
-        for node_id in (*self.broker_ids, CONTROLLER_ID):
-            if self.runs(node_id):
-                self.kill(node_id)
+    def stop(self, node_id: int | None = None) -> None:
+        """Let a node end in order, and wait until it has; without an id every node that runs, the controller last.
+
+        A broker hands its leaderships over first. The disks stay, and `start` begins anew from them.
+        """
+        nodes = (*self.broker_ids, CONTROLLER_ID) if node_id is None else (node_id,)
+        for each in nodes:
+            if self.runs(each) or each == node_id:
+                self.simulation.world.stop(self.process(each))
+                # A broker waits five minutes for a controller that does not answer.
+                self.simulation.run_until(
+                    lambda each=each: not self.runs(each),  # type: ignore[misc]
+                    within_s=STOP_WITHIN_S,
+                    what=f"the end of {self.process(each)}",
+                )
 
     def kill(self, node_id: int, *, power_cut: bool = False) -> None:
         """End a node's process without warning; its disk stays, but for what was not flushed at a `power_cut`."""
@@ -293,72 +277,6 @@ class Cluster:
                     return False
         return True
 
-    # -- content from real files --------------------------------------------------------------
-
-    def _lay_down(self, logs: Logs) -> list[Message]:
-        """Put real segment files on the disks; returns the records that make their topics known."""
-        topics: dict[str, int] = {}
-        for tp in logs.partitions:
-            topics[tp.topic] = max(topics.get(tp.topic, 0), tp.partition + 1)
-        next_producer_id = 1 + max((last_producer_id(files) for files in logs.partitions.values()), default=-1)
-        records: list[Message] = [
-            # Ids in the logs were given out by the cluster that wrote them; they are taken.
-            ProducerIdsRecord(broker_id=self.broker_ids[0], broker_epoch=-1, next_producer_id=next_producer_id)
-        ]
-        turn = 0
-        for topic, count in topics.items():
-            topic_id = logs.topic_id(topic) or Uuid(self.rng.split(f"topic {topic}").octets(16))
-            records.append(TopicRecord(name=topic, topic_id=topic_id))
-            for index in range(count):
-                tp = TopicPartition(topic, index)
-                files = logs.partitions.get(tp)
-                replicas = [self.broker_ids[(turn + n) % len(self.broker_ids)] for n in range(self.replication_factor)]
-                turn += 1
-                if files is not None:
-                    store = MemoryStore.from_files(dict(files.segments), dict(files.files))
-                    for replica in replicas:
-                        self.disks[replica].put(tp, store.fork())
-                epoch = -1 if files is None else last_epoch(files)
-                records.append(
-                    PartitionRecord(
-                        partition_id=index,
-                        topic_id=topic_id,
-                        replicas=replicas,
-                        isr=replicas,
-                        leader=replicas[0],
-                        leader_epoch=epoch + 1,
-                        partition_epoch=0,
-                    )
-                )
-        return records
-
 
 def _listed(ids: Sequence[int]) -> str:
     return ", ".join(map(str, ids))
-
-
-def _replication_configs(factor: int) -> dict[str, str]:
-    """Return the configs that let a cluster of `factor` brokers or more hold its internal topics."""
-    keys = ("default.replication.factor", "transaction.state.log.replication.factor", "mirror.topic.replication.factor")
-    return {**dict.fromkeys(keys, str(factor)), "transaction.state.log.min.isr": str(min(2, factor))}
-
-
-def last_epoch(files: PartitionFiles) -> int:
-    """Return the largest leader epoch that a partition's files speak of, or -1."""
-    checkpoint = files.files.get(LEADER_EPOCH_CHECKPOINT)
-    found = -1
-    if checkpoint:
-        found = max((entry.epoch for entry in decode_checkpoint(checkpoint)), default=-1)
-    for base_offset in sorted(files.segments, reverse=True):
-        for batch in iter_any_batches(files.segments[base_offset]):
-            found = max(found, batch.partition_leader_epoch)
-        if found >= 0:
-            break
-    return found
-
-
-def last_producer_id(files: PartitionFiles) -> int:
-    """Return the largest producer id in a partition's batches, or -1."""
-    return max(
-        (batch.producer_id for segment in files.segments.values() for batch in iter_any_batches(segment)), default=-1
-    )

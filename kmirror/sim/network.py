@@ -17,6 +17,7 @@ slow or lossy; a line that nobody touched draws the numbers it always drew.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from kmirror.kernel.clock import MILLISECOND, Duration, Instant
@@ -67,6 +68,9 @@ class Link:
     is_told: bool = False
     """Does the server know of it yet? It learns of it with the first frame."""
 
+    is_read: bool = True
+    """Does the server want frames? Those that it does not want yet are held."""
+    held: deque[bytes] = field(default_factory=deque)
     inbound: InboundLink = field(init=False)
     """What the server calls it."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from kmirror.errors import KafkaError, SimulationFailure
 from kmirror.kernel.clock import SECOND, Duration
+from kmirror.sim.disk_work import DiskOptions
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.world import World
 from kmirror.spec.error_codes import ErrorCode
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 class Simulation:
     """One run. The same seed and the same script give the same run, byte for byte."""
 
-    def __init__(self, seed: int = 0, *, network: NetworkOptions | None = None) -> None:
+    def __init__(
+        self, seed: int = 0, *, network: NetworkOptions | None = None, disk: DiskOptions | None = None
+    ) -> None:
         self.seed = seed
-        self.world = World(seed, network)
+        self.world = World(seed, network, disk)
         self.clusters: dict[str, Cluster] = {}
 
     def __repr__(self) -> str:

@@ -16,6 +16,8 @@ from kmirror.kernel.clock import Duration, Instant
 from kmirror.kernel.events import (
     CancelTimer,
     CloseLink,
+    DiskDone,
+    DiskWork,
     Effect,
     Event,
     InboundLink,
@@ -27,15 +29,20 @@ from kmirror.kernel.events import (
     Reply,
     RequestReceived,
     ResponseReceived,
+    ResumeReading,
     Send,
     SetTimer,
     Started,
+    Stop,
+    Stopped,
+    StopReading,
     TimerFired,
     TimerKey,
 )
 from kmirror.kernel.ids import ANONYMOUS, Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.trace import Trace
+from kmirror.sim.disk_work import DiskOptions, DiskWorkers
 from kmirror.sim.network import Link, LinkKey, Network, NetworkOptions
 
 START: Instant = 1_798_761_600 * 1_000_000
@@ -62,12 +69,13 @@ class Process:
 class World:
     """Virtual time and everything in it."""
 
-    def __init__(self, seed: int, network: NetworkOptions | None = None) -> None:
+    def __init__(self, seed: int, network: NetworkOptions | None = None, disk: DiskOptions | None = None) -> None:
         self.seed = seed
         self.now: Instant = START
         self.rng = Rng(seed)
         self.trace = Trace()
         self.network = Network(self.rng.split("network"), network or NetworkOptions())
+        self.disk_workers = DiskWorkers(self.rng.split("disk"), disk or DiskOptions())
         self.processes: dict[str, Process] = {}
         self.after_event: list[Callable[[Instant], None]] = []
         """Called after every event: checkers of invariants."""
@@ -113,11 +121,20 @@ class World:
 
     def kill(self, name: str) -> None:
         """End a process at once; what is on its disk stays, everything else is gone."""
+        self._end(self.processes[name], "killed")
+
+    def stop(self, name: str) -> None:
+        """Ask a process to end; it runs until it has put everything in order."""
         process = self.processes[name]
+        assert process.node is not None, f"{name} does not run"
+        self._deliver(name, process.incarnation, Stop())
+
+    def _end(self, process: Process, how: str) -> None:
+        name = process.name
         assert process.node is not None, f"{name} does not run"
         process.node = None
         process.timers.clear()
-        self.trace.add(self.now, name, "killed")
+        self.trace.add(self.now, name, how)
         for link in [link for link in self._links.values() if name in (link.client, link.server)]:
             self._close(link, tell_client=link.server == name, tell_server=link.client == name)
 
@@ -182,6 +199,8 @@ class World:
                 self.trace.add(self.now, name, f"link to {peer} on {channel} closed")
             case LinkClosed(InboundLink()):
                 self.trace.add(self.now, name, "ClientGone")
+            case DiskDone(work, _, error):
+                self.trace.add(self.now, name, f"disk work {work} {'done' if error is None else f'failed: {error}'}")
             case LinkOpened():
                 pass  # The request that follows tells enough.
             case _:
@@ -191,10 +210,10 @@ class World:
 
     def _carry_out(self, process: Process, effect: Effect) -> None:
         match effect:
-            case Send(link, frame):
-                self._send(process, link, frame)
-            case Reply(client, frame):
-                self._reply(client, frame)
+            case Send(link, chunks):
+                self._send(process, link, b"".join(chunks))
+            case Reply(client, chunks):
+                self._reply(client, b"".join(chunks))
             case SetTimer(key, at):
                 self._set_timer(process, key, at)
             case CancelTimer(key):
@@ -205,6 +224,16 @@ class World:
             case CloseLink(InboundLink() as theirs):
                 if (served := self._served.get(theirs)) is not None:
                     self._close(served, tell_client=True, tell_server=False)
+            case StopReading(muted):
+                if (served := self._served.get(muted)) is not None:
+                    served.is_read = False
+            case ResumeReading(wanted):
+                if (served := self._served.get(wanted)) is not None:
+                    self._resume(served)
+            case DiskWork():
+                self._work_on_disk(process, effect)
+            case Stopped():
+                self._end(process, "stopped")
             case Note(text, fact):
                 self.trace.add(self.now, process.name, text)
                 if fact is not None:
@@ -222,6 +251,15 @@ class World:
                 self._deliver(process.name, incarnation, TimerFired(key))
 
         self.at(max(at, self.now), fire)
+
+    def _work_on_disk(self, process: Process, work: DiskWork) -> None:
+        incarnation = process.incarnation
+
+        def finish() -> None:
+            if process.node is not None and process.incarnation == incarnation:
+                self._deliver(process.name, incarnation, self.disk_workers.carry_out(process.name, work))
+
+        self.at(self.disk_workers.done_at(self.now, process.name, incarnation, work), finish)
 
     # -- links --------------------------------------------------------------------------------
 
@@ -242,10 +280,24 @@ class World:
         incarnation = self.processes[link.server].incarnation
 
         def arrive() -> None:
-            if link.open:
+            if link.open and (link.held or not link.is_read):
+                link.held.append(frame)
+            elif link.open:
                 self._on_frame(link, incarnation, frame)
 
         self.at(link.there_at, arrive)
+
+    def _resume(self, link: Link) -> None:
+        """Give the frames that were held to the server, one after the other, as long as it wants them."""
+        link.is_read = True
+        incarnation = self.processes[link.server].incarnation
+
+        def take() -> None:
+            if link.open and link.is_read and link.held:
+                self._on_frame(link, incarnation, link.held.popleft())
+                self.at(self.now, take)
+
+        self.at(self.now, take)
 
     def _on_frame(self, link: Link, incarnation: int, frame: bytes) -> None:
         """Give a frame to the server, which is told first who opened the link if it does not know that yet."""

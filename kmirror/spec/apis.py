@@ -66,7 +66,7 @@ NOT_SERVED_YET: tuple[Served, ...] = (
     Served("ResumeMirrorTopics", 0, 0, _BOTH, 0),
     Served("DeleteMirror", 0, 0, _BOTH, 0),
 )
-"""KIP-1279's other APIs: never told; without the feature they are refused as its APIs that are served (D1)."""
+"""KIP-1279's other APIs: never advertised; without the feature they are refused, as its APIs that are served (D1)."""
 
 BY_KEY: Mapping[int, Served] = {row.key: row for row in ROWS}
 

@@ -46,7 +46,7 @@ def wrong(name: str, value: object, why: str) -> str:
 
 
 def servers(name: str, entries: Sequence[str]) -> str | None:
-    """At least one host:port, and nothing else: a half-valid list would be half a source."""
+    """Return what is wrong with a list of one or more host:port: a half-valid list would be half a source."""
     if not entries:
         return f"No resolvable bootstrap urls given in {name}"
     for entry in entries:
@@ -57,7 +57,7 @@ def servers(name: str, entries: Sequence[str]) -> str | None:
 
 
 def patterns(name: str, entries: Sequence[str]) -> str | None:
-    """Regular expressions. A comma separates two of them wherever it stands, as in every list of Kafka's."""
+    """Return what is wrong with regular expressions; any comma separates two of them, as in all lists."""
     for entry in entries:
         problem = _problem_with_pattern(entry)
         if problem is not None:
@@ -66,7 +66,11 @@ def patterns(name: str, entries: Sequence[str]) -> str | None:
 
 
 def acl_rules(name: str, entries: Sequence[str]) -> str | None:
-    """`resourceType;resourceName;operation;permissionType;principal`; `*` is any, fields at the end may be left out."""
+    """Return what is wrong with ACL rules.
+
+    They are `resourceType;resourceName;operation;permissionType;principal`; `*` is any, and fields at the end may be
+    left out.
+    """
     for entry in entries:
         problem = _problem_with_acl_rule(entry)
         if problem is not None:
@@ -75,7 +79,7 @@ def acl_rules(name: str, entries: Sequence[str]) -> str | None:
 
 
 def throttled_replicas(name: str, entries: Sequence[str]) -> str | None:
-    """Kafka's ThrottledReplicaListValidator."""
+    """Return what Kafka's ThrottledReplicaListValidator says is wrong."""
     if "".join(entries) == ANY or all(_REPLICA.fullmatch(entry) for entry in entries):
         return None
     form = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."

@@ -26,6 +26,7 @@ class Kind(Enum):
     BOOLEAN = "boolean"
     INT = "int"
     LONG = "long"
+    DOUBLE = "double"
     STRING = "string"
     LIST = "list"
 
@@ -40,12 +41,15 @@ class ConfigKey:
     default: str | None
     doc: str
     minimum: int | None = None
+    maximum: int | None = None
     hidden: bool = False
     """Managed by kmirror itself: not described, not alterable (D7)."""
     broker_key: str | None = None
     """For a topic key: the broker key that supplies the default."""
     instead: str | None = None
     """A key for tests alone, read in this one's place where it is set."""
+    or_else: tuple[str, int] | None = None
+    """For a broker key without a default: which key is read in its place, and how many of its units that one's is."""
     dynamic: bool = False
     """For a broker key: may it be altered while the broker runs (DynamicBrokerConfig)? Then it takes effect at once."""
     required: bool = False
@@ -57,6 +61,8 @@ class ConfigKey:
 
 _B, _T, _M = Scope.BROKER, Scope.TOPIC, Scope.MIRROR
 MIB = 1 << 20
+MINUTE_MS = 60_000
+LONG_MAX = (1 << 63) - 1
 _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 _POLICIES = ("compact", "delete")
 _TIMESTAMP_TYPES = ("CreateTime", "LogAppendTime")
@@ -92,6 +98,80 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "log.cleanup.policy", _B, Kind.LIST, "delete", "delete, compact or both.", choices=_POLICIES, dynamic=True,
+    ),
+    ConfigKey(
+        "log.retention.ms", _B, Kind.LONG, None, "Age at which segments are deleted; -1 is never.", dynamic=True,
+        or_else=("log.retention.minutes", MINUTE_MS),
+    ),
+    ConfigKey(
+        "log.retention.minutes", _B, Kind.INT, None, "The same in minutes, if log.retention.ms is not set.",
+        or_else=("log.retention.hours", 60),
+    ),
+    ConfigKey("log.retention.hours", _B, Kind.INT, "168", "The same in hours, if log.retention.minutes is not set."),
+    ConfigKey(
+        "log.retention.bytes", _B, Kind.LONG, "-1", "Size above which segments are deleted; below 0 is none.",
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.retention.check.interval.ms", _B, Kind.LONG, "300000", "How often segments are looked for that may go.", 1,
+    ),
+    ConfigKey(
+        "log.initial.task.delay.ms", _B, Kind.LONG, "30000", "How long after its start a broker begins to look.", 0,
+    ),
+    ConfigKey(
+        "log.segment.delete.delay.ms", _B, Kind.LONG, "60000", "How long the files of a deleted segment stay.", 0,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.roll.ms", _B, Kind.LONG, None, "Age at which a segment rolls.", dynamic=True,
+        or_else=("log.roll.hours", 60 * MINUTE_MS),
+    ),
+    ConfigKey("log.roll.hours", _B, Kind.INT, "168", "The same in hours, if log.roll.ms is not set.", 1),
+    ConfigKey(
+        "log.flush.interval.messages", _B, Kind.LONG, str(LONG_MAX), "Records after which a log is flushed.", 1,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.flush.interval.ms", _B, Kind.LONG, None, "How long records may lie unflushed.", dynamic=True,
+        or_else=("log.flush.scheduler.interval.ms", 1),
+    ),
+    ConfigKey(
+        "log.flush.scheduler.interval.ms", _B, Kind.LONG, str(LONG_MAX), "How often is looked for logs to be flushed.",
+    ),
+    ConfigKey("log.cleaner.enable", _B, Kind.BOOLEAN, "true", "Are logs with cleanup.policy=compact compacted?"),
+    ConfigKey(
+        "log.cleaner.backoff.ms", _B, Kind.LONG, "15000", "Pause of the cleaner when there is nothing to clean.", 0,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleaner.dedupe.buffer.size", _B, Kind.LONG, "134217728", "Bytes for the keys of a run, 24 for each key.",
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.load.factor", _B, Kind.DOUBLE, "0.9", "How much of those bytes is used.", dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleaner.min.cleanable.ratio", _B, Kind.DOUBLE, "0.5", "Dirty share above which a log is cleaned.", 0, 1,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleaner.delete.retention.ms", _B, Kind.LONG, "86400000", "How long tombstones stay readable.", 0,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleaner.min.compaction.lag.ms", _B, Kind.LONG, "0", "Age below which records are not compacted.", 0,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "log.cleaner.max.compaction.lag.ms", _B, Kind.LONG, str(LONG_MAX), "Age above which records are compacted.", 1,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "producer.id.expiration.ms", _B, Kind.INT, "86400000", "Silence after which a producer is forgotten.", 1,
+        dynamic=True,
+    ),
+    ConfigKey(
+        "producer.id.expiration.check.interval.ms", _B, Kind.INT, "600000", "How often silent producers go.", 1,
     ),
     ConfigKey("default.replication.factor", _B, Kind.INT, "1", "Replicas of a topic that names no number.", 1),
     ConfigKey("num.partitions", _B, Kind.INT, "1", "Partitions of a topic that names no number.", 1),
@@ -147,8 +227,42 @@ ROWS: tuple[ConfigKey, ...] = (
         "message.timestamp.type", _T, Kind.STRING, None, "CreateTime or LogAppendTime.", choices=_TIMESTAMP_TYPES,
         broker_key="log.message.timestamp.type",
     ),
-    ConfigKey("retention.ms", _T, Kind.LONG, "604800000", "Age at which segments are deleted; -1 is never.", -1),
-    ConfigKey("retention.bytes", _T, Kind.LONG, "-1", "Size above which segments are deleted; below 0 is none."),
+    ConfigKey(
+        "retention.ms", _T, Kind.LONG, None, "Age at which segments are deleted; -1 is never.", -1,
+        broker_key="log.retention.ms",
+    ),
+    ConfigKey(
+        "retention.bytes", _T, Kind.LONG, None, "Size above which segments are deleted; below 0 is none.",
+        broker_key="log.retention.bytes",
+    ),
+    ConfigKey(
+        "file.delete.delay.ms", _T, Kind.LONG, None, "How long the files of a deleted segment stay.", 0,
+        broker_key="log.segment.delete.delay.ms",
+    ),
+    ConfigKey("segment.ms", _T, Kind.LONG, None, "Age at which a segment rolls.", 1, broker_key="log.roll.ms"),
+    ConfigKey(
+        "flush.messages", _T, Kind.LONG, None, "Records after which a log is flushed.", 1,
+        broker_key="log.flush.interval.messages",
+    ),
+    ConfigKey(
+        "flush.ms", _T, Kind.LONG, None, "How long records may lie unflushed.", 0, broker_key="log.flush.interval.ms",
+    ),
+    ConfigKey(
+        "min.cleanable.dirty.ratio", _T, Kind.DOUBLE, None, "Dirty share above which a log is cleaned.", 0, 1,
+        broker_key="log.cleaner.min.cleanable.ratio",
+    ),
+    ConfigKey(
+        "delete.retention.ms", _T, Kind.LONG, None, "How long tombstones stay readable.", 0,
+        broker_key="log.cleaner.delete.retention.ms",
+    ),
+    ConfigKey(
+        "min.compaction.lag.ms", _T, Kind.LONG, None, "Age below which records are not compacted.", 0,
+        broker_key="log.cleaner.min.compaction.lag.ms",
+    ),
+    ConfigKey(
+        "max.compaction.lag.ms", _T, Kind.LONG, None, "Age above which records are compacted.", 1,
+        broker_key="log.cleaner.max.compaction.lag.ms",
+    ),
     ConfigKey(
         "min.insync.replicas", _T, Kind.INT, None, "ISR size that acks=all needs.", 1,
         broker_key="min.insync.replicas",
@@ -198,6 +312,7 @@ ROWS: tuple[ConfigKey, ...] = (
 BOUNDS = {Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
 VALUE_LENGTH_MAX = 32767
 _NUMBER = re.compile(r"[+-]?\d{1,1000}")
+_DOUBLE = re.compile(r"[+-]?(\d{1,1000}\.?\d{0,1000}|\.\d{1,1000})([eE][+-]?\d{1,4})?[dDfF]?")
 _BLANKS = "".join(map(chr, range(0x21)))
 """What Java's trim() takes away."""
 
@@ -213,8 +328,12 @@ def known(scope: Scope) -> Mapping[str, ConfigKey]:
 
 def default_of(row: ConfigKey) -> str:
     """Return what is read where nothing is set anywhere; "" if there is no default."""
+    brokers = _BY_SCOPE[Scope.BROKER]
     if row.default is None and row.broker_key is not None:
-        row = _BY_SCOPE[Scope.BROKER][row.broker_key]
+        row = brokers[row.broker_key]
+    if row.or_else is not None:
+        name, units = row.or_else
+        return str(int(default_of(brokers[name])) * units)
     return row.default or ""
 
 
@@ -242,10 +361,16 @@ class Configs:
         value = self._values.get(name)
         if value is None and row.broker_key is not None and self._fallback is not None:
             return self._fallback.text(row.broker_key)
+        if value is None and row.or_else is not None:
+            other, units = row.or_else
+            return str(self.integer(other) * units)
         return default_of(row) if value is None else value.strip(_BLANKS)
 
     def integer(self, name: str) -> int:
         return int(self.text(name))
+
+    def double(self, name: str) -> float:
+        return float(self.text(name).rstrip("dDfF"))
 
     def names(self, name: str) -> list[str]:
         """Return the entries of a list."""
@@ -281,7 +406,7 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
         return f"Unknown {scope.value} config name: {name}"
     if row.hidden:
         return f"{name} is managed by the mirror APIs and cannot be set"
-    if row.kind in BOUNDS:
+    if row.kind in BOUNDS or row.kind is Kind.DOUBLE:
         return _problem_with_number(row, value)
     if row.kind is Kind.BOOLEAN and value.strip(_BLANKS).lower() not in ("true", "false"):
         return wrong(name, value, "Expected value to be either true or false")
@@ -296,9 +421,15 @@ def problem_with(scope: Scope, name: str, value: str) -> str | None:
 
 def _problem_with_number(row: ConfigKey, value: str) -> str | None:
     text = value.strip(_BLANKS)
-    number = int(text) if _NUMBER.fullmatch(text) else None
-    if number is None or not -BOUNDS[row.kind] <= number < BOUNDS[row.kind]:
+    number: float | None = None
+    if row.kind is Kind.DOUBLE:
+        number = float(text.rstrip("dDfF")) if _DOUBLE.fullmatch(text) else None
+    elif _NUMBER.fullmatch(text) and -BOUNDS[row.kind] <= int(text) < BOUNDS[row.kind]:
+        number = int(text)
+    if number is None:
         return wrong(row.name, value, f"Not a number of type {row.kind.name}")
     if row.minimum is not None and number < row.minimum:
         return wrong(row.name, number, f"Value must be at least {row.minimum}")
+    if row.maximum is not None and number > row.maximum:
+        return wrong(row.name, number, f"Value must be no more than {row.maximum}")
     return None

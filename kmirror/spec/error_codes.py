@@ -160,12 +160,12 @@ class ErrorCode(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether the same request may succeed later."""
+        """Return whether the same request may succeed later."""
         return self.value in _RETRIABLE
 
     @property
     def text(self) -> str:
-        """What went wrong, for people."""
+        """Return what went wrong, for people."""
         return _TEXTS[self.value]
 
 

@@ -21,7 +21,7 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def is_internal(topic: str) -> bool:
-    """Does the cluster itself own `topic`?"""
+    """Return whether the cluster itself owns `topic`."""
     return topic in INTERNAL_TOPICS
 
 

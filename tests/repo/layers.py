@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("logdir", "client"),
     ("cluster",),
     ("mirror", "mm2"),
+    ("assembly",),
     ("sim", "net"),
     ("experiments", "fuzz"),
     ("spark", "report"),
@@ -31,7 +32,7 @@ RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
 # The pure core: everything up to and with these packages, and the simulator, which stands beside `net`. `logdir` reads
 # files, so it is none of it, and the core may not import it.
-CORE = (frozenset(p for p in RANK if RANK[p] <= RANK["mirror"]) | {"sim"}) - {"logdir"}
+CORE = (frozenset(p for p in RANK if RANK[p] <= RANK["assembly"]) | {"sim"}) - {"logdir"}
 WORLD_MODULES = frozenset(
     """
     _thread asyncio concurrent datetime fileinput glob http logging mmap multiprocessing os pathlib queue

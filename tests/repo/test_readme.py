@@ -40,11 +40,28 @@ def test_links_between_the_documents_lead_somewhere(root: Path) -> None:
             assert target.startswith("https://") or (root / target).exists(), f"{page}: {target}"
 
 
-def test_the_file_map_names_what_exists(root: Path) -> None:
-    table = re.findall(r"^\| (`[^|]+`) \|", (root / "ARCHITECTURE.md").read_text("utf-8"), re.MULTILINE)
-    assert table
-    missing = [path for cell in table for path in re.findall(r"`([^`]+)`", cell) if not (root / path).exists()]
-    assert missing == []
+def file_map(root: Path) -> list[str]:
+    """Return the paths in the first column of ARCHITECTURE's file map."""
+    text = (root / "ARCHITECTURE.md").read_text("utf-8").partition("## File map\n")[2].partition("\nWhere a change")[0]
+    return [
+        path for cell in re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE) for path in re.findall(r"`([^`]+)`", cell)
+    ]
+
+
+def test_the_file_map_is_the_tree(root: Path) -> None:
+    named = file_map(root)
+    assert [path for path in named if not (root / path).exists()] == []
+    folders = {f"{file.parent.relative_to(root)}/" for file in (root / "kmirror").rglob("*.py")}
+    assert sorted(folders - set(named)) == []
+    assert len(named) == len(set(named))
+
+
+def test_architecture_speaks_of_files_that_exist(root: Path) -> None:
+    text = (root / "ARCHITECTURE.md").read_text("utf-8")
+    names = dict.fromkeys(re.findall(r"`(?:kmirror/)?([\w./]+\.py)`", text))
+    files = [str(file.relative_to(root)) for place in ("kmirror", "tests") for file in (root / place).rglob("*.py")]
+    assert len(names) > 50
+    assert [name for name in names if not any(f"/{file}".endswith(f"/{name}") for file in files)] == []
 
 
 def test_the_example_of_the_library_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:

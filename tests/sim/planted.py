@@ -27,18 +27,18 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log import producers
 from kmirror.log.partition_log import PartitionLog
 from kmirror.log.producers import AppendOrigin, ProducerStates
-from kmirror.mirror import access, fetchers, log_cuts, preparing, reopened, state_writer, sync
-from kmirror.mirror.cutting import SESSION
+from kmirror.mirror import access, fetchers, log_cuts, metadata_sync, preparing, reopened_transactions, state_writer
+from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.inquiry import Inquiry
 from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
-from kmirror.mirror.reopened import StopPlan
+from kmirror.mirror.reopened_transactions import StopPlan
+from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.mirror.states import MirrorState
 from kmirror.mirror.stopping import Stopping
-from kmirror.mirror.takeover import Takeover
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch
@@ -93,7 +93,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
         led = self._context.replicas.led(mp.tp)
         original(self, now, mp, found if led is None else {key: change(led, state) for key, state in found.items()})
 
-    original = patch(Takeover, "_gather", gather)
+    original = patch(StateLoader, "_gather", gather)
 
 
 # -- cuts -----------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ def half_a_transaction_committed(patch: Patch) -> None:
     def tail_of(log: Any, offset: int) -> Any:
         return original(_MarkersOnly(log), offset)
 
-    original = patch(reopened, "tail_of", tail_of)
+    original = patch(reopened_transactions, "tail_of", tail_of)
     patch(log_cuts, "tail_of", tail_of)
 
 
@@ -200,13 +200,13 @@ def silence_believed(patch: Patch) -> None:
 def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers are cut, and they count as cut."""
 
-    def owing(mp: Any, partition: Any, state: Any) -> Any:
+    def still_uncut(mp: Any, partition: Any, state: Any) -> Any:
         partition.must_cut.clear()
         return {r: e for r, e in original(mp, partition, state).items() if r == SESSION}
 
     patch(Preparing, "_missing", lambda self, mp, partition: "")
     patch(Partition, "has_confirmed", lambda self, replica: True)
-    original = patch(state_writer, "still_owing", owing)
+    original = patch(state_writer, "still_uncut", still_uncut)
 
 
 @fault
@@ -501,4 +501,4 @@ def another_topic_id(patch: Patch) -> None:
         raw[0] ^= 1
         return original(topic_id=Uuid(bytes(raw)))
 
-    original = patch(sync, "MirrorInfo", info)
+    original = patch(metadata_sync, "MirrorInfo", info)

@@ -216,7 +216,7 @@ class RawClient:
     def send(self, endpoint: Endpoint, frame: bytes, wants_answer: bool = True) -> bytes | None:
         """Send a frame and run until it is answered (returns the frame) or the link is closed (None)."""
         self._box.clear()
-        self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), frame)])
+        self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), (frame,))])
         if not wants_answer:
             self._cluster.simulation.run_for(0.01)
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kmirror.assembly import Logs
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -34,7 +35,7 @@ from kmirror.records.control import ControlType
 from kmirror.records.legacy import AnyBatch, build_message_set
 from kmirror.records.record import RecordData
 from kmirror.sim.checkers import mirror_agrees
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster, Logs
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror, MirrorRow
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation

@@ -116,7 +116,7 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
     replies = {link: found[0] for link, found in ends.items() if isinstance(found[0], Reply)}
     assert 0 < len(replies) < FRAMES, "some are answered, and some lose their link"
     for link, reply in replies.items():
-        assert reply.frame[:4] == sent[link][4:8], "the answer has the request's correlation id"
+        assert b"".join(reply.chunks)[:4] == sent[link][4:8], "the answer has the request's correlation id"
 
 
 @pytest.mark.parametrize("version", range(1, 12))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kmirror.client import requester
-from kmirror.cluster.broker import lifecycle, metadata_follower
+from kmirror.cluster.broker import clean_shutdown, lifecycle, metadata_follower
 from kmirror.cluster.broker.apis.routes import routes
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.parts import build_parts
@@ -19,6 +19,7 @@ from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, isr, replicas
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
+    DiskDone,
     Effect,
     Event,
     InboundLink,
@@ -28,6 +29,8 @@ from kmirror.kernel.events import (
     RequestReceived,
     ResponseReceived,
     Started,
+    Stop,
+    Stopped,
     TimerFired,
     TimerKey,
 )
@@ -43,6 +46,7 @@ class Broker:
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
         self.context = BrokerContext(options, disk, rng)
         self.parts = build_parts(self.context, self.publish)
+        self._ended = False
         self.parts.server.serve(routes(self.parts))
         self.parts.server.serve(transaction_routes(self.parts.transactions))
 
@@ -55,6 +59,25 @@ class Broker:
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
+        self.context.failures.shield(now, event, self._dispatch, self._follow_up)
+        return self.context.outbox.drain()
+
+    def _follow_up(self, now: Instant) -> bool:
+        """Look at whoever waits for what moved, and take up requests; False if there was nothing to do."""
+        if self.parts.lifecycle.may_stop and not self._ended:
+            self._stop()
+        return not self._ended and (self.parts.replicas.settle(now) or self.parts.server.run_ready(now))
+
+    def _stop(self) -> None:
+        """Close the logs, so that the next start need not recover them; the last thing that a broker does."""
+        try:
+            self.parts.replicas.close()
+            clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
+        finally:  # A disk that refuses does not keep a broker from ending; its next start recovers the logs.
+            self.context.outbox.add(Stopped())
+            self._ended = True
+
+    def _dispatch(self, now: Instant, event: Event) -> None:
         context, parts = self.context, self.parts
         match event:
             case RequestReceived(link, frame):
@@ -74,9 +97,10 @@ class Broker:
                 parts.metadata.fetch(now)
                 parts.isr.start(now)
                 parts.replicas.start(now)
-        while parts.replicas.settle(now) or parts.server.run_ready(now):
-            pass
-        return context.outbox.drain()
+            case DiskDone():
+                context.disk_jobs.on_done(now, event)
+            case Stop():
+                parts.lifecycle.stop(now)
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         parts = self.parts
@@ -91,6 +115,8 @@ class Broker:
                 parts.fetchers.on_timer(now, leader)
             case (lifecycle.TIMER,):
                 parts.lifecycle.on_timer(now)
+            case (lifecycle.STOP_TIMER,):
+                parts.lifecycle.give_up_waiting()
             case (metadata_follower.TIMER,):
                 parts.metadata.fetch(now)
             case (isr.TIMER,):

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.client.requester import OnReply, Requester
+from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.disk_jobs import DiskJobs
+from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.outbox import Outbox
 from kmirror.kernel.rng import Rng
@@ -30,6 +33,7 @@ class BrokerOptions:
     controller: Endpoint
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
+    on_failure: OnFailure = OnFailure.RAISE
 
 
 class BrokerContext:
@@ -44,9 +48,13 @@ class BrokerContext:
         """What holds now; another object after every alteration, so nobody keeps it."""
         self.image = MetadataImage()
         self.disk = disk
+        self.previous_epoch = clean_shutdown.take(disk)
+        """The broker epoch in which the last process over this disk ended cleanly, or None."""
         self.rng = rng
         self.outbox = Outbox()
-        self.requester = Requester(f"broker-{options.node_id}", self.outbox)
+        self.failures = Failures(self.outbox, options.on_failure)
+        self.disk_jobs = DiskJobs(self.outbox)
+        self.requester = Requester(f"broker-{options.node_id}", self.outbox, self.failures)
         self._static_configs = options.configs
 
     def take_over_configs(self) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
+
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Principal
 from kmirror.protocol.gen.default_principal_data import DefaultPrincipalData
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
-LOOPBACK = bytes((127, 0, 0, 1))
 
-
-def principal_bytes() -> bytes:
-    """Return the principal of an unauthenticated client as a broker writes it: int16 version, then the data."""
-    data = DefaultPrincipalData(type="User", name="ANONYMOUS", token_authenticated=False)
+def principal_bytes(principal: Principal) -> bytes:
+    """Return a principal as a broker writes it: int16 version, then the data."""
+    data = DefaultPrincipalData(type=principal.type, name=principal.name, token_authenticated=False)
     return (0).to_bytes(2, "big") + data.encode(0)
 
 
@@ -26,12 +27,14 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     A controller that cannot be reached costs the client its connection, so that it tries again.
     """
     request = EnvelopeRequest(
-        request_data=inbound.frame, request_principal=principal_bytes(), client_host_address=LOOPBACK
+        request_data=bytes(inbound.frame),
+        request_principal=principal_bytes(inbound.client.principal),
+        client_host_address=ip_address(inbound.client.address.host).packed,
     )
 
     def on_reply(_: Instant, reply: Message | None) -> None:
         if isinstance(reply, EnvelopeResponse) and reply.error_code == ErrorCode.NONE and reply.response_data:
-            inbound.reply_raw(bytes(reply.response_data))
+            inbound.reply_raw(reply.response_data)
         else:
             inbound.drop()
 

@@ -4,6 +4,9 @@ A broker registers when it starts and gets an epoch; it reports by heartbeats, a
 lifts the fence once the broker has replayed the metadata log up to its own registration and says that it
 is ready. As long as an earlier incarnation counts as alive, the registration is refused. A broker
 whose heartbeats stop is fenced and loses its leaderships; when they come back it is let in again.
+
+One that is asked to stop says so in its heartbeats, goes on serving, and ends when the controller lets it go: by then
+others lead what it led, and every living broker knows that (controlled shutdown).
 """
 
 from __future__ import annotations
@@ -20,7 +23,12 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES
 
 TIMER = "heartbeat"
+STOP_TIMER = "stop"
 RETRY_MS = 100
+STOP_RETRY_MS = 50
+"""When to ask again after the first heartbeat that wants to shut down."""
+STOP_WITHIN_MS = 5 * 60 * 1000
+"""How long the controller's consent is waited for (BrokerServer.shutdown)."""
 
 
 class Lifecycle:
@@ -33,6 +41,29 @@ class Lifecycle:
         self.fenced = True
         self.caught_up = False
         """Has this broker replayed the metadata log up to its own registration?"""
+        self.may_stop = False
+        """Has nothing to be waited for any more before this broker ends, as it was asked to?"""
+        self._ran = False
+        """Was this process ever let in?"""
+        self._stopping = False
+        self._wishes = 0
+        """Heartbeats sent that want to shut down."""
+        self._in_flight = False
+
+    def stop(self, now: Instant) -> None:
+        """End as soon as the controller lets this broker go; at once if it never was let in."""
+        if not self._ran:
+            self.may_stop = True
+        elif not self._stopping:
+            self._stopping = True
+            self._context.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
+            if not self._in_flight:
+                self.on_timer(now)
+
+    def give_up_waiting(self) -> None:
+        """The controller did not let this broker go in time: it ends all the same."""
+        self._context.outbox.note("the controller did not let this broker go in time")
+        self.may_stop = True
 
     def start(self, now: Instant) -> None:
         context = self._context
@@ -45,6 +76,7 @@ class Lifecycle:
                 Feature(name=row.name, min_supported_version=row.minimum, max_supported_version=row.maximum)
                 for row in FEATURES
             ],
+            previous_broker_epoch=-1 if context.previous_epoch is None else context.previous_epoch,
         )
         context.ask_controller(now, request, self._on_registered, channel="lifecycle")
 
@@ -62,7 +94,10 @@ class Lifecycle:
             broker_epoch=self.epoch,
             current_metadata_offset=self._context.image.offset,
             want_fence=not self.caught_up,
+            want_shut_down=self._stopping,
         )
+        self._in_flight = True
+        self._wishes += self._stopping
         self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
@@ -74,6 +109,7 @@ class Lifecycle:
         self._again(now, RETRY_MS)
 
     def _on_heartbeat(self, now: Instant, reply: Message | None) -> None:
+        self._in_flight = False
         if not isinstance(reply, BrokerHeartbeatResponse):
             self._again(now, RETRY_MS)
             return
@@ -83,8 +119,12 @@ class Lifecycle:
             return
         if reply.error_code == ErrorCode.NONE:
             self.fenced = reply.is_fenced
+            self._ran = self._ran or not self.fenced
+            self.may_stop = reply.should_shut_down
         # While fenced a broker reports often, to be let in soon after it caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
+        if self._stopping and self._wishes < 2:
+            interval = STOP_RETRY_MS if self._wishes else 0
         self._again(now, interval)
 
     def _again(self, now: Instant, after_ms: int) -> None:

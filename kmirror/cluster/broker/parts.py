@@ -40,7 +40,9 @@ class BrokerParts:
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     """Return the parts of a broker that has seen no event; `publish` is told what its image has moved on by."""
-    server = Server(context.api_versions, context.disabled_versions, context.outbox, accepting=False)
+    server = Server(
+        context.api_versions, context.disabled_versions, context.outbox, failures=context.failures, accepting=False
+    )
     components = Components()
     lifecycle = Lifecycle(context)
     replicas = ReplicaManager(context, components)

@@ -30,9 +30,12 @@ from kmirror.kernel.events import (
     RequestReceived,
     ResponseReceived,
     Started,
+    Stop,
+    Stopped,
     TimerFired,
     TimerKey,
 )
+from kmirror.kernel.failures import Failures, OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
@@ -51,6 +54,7 @@ class ControllerOptions:
     configs: Mapping[str, str] = field(default_factory=dict)
     bootstrap: Sequence[Message] = ()
     """Records that a formatted but empty metadata log begins with."""
+    on_failure: OnFailure = OnFailure.RAISE
 
 
 class ControllerComponent(Protocol):
@@ -74,12 +78,23 @@ class Controller:
         self._decisions: dict[type[Message], Decide] = dict(DECISIONS)
         for component in components:
             self._decisions.update(component.decisions())
-        self.server = Server(self.context.api_versions, self.context.disabled_versions, self.outbox)
+        self.failures = Failures(self.outbox, options.on_failure)
+        self.server = Server(
+            self.context.api_versions, self.context.disabled_versions, self.outbox, failures=self.failures
+        )
+        self._ended = False
         self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return what follows from `event`."""
+        self.failures.shield(now, event, self._dispatch, self._follow_up)
+        return self.outbox.drain()
+
+    def _follow_up(self, now: Instant) -> bool:
+        return not self._ended and self.server.run_ready(now)
+
+    def _dispatch(self, now: Instant, event: Event) -> None:
         match event:
             case Started():
                 self._start(now)
@@ -91,11 +106,10 @@ class Controller:
                 self.server.on_closed(gone)
             case TimerFired(key):
                 self._on_timer(now, key)
+            case Stop():
+                self._stop()
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
-        while self.server.run_ready(now):
-            pass
-        return self.outbox.drain()
 
     def _start(self, now: Instant) -> None:
         log = self.context.opened_log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
@@ -104,6 +118,14 @@ class Controller:
         if self.image.offset < 0 and self.options.bootstrap:
             self.commit(now, self.options.bootstrap)
         self.sessions.start(now)
+
+    def _stop(self) -> None:
+        try:
+            if self.context.opened_log is not None:
+                self.context.log.log.close()
+        finally:
+            self.outbox.add(Stopped())
+            self._ended = True
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:

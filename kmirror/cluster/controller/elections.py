@@ -15,13 +15,13 @@ from kmirror.spec.configs import Configs, Scope
 
 
 def fence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> list[Message]:
-    """Return the changes that take `broker_id` out of every ISR and leadership; it still counts as alive in `image`."""
+    """Return the changes that take `broker_id` out of every ISR and leadership; it may still be active in `image`."""
     records: list[Message] = []
     for topic in image.topics.values():
         for index, partition in topic.partitions.items():
             if broker_id not in partition.isr and partition.leader != broker_id:
                 continue
-            alive = [b for b in partition.replicas if b != broker_id and image.is_alive(b)]
+            alive = [b for b in partition.replicas if b != broker_id and image.is_active(b)]
             change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, broker_id)
             if change is not None:
                 records.append(change)
@@ -35,7 +35,7 @@ def unfence_records(image: MetadataImage, defaults: Configs, broker_id: int) -> 
         for index, partition in topic.partitions.items():
             if partition.leader != NO_LEADER or broker_id not in partition.replicas:
                 continue
-            alive = [b for b in partition.replicas if b == broker_id or image.is_alive(b)]
+            alive = [b for b in partition.replicas if b == broker_id or image.is_active(b)]
             change = _elect(image, defaults, topic.name, topic.topic_id, index, partition, alive, None)
             if change is not None:
                 records.append(change)

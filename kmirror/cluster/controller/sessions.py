@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from kmirror.cluster.controller.context import Commit, ControllerContext
 from kmirror.cluster.controller.elections import fence_records, unfence_records
+from kmirror.cluster.controller.heartbeats import BrokerState, Heartbeats
+from kmirror.cluster.images import BrokerImage
 from kmirror.kernel.clock import MILLISECOND, SECOND, Instant
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 from kmirror.protocol.gen.broker_registration_change_record import BrokerRegistrationChangeRecord
 from kmirror.protocol.message import Message
 
@@ -19,12 +22,14 @@ class BrokerSessions:
         self._commit = commit
         self._heard_from: dict[int, Instant] = {}
         """When each unfenced broker last reported."""
+        self._heartbeats = Heartbeats()
 
     def start(self, now: Instant) -> None:
         """The controller has replayed its log: every unfenced broker has a whole session to report in."""
         for broker in self._context.image.brokers.values():
             if not broker.fenced:
-                self.heard(now, broker.broker_id)
+                self._heard(now, broker.broker_id)
+                self._heartbeats.reported(broker.broker_id, BrokerState.UNFENCED, -1, self._context.image.offset)
         self._watch(now)
 
     def on_timer(self, now: Instant) -> None:
@@ -35,13 +40,33 @@ class BrokerSessions:
                 self.fence(now, broker_id)
         self._watch(now)
 
-    def heard(self, now: Instant, broker_id: int) -> None:
-        """An unfenced broker reported."""
+    def reported(self, now: Instant, broker: BrokerImage, request: BrokerHeartbeatRequest) -> BrokerState:
+        """A broker reported: persist what that changes, and return what the broker is from now on."""
+        broker_id = broker.broker_id
+        before = self._heartbeats.state_of(broker)
+        state = self._heartbeats.next_state(self._context.image, broker, request)
+        if state is BrokerState.SHUTDOWN_NOW:
+            self.fence(now, broker_id)
+        elif state is not before:
+            change = {
+                BrokerState.UNFENCED: self.unfence,
+                BrokerState.FENCED: self.fence,
+                BrokerState.CONTROLLED_SHUTDOWN: self._begin_controlled_shutdown,
+            }
+            change[state](now, broker_id)
+        if not self._context.image.brokers[broker_id].fenced:
+            self._heard(now, broker_id)
+        replayed, end = request.current_metadata_offset, self._context.image.offset
+        self._heartbeats.reported(broker_id, state, replayed, end)
+        return state
+
+    def _heard(self, now: Instant, broker_id: int) -> None:
         self._heard_from[broker_id] = now
 
     def forget(self, broker_id: int) -> None:
         """A broker registers anew: it is fenced until it reports."""
         self._heard_from.pop(broker_id, None)
+        self._heartbeats.forget(broker_id)
 
     def fence(self, now: Instant, broker_id: int) -> None:
         """Take a broker out: no leaderships, no ISR membership, until it reports again."""
@@ -56,13 +81,25 @@ class BrokerSessions:
 
     def unfence(self, now: Instant, broker_id: int) -> None:
         """Let a broker in; partitions without a leader may get one."""
-        self.heard(now, broker_id)
+        self._heard(now, broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"unfencing broker {broker_id}")
         records: list[Message] = [
             BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, fenced=-1)
         ]
         records += unfence_records(self._context.image, self._context.configs, broker_id)
+        self._commit(now, records)
+
+    def _begin_controlled_shutdown(self, now: Instant, broker_id: int) -> None:
+        """Take a broker that wants to stop out of every ISR and leadership, as far as others can take over."""
+        broker = self._context.image.brokers[broker_id]
+        self._context.outbox.note(f"broker {broker_id} begins its controlled shutdown")
+        records: list[Message] = []
+        if not broker.in_controlled_shutdown:
+            records.append(
+                BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker.epoch, in_controlled_shutdown=1)
+            )
+        records += fence_records(self._context.image, self._context.configs, broker_id)
         self._commit(now, records)
 
     def _watch(self, now: Instant) -> None:

@@ -9,33 +9,23 @@ a source cluster's epochs, MirrorLeaderEpoch takes that part (D13).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from kmirror.client.fetch_session import FetchSession
+from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.requester import OnReply
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
-from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.replication.truncation import cut_for_divergence, last_epoch
 from kmirror.errors import CorruptBatch
-from kmirror.kernel.clock import MILLISECOND, Instant
-from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.gen.fetch_request import (
-    FetchPartition,
-    FetchRequest,
-    ReplicaState,
-)
-from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
-from kmirror.protocol.gen.list_offsets_request import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, ReplicaState
+from kmirror.protocol.gen.fetch_response import PartitionData
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import OffsetSpec
 
 TIMER = "follow"
 
@@ -44,27 +34,12 @@ TIMER = "follow"
 class Following:
     """How far one followed partition is with its leader."""
 
+    tp: TopicPartition
     topic_id: Uuid
     leader_epoch: int
     mirror_epoch: int = -1
     paused_until: Instant = 0
     resolving: bool = False
-    """The leader is being asked for its offsets; nothing is fetched meanwhile."""
-
-
-@dataclass(slots=True)
-class Fetcher:
-    """One leader broker and the partitions followed there."""
-
-    broker_id: int
-    endpoint: Endpoint
-    partitions: dict[TopicPartition, Following] = field(default_factory=dict)
-    in_flight: bool = False
-    session: FetchSession = field(default_factory=FetchSession)
-
-    @property
-    def channel(self) -> str:
-        return f"follow-{self.broker_id}"
 
 
 class ReplicaFetchers:
@@ -74,32 +49,30 @@ class ReplicaFetchers:
         self._context = context
         self._lifecycle = lifecycle
         self._replicas = replicas
-        self._fetchers: dict[int, Fetcher] = {}
+        self._loop = FetchLoop(self, context.outbox, lambda: context.configs, (TIMER,))
+        self.replica_id = context.node_id
 
     def assign(self, now: Instant, tp: TopicPartition) -> None:
         """Follow the leader that the image names for `tp`, or nobody."""
         partition = self._replicas.partitions.get(tp)
-        for fetcher in self._fetchers.values():
-            known = fetcher.partitions.get(tp)
-            stays = (
-                known is not None
-                and partition is not None
-                and partition.image.leader == fetcher.broker_id
-                and (known.topic_id, known.leader_epoch) == (partition.topic_id, partition.leader_epoch)
-            )
-            if known is not None and not stays:
-                del fetcher.partitions[tp]
+        known = self._loop.find(tp)
+        if known is not None and (
+            partition is None
+            or known[0].key != (partition.image.leader,)
+            or (known[1].topic_id, known[1].leader_epoch) != (partition.topic_id, partition.leader_epoch)
+        ):
+            self._loop.remove(tp)
+            known = None
         if partition is None or partition.is_leader or partition.image.leader < 0:
             return
         endpoint = self._context.image.endpoint(partition.image.leader)
         if endpoint is None:
             return
-        leader = self._fetchers.get(partition.image.leader)
-        if leader is None or leader.endpoint != endpoint:
-            leader = self._fetchers[partition.image.leader] = Fetcher(partition.image.leader, endpoint)
-        if tp not in leader.partitions:
-            leader.partitions[tp] = Following(partition.topic_id, partition.leader_epoch)
-        self._fetch(now, leader)
+        if known is not None and known[0].endpoint == endpoint:
+            following = known[1]
+        else:
+            following = Following(tp, partition.topic_id, partition.leader_epoch)
+        self._loop.assign(now, (partition.image.leader,), endpoint, following)
 
     def on_brokers(self, now: Instant) -> None:
         """Brokers came or went: follow them under their present endpoints."""
@@ -108,46 +81,38 @@ class ReplicaFetchers:
                 self.assign(now, partition.tp)
 
     def on_timer(self, now: Instant, broker_id: int) -> None:
-        fetcher = self._fetchers.get(broker_id)
-        if fetcher is not None:
-            self._fetch(now, fetcher)
+        self._loop.on_timer(now, (broker_id,))
 
     # -- asking -------------------------------------------------------------------------------
 
-    def _fetch(self, now: Instant, fetcher: Fetcher) -> None:
-        if fetcher.in_flight:
-            return
-        wanted: dict[TopicPartition, FetchPartition] = {}
-        epochs: dict[TopicPartition, int] = {}
-        for tp, following in fetcher.partitions.items():
-            if following.resolving or following.paused_until > now:
-                continue
-            partition = self._replicas.partitions[tp]
-            wanted[tp] = self._position(partition, following)
-            epochs[tp] = following.mirror_epoch if following.mirror_epoch >= 0 else following.leader_epoch
-        if not wanted and fetcher.session.is_empty:
-            return
-        request = self._request(fetcher, wanted)
-        fetcher.in_flight = True
+    def may_ask(self, fetcher: Fetcher[Following]) -> bool:
+        """Return True: a broker of our cluster may always be asked."""
+        return True
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            fetcher.in_flight = False
-            self._on_reply(later, fetcher, wanted, epochs, reply)
-
+    def send(
+        self, now: Instant, fetcher: Fetcher[Following], purpose: str, request: Message, on_reply: OnReply
+    ) -> None:
+        """Send to the leader, on a link of its own for each purpose."""
+        channel = f"follow-{fetcher.key[0]}"
         self._context.requester.send(
             now,
             fetcher.endpoint,
-            fetcher.channel,
+            channel if purpose == FETCH else f"{channel}-{purpose}",
             request,
             self._context.version_of(request),
             on_reply,
             timeout_ms=self._context.configs.integer("request.timeout.ms"),
         )
 
-    def _position(self, partition: Partition, following: Following) -> FetchPartition:
-        log = partition.log
+    def prepare(self, request: FetchRequest) -> None:
+        """Fetch as a replica, in the present incarnation of this broker."""
+        request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
+
+    def position(self, now: Instant, following: Following) -> FetchPartition:
+        """Return the log end, and the epoch of the last batch."""
+        log = self.log_of(following)
         return FetchPartition(
-            partition=partition.tp.partition,
+            partition=following.tp.partition,
             current_leader_epoch=following.leader_epoch,
             fetch_offset=log.log_end_offset,
             last_fetched_epoch=last_epoch(log),
@@ -157,155 +122,87 @@ class ReplicaFetchers:
             mirror_leader_epoch=following.mirror_epoch,
         )
 
-    def _request(self, fetcher: Fetcher, wanted: dict[TopicPartition, FetchPartition]) -> FetchRequest:
-        configs = self._context.configs
-        request = FetchRequest(
-            replica_state=ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch),
-            max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
-            min_bytes=configs.integer("replica.fetch.min.bytes"),
-            max_bytes=configs.integer("replica.fetch.response.max.bytes"),
-        )
-        topic_ids = {tp.topic: fetcher.partitions[tp].topic_id for tp in wanted}
-        fetcher.session.fill(request, wanted, topic_ids)
-        return request
+    def topic_id(self, following: Following) -> Uuid:
+        """Return the id of the topic."""
+        return following.topic_id
+
+    def leader_epoch(self, following: Following) -> int:
+        """Return the epoch that is followed."""
+        return following.leader_epoch
+
+    def log_of(self, following: Following) -> PartitionLog:
+        """Return the log that follows; a partition that is followed has one."""
+        return self._replicas.partitions[following.tp].log
 
     # -- answers ------------------------------------------------------------------------------
 
-    def _on_reply(
+    def on_records(
         self,
         now: Instant,
-        fetcher: Fetcher,
-        wanted: dict[TopicPartition, FetchPartition],
-        epochs: dict[TopicPartition, int],
-        reply: Message | None,
-    ) -> None:
-        if self._fetchers.get(fetcher.broker_id) is not fetcher:
-            return
-        if not isinstance(reply, FetchResponse) or reply.error_code:
-            fetcher.session.reset()
-            if isinstance(reply, FetchResponse):  # The session is gone, not the leader: ask anew at once.
-                self._fetch(now, fetcher)
-            else:
-                self._later(now, fetcher)
-            return
-        fetcher.session.accept(reply)
-        for topic in reply.responses:
-            name = self._context.image.topic_names.get(topic.topic_id)
-            for data in topic.partitions:
-                tp = TopicPartition(name or "", data.partition_index)
-                following = fetcher.partitions.get(tp)
-                asked = wanted.get(tp)
-                if following is None or asked is None or asked.current_leader_epoch != following.leader_epoch:
-                    continue
-                self._on_partition(now, fetcher, tp, following, asked, epochs.get(tp, following.leader_epoch), data)
-        self._fetch(now, fetcher)
-
-    def _on_partition(
-        self,
-        now: Instant,
-        fetcher: Fetcher,
-        tp: TopicPartition,
+        fetcher: Fetcher[Following],
         following: Following,
         asked: FetchPartition,
-        max_epoch: int,
         data: PartitionData,
     ) -> None:
-        partition = self._replicas.partitions[tp]
-        log = partition.log
-        if data.error_code:
-            self._on_error(now, fetcher, tp, following, ErrorCode(data.error_code))
-            return
-        if asked.fetch_offset != log.log_end_offset:
-            return  # The log moved since the question; the next fetch asks from where it is now.
-        if data.diverging_epoch.epoch != -1:
-            cut = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-            self._context.outbox.note(f"{tp} follower cut at {cut.offset} (was {log.log_end_offset})")
-            log.truncate_to(cut.offset)
-            return
+        """Append, and take over the leader's high watermark and log start."""
+        log = self.log_of(following)
         if data.records:
+            max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
             except CorruptBatch as error:
-                self._context.outbox.note(f"{tp} unreadable batch from broker {fetcher.broker_id}: {error}")
-                self._pause(now, fetcher, following)
+                self._context.outbox.note(f"{following.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
+                self._loop.pause(now, fetcher, following)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
         following.mirror_epoch = data.mirror_leader_epoch
 
-    def _on_error(
-        self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following, error: ErrorCode
+    def on_diverged(
+        self,
+        now: Instant,
+        fetcher: Fetcher[Following],
+        following: Following,
+        asked: FetchPartition,
+        data: PartitionData,
     ) -> None:
-        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
-            self._resolve_range(now, fetcher, tp, following, OffsetSpec.LATEST)
-            return
-        # Everything else ends when the metadata log tells one of the two sides something new.
-        self._pause(now, fetcher, following)
+        """Cut to where the two histories meet; the next fetch asks again."""
+        log = self.log_of(following)
+        end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+        self._context.outbox.note(f"{following.tp} follower cut at {end.offset} (was {log.log_end_offset})")
+        log.truncate_to(end.offset)
 
-    def _pause(self, now: Instant, fetcher: Fetcher, following: Following) -> None:
-        following.paused_until = now + self._context.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._context.outbox.set_timer((TIMER, fetcher.broker_id), following.paused_until)
+    def on_error(self, now: Instant, fetcher: Fetcher[Following], following: Following, error: ErrorCode) -> None:
+        """Do nothing: every error ends when the metadata log tells one of the two sides something new."""
 
-    def _later(self, now: Instant, fetcher: Fetcher) -> None:
-        backoff = self._context.configs.integer("replica.fetch.backoff.ms") * MILLISECOND
-        self._context.outbox.set_timer((TIMER, fetcher.broker_id), now + backoff)
+    def on_unheard(self, fetcher: Fetcher[Following]) -> None:
+        """Do nothing: whoever follows again has another epoch, which the leader is told as a change."""
+
+    def on_lost(self, now: Instant, fetcher: Fetcher[Following]) -> bool:
+        """Return True: ask again, the metadata log tells when the leader is another one."""
+        return True
+
+    def on_no_offset(self, now: Instant, fetcher: Fetcher[Following]) -> None:
+        """Do nothing, for the same reason."""
 
     # -- out of range -------------------------------------------------------------------------
 
-    def _resolve_range(
-        self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following, which: int
-    ) -> None:
-        """Ask the leader where its log ends (or begins), and go there."""
-        following.resolving = True
-        request = ListOffsetsRequest(
-            replica_id=self._context.node_id,
-            topics=[
-                ListOffsetsTopic(
-                    name=tp.topic,
-                    partitions=[
-                        ListOffsetsPartition(
-                            partition_index=tp.partition, current_leader_epoch=following.leader_epoch, timestamp=which
-                        )
-                    ],
-                )
-            ],
-        )
+    def on_shorter(self, now: Instant, following: Following, offset: int) -> None:
+        """Cut where the leader's log ends."""
+        log = self.log_of(following)
+        self._context.outbox.note(f"{following.tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
+        log.truncate_to(offset)
 
-        def on_reply(later: Instant, reply: Message | None) -> None:
-            if fetcher.partitions.get(tp) is not following:
-                return
-            following.resolving = False
-            if not isinstance(reply, ListOffsetsResponse) or reply.topics[0].partitions[0].error_code:
-                self._pause(later, fetcher, following)
-                return
-            self._on_range(later, fetcher, tp, following, which, reply.topics[0].partitions[0].offset)
-            self._fetch(later, fetcher)
+    def on_later_start(self, now: Instant, following: Following, offset: int) -> None:
+        """Begin anew where the leader's log begins."""
+        log = self.log_of(following)
+        self._context.outbox.note(f"{following.tp} follower restarts at {offset} (was {log.log_end_offset})")
+        log.truncate_fully_and_start_at(offset)
 
-        self._context.requester.send(
-            now,
-            fetcher.endpoint,
-            f"{fetcher.channel}-offsets",
-            request,
-            self._context.version_of(request),
-            on_reply,
-            timeout_ms=self._context.configs.integer("request.timeout.ms"),
-        )
-
-    def _on_range(
-        self, now: Instant, fetcher: Fetcher, tp: TopicPartition, following: Following, which: int, offset: int
-    ) -> None:
-        log = self._replicas.partitions[tp].log
-        if which == OffsetSpec.LATEST and offset < log.log_end_offset:
-            self._context.outbox.note(f"{tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
-            log.truncate_to(offset)
-        elif which == OffsetSpec.LATEST:
-            self._resolve_range(now, fetcher, tp, following, OffsetSpec.EARLIEST)
-        elif offset > log.log_end_offset:
-            self._context.outbox.note(f"{tp} follower restarts at {offset} (was {log.log_end_offset})")
-            log.truncate_fully_and_start_at(offset)
-        else:  # In range, so what the leader does not know is our last epoch. It goes if it has no batch.
-            before = log.latest_epoch
-            log.truncate_to(log.log_end_offset)
-            if log.latest_epoch == before:
-                self._pause(now, fetcher, following)
+    def drop_unknown_epoch(self, now: Instant, following: Following) -> bool:
+        """Drop our last epoch if it has no batch; return whether it had none."""
+        log = self.log_of(following)
+        before = log.latest_epoch
+        log.truncate_to(log.log_end_offset)
+        return log.latest_epoch != before

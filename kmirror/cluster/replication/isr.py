@@ -61,7 +61,7 @@ class IsrManager:
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
         """Propose to add `replica` if it caught up, in the incarnation that the controller holds for alive."""
         broker = self._context.image.brokers.get(replica)
-        if broker is None or broker.fenced or not partition.may_join(replica):
+        if broker is None or not self._context.image.is_active(replica) or not partition.may_join(replica):
             return
         if partition.followers[replica].broker_epoch in (UNKNOWN_EPOCH, broker.epoch):
             self._propose(now, partition, (*partition.isr, replica))

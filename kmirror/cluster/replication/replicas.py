@@ -14,21 +14,19 @@ from dataclasses import dataclass, replace
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
+from kmirror.cluster.replication.log_configs import log_config
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendInfo, AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
-from kmirror.records.codecs import Compression
-from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
 OnAcked = Callable[[Instant, ErrorCode], None]
-CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
-"""compression.type to codec; `producer` has none of its own."""
 CUT_OFF = 1 << 62
 """What an AckWait requires whose record was cut off: no high watermark gets there."""
 TIMER = "parked"
@@ -79,6 +77,11 @@ class ReplicaManager:
         for partition in self.partitions.values():
             partition.log.checkpoint()
         self.start(now)
+
+    def close(self) -> None:
+        """Flush and close every log; the last thing that happens to them in this process."""
+        for partition in self.partitions.values():
+            partition.log.close()
 
     # -- leadership ---------------------------------------------------------------------------
 
@@ -141,27 +144,15 @@ class ReplicaManager:
             store, text = disk.open(tp), None
         if text is None:
             store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
-        # No broker is stopped cleanly yet: what was not flushed may be torn, and is cut off as by Kafka.
-        flushed = int(store.read_file(RECOVERY_POINT) or b"0")
+        # Unless the last process ended cleanly, what was not flushed may be torn, and is cut off as by Kafka.
+        clean = self._context.previous_epoch is not None
+        flushed = CLEAN_SHUTDOWN if clean else int(store.read_file(RECOVERY_POINT) or b"0")
         return PartitionLog.open(
-            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=True, recovery_point=flushed
+            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=not clean, recovery_point=flushed
         )
 
     def log_config(self, topic: str) -> LogConfig:
-        configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
-        return LogConfig(
-            segment_bytes=configs.integer("segment.bytes"),
-            index_interval_bytes=configs.integer("index.interval.bytes"),
-            max_message_bytes=configs.integer("max.message.bytes"),
-            message_timestamp_type=(
-                TimestampType.LOG_APPEND_TIME
-                if configs.text("message.timestamp.type") == "LogAppendTime"
-                else TimestampType.CREATE_TIME
-            ),
-            compression_type=CODECS.get(configs.text("compression.type")),
-            compact="compact" in configs.names("cleanup.policy"),
-            delete="delete" in configs.names("cleanup.policy"),
-        )
+        return log_config(self._context.image.topic_config(topic), self._context.configs)
 
     def _drop(self, tp: TopicPartition) -> None:
         del self.partitions[tp]
@@ -180,7 +171,7 @@ class ReplicaManager:
     # -- appends ------------------------------------------------------------------------------
 
     def append(
-        self, now: Instant, partition: Partition, data: bytes, *, origin: AppendOrigin = AppendOrigin.CLIENT
+        self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
         """Append as leader; LogAppendError says why not. The caller then waits for acks if it needs them."""
         info = partition.log.append_as_leader(

@@ -2,7 +2,7 @@
 
 Rule 1: LEFT is the reference. Both are compared from the higher of their log start offsets to their ends, or to the
 last stable offset of LEFT. How they are cut into segments does not count.
-Rule 2: the first difference of a partition is told in words, then the next partition is compared.
+Rule 2: the first difference of a partition is described in words, then the next partition is compared.
 
 Both logs are mapped and walked side by side. As long as runs of bytes are equal only the lengths in them are read.
 """
@@ -201,7 +201,7 @@ def _equal_run(left: _Side, right: _Side) -> _Run | None:
             size += head.size_in_bytes
             last = head
     except CorruptBatch:
-        pass  # Told when it is its turn.
+        pass  # The next call reports it.
     return None if last is None else _Run(batches, size, last)
 
 
@@ -223,7 +223,7 @@ def _told(left: _Side, where: Parting) -> Difference:
     return Difference(left.folder.tp, where.offset, where.field, where.expected, where.found, text)
 
 
-# Folders
+# -- folders ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +289,7 @@ def compare(
         known = len(result.differences)
         done = result.bytes
         compare_partitions(left, right, result, until_lso=until_lso, progress=progress)
-        progress(max(0, left.size - (result.bytes - done)))  # What was not compared is done as well.
+        progress(max(0, left.size - (result.bytes - done)))  # What was not compared counts as done.
         for difference in result.differences[known:]:
             tell(difference)
     return result

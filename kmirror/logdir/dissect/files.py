@@ -63,7 +63,7 @@ def kind_of(file_name: str) -> tuple[Kind, int] | None:
     return None
 
 
-# Batches and messages
+# -- batches and messages ---------------------------------------------------------------------
 
 
 def _log(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
@@ -195,7 +195,7 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
             yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
 
 
-# The files beside a segment
+# -- the files beside a segment ---------------------------------------------------------------
 
 
 def _rows(name: str, layout: Any, about: Callable[[Any, int], str]) -> Callable[[memoryview, int, int], Iterator[Row]]:

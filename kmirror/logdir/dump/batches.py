@@ -62,6 +62,7 @@ class LegacyRecord:
 
     @property
     def timestamp(self) -> int:
+        """Return the timestamp in ms, that of a wrapper with log append time, -1 in format 0; raises `CorruptBatch`."""
         if self.magic == 0:
             return layout.NO_TIMESTAMP
         if self.timestamp_of_wrapper is not None:
@@ -141,6 +142,7 @@ def iter_heads(view: memoryview, start: int = 0, end: int | None = None) -> Iter
 
 
 def codec_of(attributes: int, where: LegacyRecord | FileBatch | FileMessage) -> Compression:
+    """Return the codec that the attributes name; raises `CorruptBatch` for one that does not exist."""
     bits = attributes & layout.COMPRESSION_MASK
     if bits > Compression.ZSTD:
         raise where.corrupt(f"compression type {bits} does not exist")
@@ -209,6 +211,7 @@ class FileBatch:
 
     @property
     def last_sequence(self) -> int:
+        """Return the sequence number of the last record, -1 for a batch without."""
         base = self.base_sequence
         return base if base == layout.NO_SEQUENCE else layout.add_to_sequence(base, self.last_offset_delta)
 
@@ -218,6 +221,7 @@ class FileBatch:
 
     @property
     def timestamp_type(self) -> TimestampType:
+        """Return who set the timestamps, the producer or the broker."""
         is_append = self.attributes & layout.LOG_APPEND_TIME_FLAG
         return TimestampType.LOG_APPEND_TIME if is_append else TimestampType.CREATE_TIME
 
@@ -239,6 +243,7 @@ class FileBatch:
 
     @property
     def is_valid(self) -> bool:
+        """Return whether the checksum holds; of less than a header it does not."""
         start, size = self.head.position, self.head.size_in_bytes
         if size < layout.HEADER_SIZE:
             return False
@@ -316,11 +321,12 @@ class FileMessage:
 
     @property
     def compression(self) -> Compression:
-        """The codec; raises `CorruptBatch` for bits that name none."""
+        """Return the codec; raises `CorruptBatch` for bits that name none."""
         return codec_of(self.outer.view[_ATTRIBUTES_AT], self)
 
     @property
     def timestamp_type(self) -> TimestampType:
+        """Return who set the timestamp; raises `CorruptBatch` for a format that does not exist."""
         if self.head.magic < 0:
             raise self.corrupt(f"message format {self.head.magic} does not exist")
         if self.head.magic == 0:

@@ -33,7 +33,7 @@ from kmirror.protocol.registry import by_name
 _CONSUMER_PROTOCOL: Final = "consumer"
 _WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")
 _INT16_MAX: Final = 2**15 - 1
-# The value of a null is asked for its size before anything else is.
+# Java asks a null value for its size first, and fails.
 _NULL_REMOTE_VALUE: Final = (
     'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
     '"org.apache.kafka.common.record.internal.Record.value()" is null'
@@ -72,7 +72,7 @@ class DecodeError(UsageError):
 Decoder = Callable[[AnyRecord], Decoded]
 
 
-# Plain bytes
+# -- plain bytes ------------------------------------------------------------------------------
 
 
 def as_string(data: bytes) -> str:
@@ -80,7 +80,7 @@ def as_string(data: bytes) -> str:
 
 
 def as_default(data: bytes) -> str:
-    """How Java prints an array; the number there is an address, here it comes from the bytes."""
+    """Return an array as Java prints it; Java's number is an address, ours comes from the bytes."""
     return f"[B@{java.hash_of_bytes(data) & 0xFFFF_FFFF:x}"
 
 
@@ -122,7 +122,7 @@ def plain_decoder(key_class: str, value_class: str) -> Decoder:
     return decode
 
 
-# Topics of coordinators
+# -- topics of coordinators -------------------------------------------------------------------
 
 
 def coordinator_decoder(topic: str) -> Decoder:
@@ -197,11 +197,11 @@ def _open_members(data: dict[str, Any]) -> None:
                 continue  # Its bytes stay.
 
 
-# Topics of framed records
+# -- topics of framed records -----------------------------------------------------------------
 
 
 def decode_cluster_metadata(record: AnyRecord) -> Decoded:
-    """A record of `__cluster_metadata` or of one of its snapshots."""
+    """Return what Kafka prints of a record of `__cluster_metadata` or of one of its snapshots."""
     try:
         message, version = _framed(record.value or b"", METADATA_RECORDS)
     except ProtocolError as error:
@@ -239,7 +239,7 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
     except ProtocolError:
         raise ProtocolError(f"Failed to deserialize record with type {record_type}") from None
     if version > cls.MAX_VERSION and _holds_structs(message):
-        # But each of the structs within it asks whether it has such a version.
+        # Yet each nested struct refuses a version that it does not have.
         raise ProtocolError(f"Failed to deserialize record with type {record_type}")
     if end < len(data):
         raise ProtocolError(f"Found {len(data) - end} byte(s) of garbage after {record_type}")
@@ -265,7 +265,7 @@ def _wrong_frame(version: int) -> str:
 
 
 def decode_remote_log_metadata(record: AnyRecord) -> Decoded:
-    """A record of `__remote_log_metadata`."""
+    """Return what Kafka prints of a record of `__remote_log_metadata`."""
     try:
         if record.value is None:
             raise ProtocolError(_NULL_REMOTE_VALUE)
@@ -291,7 +291,7 @@ def _segment_id(entry: Any) -> str:
 
 
 def _epochs(entries: Any) -> str:
-    """The epochs as a sorted map of Java prints itself."""
+    """Return the epochs as a sorted map of Java prints itself."""
     found = {entry.leader_epoch: entry.offset for entry in entries}
     if not found:
         raise ProtocolError("segmentLeaderEpochs can not be null or empty")

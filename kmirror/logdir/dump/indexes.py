@@ -1,6 +1,6 @@
 """What do the files beside a segment say, and is it true of the segment?
 
-The tool of Kafka looks up each row of an offset or time index in the log and tells on stderr what it does not find; a
+The tool of Kafka looks up each row of an offset or time index in the log and lists on stderr what it does not find; a
 row that points where no batch can be read ends the dump. Rows after the first that say what a preallocated row of
 zeros says end the file.
 """
@@ -63,6 +63,7 @@ class OffsetIndexFile:
         self.rows = file.size // OFFSET_ROW.size
 
     def row(self, number: int) -> OffsetRow:
+        """Return row `number` with its offset made absolute."""
         relative, position = OFFSET_ROW.unpack_from(self.file.view, number * OFFSET_ROW.size)
         return OffsetRow(self.base_offset + relative, position)
 
@@ -109,6 +110,7 @@ class TimeIndexFile:
         self.rows = file.size // TIME_ROW.size
 
     def row(self, number: int) -> TimeRow:
+        """Return row `number` with its offset made absolute."""
         timestamp, relative = TIME_ROW.unpack_from(self.file.view, number * TIME_ROW.size)
         return TimeRow(timestamp, self.base_offset + relative)
 
@@ -183,7 +185,7 @@ def aborted_rows(file: Mapped) -> list[AbortedRow]:
     """Return the rows of a `.txnindex` file; raises `FileFault` for a version to come."""
     rows = []
     for number, (version, row) in enumerate(state_files.aborted_rows(file.view)):
-        version >>= 8  # The JVM class reads the first of its two bytes.
+        version >>= 8  # The JVM class reads only the first of the version's two bytes.
         if version > 0:
             at = number * state_files.ABORTED_ROW.size
             raise FileFault(f"an aborted transaction of version {version}, not 0", path=file.path, position=at)

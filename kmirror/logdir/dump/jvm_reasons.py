@@ -36,7 +36,7 @@ def _short(found: re.Match[str], error: ProtocolError, data: bytes) -> str:
 
 
 def _follows_its_length(size: int, position: int, data: bytes) -> bool:
-    """Whether a length of `size`, in any of the forms there are, stands before `position`."""
+    """Return whether a length of `size`, in any of the forms there are, stands before `position`."""
     lengths = (size.to_bytes(2, "big"), (size + 1).to_bytes(1, "big"))
     return any(data[:position].endswith(length) for length in lengths)
 

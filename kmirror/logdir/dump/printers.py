@@ -50,12 +50,12 @@ _CONTROL: Final[dict[ControlType, tuple[str, type[Message] | None]]] = {
 
 
 class Printer(Protocol):
-    """What a dump tells as it goes."""
+    """What a dump says as it goes."""
 
     def file(self, path: str) -> None: ...
     def log_start(self, offset: int) -> None: ...
     def snapshot(self, end_offset: int | None, epoch: int) -> None:
-        """The file is a snapshot of a metadata log; without an end it is the one that a cluster begins with."""
+        """Take note of a snapshot of a metadata log; without an end it is the one that a cluster begins with."""
 
     def batch(self, batch: AnyFileBatch) -> None: ...
     def record(self, batch: AnyFileBatch, record: AnyFileRecord, decoder: Decoder | None) -> None: ...
@@ -95,6 +95,7 @@ class Control:
             raise self._batch.corrupt(f"a control record {kind.name} cannot be read: {error}") from None
 
     def text(self) -> str:
+        """Return what the text says of a control record; raises `CorruptBatch` for an unreadable value."""
         kind = self.parsed.type
         if kind in (ControlType.ABORT, ControlType.COMMIT):
             return f" endTxnMarker: {kind.name} coordinatorEpoch: {self.parsed.coordinator_epoch}"
@@ -103,6 +104,7 @@ class Control:
         return f" {_CONTROL[kind][0]} {java.compact_json(self.data())}"
 
     def as_json(self) -> dict[str, Any]:
+        """Return the control record for the JSON form; raises `CorruptBatch` for an unreadable value."""
         kind = self.parsed.type
         if kind in (ControlType.ABORT, ControlType.COMMIT):
             return {"type": kind.name, "coordinator_epoch": self.parsed.coordinator_epoch}

@@ -19,7 +19,7 @@ ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
-    """Ask for the states that matter, then forward or refuse."""
+    """Read the states of topics that were removed before; then forward the request, or answer INVALID_REQUEST."""
     request = inbound.body
     assert isinstance(request, AddTopicsToMirrorRequest)
     image = context.broker.image
@@ -28,7 +28,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         assignment = context.assignments.get(topic.topic_name)
         known = image.topics.get(topic.topic_name)
         if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
-            continue  # Nothing was ever persisted, or the controller refuses it anyway.
+            continue  # No state is persisted, or the controller refuses the topic anyway.
         keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
     left = len(keys)
     if not left:

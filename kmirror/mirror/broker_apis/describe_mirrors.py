@@ -1,10 +1,9 @@
 """DescribeMirrors: state, offsets and last mirrored epoch of the partitions that *this* broker leads.
 
-Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
-client does; so no partition is reported twice. The source's offset is its high watermark: what lies
-above the last stable offset, which no mirror can read, is what a failover would lose (D22). Why a
-partition waits or failed stands in Reason (D38). Whoever asks is told who wrote a log, mirrored or
-not (D45). Left out: authorized operations.
+A client that wants the whole mirror asks every broker and joins the answers, as Kafka's admin client does; so no
+partition is reported twice. The source's offset is its high watermark: a failover loses what lies above the last
+stable offset, which no mirror can read (D22). Reason says why a partition waits or failed (D38). On request the answer
+has the lineage of a log, whether it is mirrored or not (D45). Left out: authorized operations.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with the named mirrors, or all; UNKNOWN_MIRROR for a name that does not exist."""
     request = inbound.body
     assert isinstance(request, DescribeMirrorsRequest)
     known = mirror_names(context.broker.image)
@@ -80,9 +80,9 @@ def _detail(context: MirrorContext, mp: MirrorPartition) -> PartitionDetail:
 
 
 def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
-    """Return who wrote the log of a partition that this broker leads, for which leader epoch that is true (D45).
+    """Return an error, the leader epoch, and which clusters wrote the log of a partition in that epoch (D45).
 
-    An error if it does not lead, or cannot tell yet.
+    The error is set if this broker does not lead the partition, or does not know its lineage yet.
     """
     partition, mp = context.replicas.led(tp), context.partitions.get(tp)
     if partition is None:
@@ -94,7 +94,7 @@ def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int
 
 
 def _reason(context: MirrorContext, mp: MirrorPartition) -> str:
-    """Return why a partition waits or failed, or what it lacks though it is mirrored; empty if all is well."""
+    """Return why a partition waits or failed, or what is not mirrored though it is MIRRORING; else empty (D38)."""
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
     known = None if source is None else source.topics.get(mp.tp.topic)
     if mp.reason or mp.state is not MirrorState.MIRRORING or known is None or here is None:

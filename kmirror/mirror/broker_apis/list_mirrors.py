@@ -10,6 +10,7 @@ from kmirror.protocol.gen.list_mirrors_response import ListedMirror, ListMirrors
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with every mirror: its source's address and cluster id, and the number of its topics."""
     response = ListMirrorsResponse()
     for mirror in mirror_names(context.broker.image):
         configs = mirror_configs(context.broker.image, mirror)

@@ -22,6 +22,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Answer each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
     request = inbound.body
     assert isinstance(request, ReadMirrorStatesRequest)
     response = ReadMirrorStatesResponse()

@@ -23,6 +23,7 @@ from kmirror.spec.wire_values import ResourceType
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+    """Return the configs to set, and an error for each topic that cannot be added; UNKNOWN_MIRROR for all."""
     assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)

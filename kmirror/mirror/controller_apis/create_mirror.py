@@ -1,7 +1,7 @@
 """CreateMirror, decided by the controller: a mirror is its configs, stored as resource type MIRROR.
 
-The first mirror brings `__mirror_state` into being. The source is not contacted: that happens when
-the first topic is added. Left out: authorisation (D18).
+With the first mirror `__mirror_state` is created. The source is not contacted before the first topic is added. Left
+out: authorisation (D18).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from kmirror.spec.wire_values import ResourceType
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+    """Return the configs of the new mirror, and of `__mirror_state` if it is missing; or why it cannot be created."""
     assert isinstance(request, CreateMirrorRequest)
     error, message = _check(context, request)
     if error:

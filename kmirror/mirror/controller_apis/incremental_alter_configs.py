@@ -20,12 +20,13 @@ from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+    """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
     return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request)
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
     """Return the changes of a mirror's configs; raises Refused."""
-    if not context.mirror_enabled:  # A version that does not know mirrors can still name their type (D1).
+    if not context.mirror_enabled:  # A request of an older version can still name resource type MIRROR (D1).
         raise Refused(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
     name = resource.resource_name
     known = context.image.configs.get((ResourceType.MIRROR, name))

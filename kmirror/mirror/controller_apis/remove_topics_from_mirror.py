@@ -19,6 +19,7 @@ from kmirror.spec.wire_values import ResourceType
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+    """Return the configs to set, and each topic's error; a topic that is removed already is a success (D6)."""
     assert isinstance(request, RemoveTopicsFromMirrorRequest)
     mirror = request.mirror_name
     response = RemoveTopicsFromMirrorResponse(mirror_name=mirror)
@@ -30,7 +31,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
         error, assignment = membership(context, mirror, topic.topic_name)
         response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
         if not error and assignment is not None and assignment.wish is not Wish.REMOVE:
-            # A topic that never came to be leaves nothing behind for the next one of its name (D34).
+            # The config of a topic that was never created is deleted: the next topic of its name starts without (D34).
             exists = topic.topic_name in context.image.topics
             records.append(
                 ConfigRecord(
@@ -44,7 +45,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
 
 
 def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
-    """Return the topic's place in `mirror`, or why it has none there."""
+    """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror."""
     value = context.image.topic_config(topic).get(MIRROR_NAME, "")
     assignment = parse(value)
     if assignment is None:

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kmirror.cluster.replication.truncation import is_cut
-from kmirror.mirror.cutting import SESSION, Uncut, after_cut, cut_offset, merged
+from kmirror.mirror.cut_rules import SESSION, Uncut, after_cut, cut_offset, merged
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
-from kmirror.mirror.states import MirrorState, Wish, following
+from kmirror.mirror.states import MirrorState, Wish, next_state
 from kmirror.sim.explorer.logs import EMPTY, Answer, Logs, entry, epoch_of, is_reset, last_epoch_of
 from kmirror.sim.explorer.rules import Listing, Rules, Written, epoch_of_stop, settled_epoch
 from kmirror.sim.explorer.scopes import Scope
@@ -294,7 +294,7 @@ class Steps:
     def _orders(self, cluster: Cluster) -> Iterator[Move]:
         if cluster.state in OWN_EPOCHS and cluster.sessions:
             after = self._written(cluster)._replace(sessions=cluster.sessions - 1)
-            yield self.move("add", 0, after._replace(state=following(Wish.MIRROR, cluster.state)))
+            yield self.move("add", 0, after._replace(state=next_state(Wish.MIRROR, cluster.state)))
         out_of_preparing = cluster.state is MirrorState.PREPARING and self.rules.removes_anywhere
         if cluster.state is MirrorState.MIRRORING or (out_of_preparing and cluster.phase != DECIDED):
             yield self.move("remove", 0, self._removed(cluster))
@@ -304,7 +304,7 @@ class Steps:
         if cluster.state is MirrorState.PREPARING:  # Nothing was mirrored in this session: no new epoch (D37).
             settles = self.rules.prepared_stop_settles
             lme = NOT_SETTLED if settles else NEVER_MIRRORED if lme == NOT_SETTLED else lme
-        state = following(Wish.REMOVE, cluster.state)
+        state = next_state(Wish.REMOVE, cluster.state)
         return self._written(cluster)._replace(state=state, lme=lme, phase=IDLE, cut_epoch=0)
 
     # -- PREPARING ----------------------------------------------------------------------------

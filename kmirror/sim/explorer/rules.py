@@ -1,7 +1,7 @@
 """Which rules does a search take for granted? The decided ones, the KIP's text alone, or some put wrong on purpose.
 
 `Rules` is a row of switches. The functions below decide what the engine decides in the course of a flow, as pure
-functions of what is known there; where the engine has one already (kmirror/mirror/cutting.py), it is called.
+functions of what is known there; where the engine has one already (kmirror/mirror/cut_rules.py), it is called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from kmirror.errors import UsageError
-from kmirror.mirror.cutting import FROM_SCRATCH, epoch_after_stop
+from kmirror.mirror.cut_rules import FROM_SCRATCH, epoch_after_stop
 from kmirror.mirror.state_records import NEVER_MIRRORED
 from kmirror.mirror.states import MirrorState
 

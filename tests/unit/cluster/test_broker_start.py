@@ -56,3 +56,18 @@ def test_requests_wait_until_a_broker_has_caught_up(cluster: Cluster) -> None:
     assert not any(isinstance(effect, Reply) for effect in effects)
     cluster.client.call(cluster.endpoint(2), ApiVersionsRequest(), 0)
     assert broker.parts.lifecycle.caught_up and broker.context.image.topics
+
+
+def test_a_client_that_sends_far_ahead_is_answered_in_order(cluster: Cluster) -> None:
+    """Some requests wait in the broker, the others in the network."""
+    cluster.kill(2)
+    cluster.restart(2)
+    told: list[int] = []
+    for number in range(40):
+        cluster.client.send(
+            cluster.endpoint(2),
+            ApiVersionsRequest(),
+            lambda reply, number=number: told.append(number if reply else -1),  # type: ignore[misc]
+        )
+    cluster.simulation.run_until(lambda: len(told) == 40)
+    assert told == list(range(40))

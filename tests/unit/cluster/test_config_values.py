@@ -22,6 +22,26 @@ LOG_CONFIG = [
     ("segment.bytes", " 1048576 ", None),
     ("internal.segment.bytes", "100", None),
     ("retention.bytes", "-7", None),
+    ("min.cleanable.dirty.ratio", " .5e0d ", None),
+    ("min.cleanable.dirty.ratio", "1", None),
+    (
+        "min.cleanable.dirty.ratio",
+        "1.5",
+        INVALID.format("1.5", "min.cleanable.dirty.ratio", "Value must be no more than 1"),
+    ),
+    (
+        "min.cleanable.dirty.ratio",
+        "-0.5",
+        INVALID.format("-0.5", "min.cleanable.dirty.ratio", "Value must be at least 0"),
+    ),
+    (
+        "min.cleanable.dirty.ratio",
+        "half",
+        INVALID.format("half", "min.cleanable.dirty.ratio", "Not a number of type DOUBLE"),
+    ),
+    ("max.compaction.lag.ms", "0", INVALID.format("0", "max.compaction.lag.ms", "Value must be at least 1")),
+    ("flush.messages", "0", INVALID.format("0", "flush.messages", "Value must be at least 1")),
+    ("file.delete.delay.ms", "-1", INVALID.format("-1", "file.delete.delay.ms", "Value must be at least 0")),
     ("retention.bytes", "-9223372036854775808", None),
     ("cleanup.policy", "", None),
     ("cleanup.policy", "compact , delete", None),
@@ -157,6 +177,20 @@ def test_only_keys_that_kafka_lets_change_take_effect_dynamically() -> None:
         "log.message.timestamp.type",
         "compression.type",
         "log.cleanup.policy",
+        "log.retention.ms",
+        "log.retention.bytes",
+        "log.segment.delete.delay.ms",
+        "log.roll.ms",
+        "log.flush.interval.messages",
+        "log.flush.interval.ms",
+        "log.cleaner.backoff.ms",
+        "log.cleaner.dedupe.buffer.size",
+        "log.cleaner.io.buffer.load.factor",
+        "log.cleaner.min.cleanable.ratio",
+        "log.cleaner.delete.retention.ms",
+        "log.cleaner.min.compaction.lag.ms",
+        "log.cleaner.max.compaction.lag.ms",
+        "producer.id.expiration.ms",
         "transaction.partition.verification.enable",
         "mirror.num.replica.fetchers",
         "mirror.metadata.refresh.interval.ms",
@@ -176,3 +210,24 @@ def test_a_topics_value_goes_before_its_brokers() -> None:
     assert Configs(Scope.TOPIC, {}).integer("max.message.bytes") == 1048588
     small = {"segment.bytes": "2000000", "internal.segment.bytes": "5"}
     assert Configs(Scope.TOPIC, small, broker).integer("segment.bytes") == 5
+
+
+@pytest.mark.parametrize(
+    ("static", "retention_ms"),
+    [
+        ({}, 168 * 3_600_000),
+        ({"log.retention.hours": "2"}, 2 * 3_600_000),
+        ({"log.retention.hours": "2", "log.retention.minutes": "5"}, 5 * 60_000),
+        ({"log.retention.hours": "2", "log.retention.minutes": "5", "log.retention.ms": "7"}, 7),
+        ({"log.retention.ms": "-1"}, -1),
+    ],
+)
+def test_the_finest_unit_that_is_set_counts(static: dict[str, str], retention_ms: int) -> None:
+    brokers = broker_configs(static, {})
+    assert Configs(Scope.TOPIC, {}, brokers).integer("retention.ms") == retention_ms
+    assert Configs(Scope.TOPIC, {"retention.ms": "3"}, brokers).integer("retention.ms") == 3
+
+
+def test_a_ratio_is_read_as_java_reads_it() -> None:
+    assert Configs(Scope.TOPIC, {"min.cleanable.dirty.ratio": " .25f "}).double("min.cleanable.dirty.ratio") == 0.25
+    assert Configs(Scope.TOPIC, {}).double("min.cleanable.dirty.ratio") == 0.5

@@ -220,7 +220,7 @@ def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
     client = opened("broker-1")
     effects = target.handle(0, client) + target.handle(0, RequestReceived(client.link, outer))
     reply = next(effect for effect in effects if isinstance(effect, Reply))
-    body = decode_response(reply.frame, 58, 0).body
+    body = decode_response(b"".join(reply.chunks), 58, 0).body
     assert isinstance(body, EnvelopeResponse)
     return body
 

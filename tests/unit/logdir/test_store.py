@@ -493,3 +493,14 @@ def test_a_log_start_at_the_first_segment_has_no_line(files: FileStore) -> None:
     assert files.read_file(LOG_START_OFFSET) == b"15"
     files.write_file(LOG_START_OFFSET, b"10")
     assert files.read_file(LOG_START_OFFSET) is None
+
+
+def test_files_of_the_folder_itself_are_replaced_and_removed(tmp_path: Path) -> None:
+    with LogFolder(tmp_path) as folder:
+        assert folder.read_file("note") is None
+        folder.write_file("note", b"one")
+        folder.write_file("note", b"two")
+        assert folder.read_file("note") == b"two" and (tmp_path / "note").read_bytes() == b"two"
+        folder.delete_file("note")
+        folder.delete_file("note")
+        assert folder.read_file("note") is None and folder.partitions() == []

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from kmirror.mirror.states import FOLLOWING, PREDECESSORS, MirrorState, Wish, following, may_follow
+from kmirror.mirror.states import NEXT_STATE, PREDECESSORS, MirrorState, Wish, may_follow, next_state
 
 S = MirrorState
 LEGAL = {
@@ -63,7 +63,7 @@ def test_failed_is_left_only_towards_stopping() -> None:
 
 @pytest.mark.parametrize(("wish", "state"), list(itertools.product(Wish, S)), ids=lambda s: s.name)
 def test_what_follows_is_legal(wish: Wish, state: MirrorState) -> None:
-    assert may_follow(state, following(wish, state))
+    assert may_follow(state, next_state(wish, state))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_every_wish_comes_true_from_every_state(wish: Wish, goal: MirrorState, s
     seen = []
     while state is not goal and state not in seen:
         seen.append(state)
-        after = following(wish, state)
+        after = next_state(wish, state)
         state = by_action.get(state, state) if after is state else after
     if S.FAILED in seen and wish is not Wish.REMOVE:
         assert state is S.FAILED, "left by remove and add alone"
@@ -86,5 +86,5 @@ def test_every_wish_comes_true_from_every_state(wish: Wish, goal: MirrorState, s
 
 @pytest.mark.decision("D6")
 def test_removal_is_possible_in_every_state_and_rests_in_stopped() -> None:
-    assert {state for (wish, state) in FOLLOWING if wish is Wish.REMOVE} == set(S)
-    assert following(Wish.REMOVE, S.STOPPED) is S.STOPPED
+    assert {state for (wish, state) in NEXT_STATE if wish is Wish.REMOVE} == set(S)
+    assert next_state(Wish.REMOVE, S.STOPPED) is S.STOPPED

@@ -12,7 +12,7 @@ from kmirror.mirror.preparing import PrepareFacts, PrepareStep
 from kmirror.mirror.stopping import StopFacts, StopStep
 
 MIRRORED = StopFacts(is_touched=True, is_level=True)
-PREPARE_NOTHING = PrepareFacts(is_decided=False, is_ordered=False, is_cut=False, is_confirmed=False)
+PREPARE_NOTHING = PrepareFacts(is_decided=False, is_listed=False, is_cut=False, is_confirmed=False)
 
 
 def all_stops() -> list[StopFacts]:
@@ -72,21 +72,21 @@ def test_a_preparation_goes_through_its_steps_in_order() -> None:
     facts, steps = PREPARE_NOTHING, []
     brings_about = {
         PrepareStep.ASK: {"is_decided": True},
-        PrepareStep.ORDER: {"is_ordered": True},
+        PrepareStep.LIST: {"is_listed": True},
         PrepareStep.CUT: {"is_cut": True},
         PrepareStep.WAIT: {"is_confirmed": True},
     }
     while (step := preparing.next_step(facts)) is not PrepareStep.FINISH:
         steps.append(step)
         facts = replace(facts, **brings_about[step])
-    assert steps == [PrepareStep.ASK, PrepareStep.ORDER, PrepareStep.CUT, PrepareStep.WAIT]
+    assert steps == [PrepareStep.ASK, PrepareStep.LIST, PrepareStep.CUT, PrepareStep.WAIT]
 
 
 @pytest.mark.decision("D30")
 def test_nothing_is_cut_before_it_is_persisted_who_owes_the_cut() -> None:
     cuts = [facts for facts in all_preparations() if preparing.next_step(facts) is PrepareStep.CUT]
     assert cuts
-    assert all(facts.is_ordered for facts in cuts)
+    assert all(facts.is_listed for facts in cuts)
 
 
 @pytest.mark.decision("D11")

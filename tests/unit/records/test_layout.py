@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmirror.log import fast_append, producer_staging, scan, segment
-from kmirror.logdir.verify import partition, producers
+from kmirror.log import fast_append, producer_staging, scan, scan_result, segment
+from kmirror.logdir.verify import log_walk, producers
 from kmirror.records import layout
 from kmirror.records.layout import HEADER, HEADER_FIELDS, header_struct
 
@@ -49,11 +49,11 @@ def test_the_fields_stand_where_kafka_has_them() -> None:
         (producer_staging._KIND, ">21xh20xq"),
         (fast_append._OF_PRODUCER, ">51xhi"),
         (scan.FUSED, ">qiibIhi8xqq"),
-        (scan._START, ">qiib"),
+        (scan_result._START, ">qiib"),
         (segment._BOUNDS, ">qi4xb6xi"),
         (segment._LEGACY_BOUNDS, ">qi4xb"),
         (producers._OF_PRODUCER, ">q15xi24xhi"),
-        (partition._FIELDS, ">qiibIhi8xqq6xi"),
+        (log_walk._FIELDS, ">qiibIhi8xqq6xi"),
     ],
 )
 def test_the_structs_of_hot_loops_skip_in_one_piece(found: Struct, expected: str) -> None:

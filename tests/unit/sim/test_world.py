@@ -18,9 +18,11 @@ from kmirror.kernel.events import (
     Reply,
     RequestReceived,
     ResponseReceived,
+    ResumeReading,
     Send,
     SetTimer,
     Started,
+    StopReading,
     TimerFired,
 )
 from kmirror.kernel.ids import Endpoint
@@ -40,7 +42,7 @@ class Recorder:
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         self.seen.append((now, event))
         if self._echo and isinstance(event, RequestReceived):
-            return [Reply(event.link, event.frame)]
+            return [Reply(event.link, (event.frame,))]
         return []
 
     def events(self, kind: type) -> list[Event]:
@@ -59,7 +61,12 @@ def world(seed: int = 1, *, echo: bool = True) -> tuple[World, Recorder, Recorde
 
 
 def send(w: World, *frames: bytes, channel: str = "c") -> None:
-    w.perform("client", [Send(OutboundLink(SERVER, channel), frame) for frame in frames])
+    w.perform("client", [Send(OutboundLink(SERVER, channel), (frame,)) for frame in frames])
+
+
+def frames(node: Recorder) -> list[bytes]:
+    """Return the requests that reached a node."""
+    return [bytes(event.frame) for _, event in node.seen if isinstance(event, RequestReceived)]
 
 
 def test_a_started_node_is_told_so_first() -> None:
@@ -75,6 +82,14 @@ def test_frames_of_a_link_arrive_in_order_and_are_answered() -> None:
     w.run_for(SECOND)
     assert [e.frame for e in server.events(RequestReceived) if isinstance(e, RequestReceived)] == frames
     assert [e.frame for e in client.events(ResponseReceived) if isinstance(e, ResponseReceived)] == frames
+
+
+def test_a_frame_sent_in_chunks_arrives_whole() -> None:
+    w, client, server = world()
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"one", memoryview(b"-two-")[1:4], b""))])
+    w.run_for(SECOND)
+    assert [e.frame for e in server.events(RequestReceived) if isinstance(e, RequestReceived)] == [b"onetwo"]
+    assert [e.frame for e in client.events(ResponseReceived) if isinstance(e, ResponseReceived)] == [b"onetwo"]
 
 
 def test_delays_are_drawn_between_the_bounds_of_the_sites() -> None:
@@ -110,16 +125,16 @@ def test_nodes_and_sites_can_be_cut_in_any_mix(ends: tuple[str, str]) -> None:
 def test_a_cut_one_way_lets_the_other_way_through() -> None:
     w, client, server = world()
     w.network.cut_one_way("there", "here")
-    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"asked")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"asked",))])
     w.run_for(SECOND)
     assert len(server.events(RequestReceived)) == 1 and not client.events(ResponseReceived)
     w.network.heal("here", "there")
     w.network.cut_one_way("client", "server")
-    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"not heard")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"not heard",))])
     w.run_for(SECOND)
     assert len(server.events(RequestReceived)) == 1
     w.network.heal("client", "server")
-    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"heard")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"heard",))])
     w.run_for(SECOND)
     assert [e.frame for e in client.events(ResponseReceived)] == [b"heard"]
 
@@ -128,13 +143,13 @@ def test_a_line_made_slow_takes_longer_until_it_is_not() -> None:
     w, _, server = world()
     began = w.now
     w.network.slow_down("here", "server", SECOND)
-    w.perform("client", [Send(OutboundLink(SERVER, "c"), b"1")])
+    w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"1",))])
     w.run_for(2 * SECOND)
     [first] = [at for at, event in server.seen if isinstance(event, RequestReceived)]
     assert first - began >= SECOND + 20 * MILLISECOND
     w.network.slow_down("here", "server", 0)
     began = w.now
-    w.perform("client", [Send(OutboundLink(SERVER, "d"), b"2")])
+    w.perform("client", [Send(OutboundLink(SERVER, "d"), (b"2",))])
     w.run_for(SECOND)
     assert server.seen[-1][0] - began <= 30 * MILLISECOND
 
@@ -144,7 +159,7 @@ def test_a_line_made_lossy_holds_frames_up_and_others_draw_what_they_drew() -> N
         w, _, server = world()
         w.network.lose("here", lossy, 900_000)
         for _ in range(20):
-            w.perform("client", [Send(OutboundLink(SERVER, "c"), b"x")])
+            w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"x",))])
             w.run_for(100 * MILLISECOND)
         w.run_for(100 * SECOND)
         return [at for at, event in server.seen if isinstance(event, RequestReceived)]
@@ -200,6 +215,53 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
             "User:ANONYMOUS",
             "127.0.0.1",
         )
+
+
+def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+    w, _, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [StopReading(first.link)])
+    send(w, b"1", b"2")
+    send(w, b"other", channel="d")
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"other"]
+    w.perform("server", [ResumeReading(first.link)])
+    send(w, b"3")
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"other", b"1", b"2", b"3"]
+
+
+def test_a_server_that_stops_reading_between_two_held_frames_gets_one() -> None:
+    w, _, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [StopReading(first.link)])
+    send(w, b"1", b"2")
+    w.run_for(SECOND)
+    w.perform("server", [ResumeReading(first.link)])
+    w.step()
+    w.perform("server", [StopReading(first.link)])
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"1"]
+    w.perform("server", [ResumeReading(first.link)])
+    w.run_for(SECOND)
+    assert frames(server) == [b"0", b"1", b"2"]
+
+
+def test_what_was_held_is_lost_with_its_link() -> None:
+    w, _, server = world(echo=False)
+    send(w, b"0")
+    w.run_for(SECOND)
+    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
+    w.perform("server", [StopReading(first.link)])
+    send(w, b"1")
+    w.run_for(SECOND)
+    w.perform("server", [CloseLink(first.link), ResumeReading(first.link)])
+    w.run_for(SECOND)
+    assert frames(server) == [b"0"]
 
 
 def test_a_server_may_close_a_link() -> None:

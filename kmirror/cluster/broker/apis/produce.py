@@ -137,7 +137,7 @@ def _append(
         answer.error_code, answer.error_message = verdict, verdict.text
         return None
     try:
-        info = parts.replicas.append(now, partition, bytes(data.records or b""))
+        info = parts.replicas.append(now, partition, data.records or b"")
     except LogAppendError as error:
         answer.error_code, answer.error_message = error.code, str(error)
         return None

@@ -1,7 +1,7 @@
 """AlterPartition, versions 2-3, decided by the controller: a leader proposes a new ISR.
 
 Refused when the proposal rests on old knowledge: another leader epoch, another partition epoch, a
-member that is fenced or has restarted since (KIP-903). Left out: eligible leader replicas.
+member that is fenced, stops, or has restarted since (KIP-903). Left out: eligible leader replicas.
 """
 
 from __future__ import annotations
@@ -76,6 +76,6 @@ def _check(
         return ErrorCode.INVALID_REQUEST
     for member, epoch in members:
         broker = context.image.brokers.get(member)
-        if broker is None or broker.fenced or epoch not in (-1, broker.epoch):
+        if broker is None or not context.image.is_active(member) or epoch not in (-1, broker.epoch):
             return ErrorCode.INELIGIBLE_REPLICA
     return ErrorCode.NONE

@@ -1,12 +1,13 @@
 """BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
-A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. Left out:
-controlled shutdown.
+A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. One that wants to
+shut down first loses its leaderships.
 """
 
 from __future__ import annotations
 
 from kmirror.cluster.controller.context import ControllerContext
+from kmirror.cluster.controller.heartbeats import BrokerState
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -25,12 +26,11 @@ def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, i
     if broker.epoch != request.broker_epoch:
         inbound.reply(BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
         return
-    caught_up = request.current_metadata_offset >= broker.epoch
-    if broker.fenced and caught_up and not request.want_fence:
-        sessions.unfence(now, request.broker_id)
-    elif not broker.fenced and request.want_fence:
-        sessions.fence(now, request.broker_id)
-    elif not broker.fenced:
-        sessions.heard(now, request.broker_id)
-    fenced = context.image.brokers[request.broker_id].fenced
-    inbound.reply(BrokerHeartbeatResponse(is_caught_up=caught_up, is_fenced=fenced))
+    state = sessions.reported(now, broker, request)
+    inbound.reply(
+        BrokerHeartbeatResponse(
+            is_caught_up=request.current_metadata_offset >= broker.epoch,
+            is_fenced=context.image.brokers[request.broker_id].fenced,
+            should_shut_down=state is BrokerState.SHUTDOWN_NOW,
+        )
+    )

@@ -108,7 +108,7 @@ def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Mes
             partition_id=index,
             topic_id=topic_id,
             replicas=list(replicas),
-            isr=(alive := [b for b in replicas if image.is_alive(b)]),
+            isr=(alive := [b for b in replicas if image.is_active(b)]),
             leader=alive[0],
             leader_epoch=0,
             partition_epoch=0,

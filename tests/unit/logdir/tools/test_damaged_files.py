@@ -86,7 +86,7 @@ def test_every_file_cut_short_and_with_a_bit_flipped(tmp_path: Path) -> None:
     assert 0 < refused < looked
 
 
-# Memory
+# -- memory -----------------------------------------------------------------------------------
 
 
 def peak_of(work: Callable[[], object]) -> int:

@@ -1,9 +1,9 @@
 """What a new leader of a mirrored partition does before it serves anything: read, gather, cut (D9, D30).
 
 1. It reads the persisted state.
-2. A topic may have been in another mirror before. What replicas owe from then is still owed, and who wrote the log is
-   still true: both move over, into our state first, then out of theirs, so that no crash between the two loses them.
-3. If it is itself on the list it cuts its log, and serves when it is persisted that it has.
+2. The topic may have been in another mirror before. The list of uncut replicas and the lineage of that time still hold,
+   so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
+3. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.
 """
@@ -17,25 +17,25 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.coordinator import StateWrite
-from kmirror.mirror.cutting import NOBODY, SESSION, merged, without
+from kmirror.mirror.cut_rules import NONE_UNCUT, SESSION, merged, without
 from kmirror.mirror.lineage import OWN
-from kmirror.mirror.log_cuts import cut_what_we_owe
-from kmirror.mirror.owing import put_in_force
+from kmirror.mirror.log_cuts import cut_if_listed
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState, StateKey
 from kmirror.mirror.state_writer import StateWriter
+from kmirror.mirror.uncut_replicas import apply_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 
-class Takeover:
-    """Brings one broker's partitions to the point from which `look_at` goes on."""
+class StateLoader:
+    """Loads the persisted states of the partitions that one broker begins to lead; `look_at` goes on from there."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
         self._context = context
         self._writer = writer
 
-    def begin(self, now: Instant, mp: MirrorPartition) -> None:
-        """Read what is persisted of `mp`, under its mirror's name and all others."""
+    def load(self, now: Instant, mp: MirrorPartition) -> None:
+        """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
         mp.busy = True
         names = mirror_names(self._context.broker.image)
         mirrors = [mp.assignment.mirror, *(name for name in names if name != mp.assignment.mirror)]
@@ -51,7 +51,7 @@ class Takeover:
             if left or not self._context.is_present(mp):
                 return
             if len(found) < len(keys):
-                self._give_up(later, mp, "the mirror coordinator did not answer")
+                self._try_again(later, mp, "the mirror coordinator did not answer")
             else:
                 self._gather(later, mp, found)
 
@@ -64,22 +64,22 @@ class Takeover:
             )
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
-        """Move what replicas owe, and the lineage, from other mirrors to ours; at once if there is nothing to move."""
+        """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter it."""
         own = found[mp.key]
         elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
-        owed, lineage = own.uncut, own.lineage
+        listed, lineage = own.uncut, own.lineage
         for state in elsewhere.values():
-            owed = merged(owed, without(state.uncut, [SESSION]))
-            # Only the mirror that a topic is in has one; a second is the same, copied by a leader that then crashed.
+            listed = merged(listed, without(state.uncut, [SESSION]))
+            # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN else lineage
-        own = replace(own, uncut=owed, lineage=lineage)
+        own = replace(own, uncut=listed, lineage=lineage)
 
         def emptied(later: Instant) -> None:
             if not elsewhere:
                 self._after_state_read(later, mp, own)
                 return
             key, state = elsewhere.popitem()
-            kept = NOBODY if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
+            kept = NONE_UNCUT if SESSION not in state.uncut else {SESSION: state.uncut[SESSION]}
             self._persist(later, mp, key, replace(state, uncut=kept, lineage=OWN), emptied)
 
         if elsewhere:
@@ -98,7 +98,7 @@ class Takeover:
             if not self._context.is_present(mp):
                 return
             if error:
-                self._give_up(later, mp, f"moving what replicas owe from another mirror: {error.name}")
+                self._try_again(later, mp, f"moving what replicas owe from another mirror: {error.name}")
             else:
                 then(later)
 
@@ -107,7 +107,7 @@ class Takeover:
         )
         self._context.states.write(now, write, on_written)
 
-    def _give_up(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
+    def _try_again(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
         mp.busy = False
         self._context.retry_later(now, mp, reason)
 
@@ -116,11 +116,11 @@ class Takeover:
         mp.enter(own.state)
         mp.last_mirrored_epoch, mp.stop, mp.lineage = own.last_mirrored_epoch, own.stop, own.lineage
         self._context.note_state(mp, own.state, f"read, last mirrored epoch {own.last_mirrored_epoch}")
-        put_in_force(mp, self._context.replicas.led(mp.tp), own.uncut)
-        cut_what_we_owe(self._context, now, mp)
+        apply_uncut(mp, self._context.replicas.led(mp.tp), own.uncut)
+        cut_if_listed(self._context, now, mp)
         self._writer.go_on(now, mp)
 
 
 def _has_more_than_a_state(state: PartitionState) -> bool:
-    """Does a state tell of replicas, or of the log itself?"""
+    """Return whether a state has uncut replicas or a lineage, which must be moved to the mirror of today."""
     return bool(without(state.uncut, [SESSION])) or state.lineage != OWN

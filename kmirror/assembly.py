@@ -1,0 +1,160 @@
+"""What is a cluster made of? Nodes with all that plugs into them, the records that a metadata log begins with, and
+the configs that a small cluster needs: the same for every runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kmirror.cluster.broker.broker import Broker
+from kmirror.cluster.broker.context import BrokerOptions
+from kmirror.cluster.controller.controller import Controller, ControllerOptions
+from kmirror.kernel.failures import OnFailure
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.rng import Rng
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.disk import Disk
+from kmirror.log.epochs import decode_checkpoint
+from kmirror.log.store import LEADER_EPOCH_CHECKPOINT
+from kmirror.mirror.component import MirrorComponent
+from kmirror.mirror.controller_component import MirrorControllerComponent
+from kmirror.protocol.gen.feature_level_record import FeatureLevelRecord
+from kmirror.protocol.gen.partition_record import PartitionRecord
+from kmirror.protocol.gen.producer_ids_record import ProducerIdsRecord
+from kmirror.protocol.gen.topic_record import TopicRecord
+from kmirror.protocol.message import Message
+from kmirror.records.legacy import iter_any_batches
+from kmirror.spec.features import METADATA_VERSION, MIRROR_VERSION
+
+METADATA_LEVEL = 30
+
+
+class PartitionFiles(Protocol):
+    """The files of one partition, as `kmirror.read_log_dirs` returns them."""
+
+    @property
+    def segments(self) -> Mapping[int, bytes]: ...
+
+    @property
+    def files(self) -> Mapping[str, bytes]: ...
+
+
+class Logs(Protocol):
+    """Partitions by name, and the ids of their topics."""
+
+    @property
+    def partitions(self) -> Mapping[TopicPartition, PartitionFiles]: ...
+
+    def topic_id(self, topic: str) -> Uuid | None: ...
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """One cluster as it is to be; each call makes a new process of a node, over the disk that it is given."""
+
+    cluster_id: str
+    controller_id: int
+    endpoints: Mapping[int, Endpoint]
+    """Where each node listens, the controller too."""
+    configs: Mapping[str, str]
+    """Static configs of every node."""
+    bootstrap: Sequence[Message]
+    """What an empty metadata log begins with."""
+    on_failure: OnFailure = OnFailure.RAISE
+
+    def node(self, node_id: int, disk: Disk, rng: Rng) -> Broker | Controller:
+        """Return the node of this id, with every component; it waits for `Started`."""
+        return self.controller(disk, rng) if node_id == self.controller_id else self.broker(node_id, disk, rng)
+
+    def controller(self, disk: Disk, rng: Rng) -> Controller:
+        """Return the controller."""
+        endpoint = self.endpoints[self.controller_id]
+        options = ControllerOptions(
+            self.controller_id, self.cluster_id, endpoint, self.configs, self.bootstrap, self.on_failure
+        )
+        return Controller(options, disk, rng, [MirrorControllerComponent()])
+
+    def broker(self, broker_id: int, disk: Disk, rng: Rng) -> Broker:
+        """Return one broker."""
+        here, controller = self.endpoints[broker_id], self.endpoints[self.controller_id]
+        options = BrokerOptions(broker_id, self.cluster_id, here, controller, self.configs, self.on_failure)
+        broker = Broker(options, disk, rng)
+        broker.add(MirrorComponent(broker.parts))
+        return broker
+
+
+def feature_records(mirror_version: int) -> list[Message]:
+    """Return the records that set the feature levels of a new cluster."""
+    return [
+        FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_LEVEL),
+        FeatureLevelRecord(name=MIRROR_VERSION, feature_level=mirror_version),
+    ]
+
+
+def replication_configs(factor: int) -> dict[str, str]:
+    """Return the configs that let a cluster of `factor` brokers or more hold its internal topics."""
+    keys = ("default.replication.factor", "transaction.state.log.replication.factor", "mirror.topic.replication.factor")
+    return {**dict.fromkeys(keys, str(factor)), "transaction.state.log.min.isr": str(min(2, factor))}
+
+
+def existing_topics(
+    logs: Logs, broker_ids: Sequence[int], replication_factor: int, new_id: Callable[[str], Uuid]
+) -> tuple[list[Message], dict[TopicPartition, list[int]]]:
+    """Return the records that make the topics of `logs` known to a new cluster, and the replicas of each partition.
+
+    Replicas go around the brokers. `new_id` makes the id of a topic that has none.
+    """
+    counts: dict[str, int] = {}
+    for tp in logs.partitions:
+        counts[tp.topic] = max(counts.get(tp.topic, 0), tp.partition + 1)
+    next_producer_id = 1 + max((last_producer_id(files) for files in logs.partitions.values()), default=-1)
+    records: list[Message] = [
+        # Ids in the logs were given out by the cluster that wrote them; they are taken.
+        ProducerIdsRecord(broker_id=broker_ids[0], broker_epoch=-1, next_producer_id=next_producer_id)
+    ]
+    placed: dict[TopicPartition, list[int]] = {}
+    for topic, count in counts.items():
+        topic_id = logs.topic_id(topic) or new_id(topic)
+        records.append(TopicRecord(name=topic, topic_id=topic_id))
+        for index in range(count):
+            tp = TopicPartition(topic, index)
+            files = logs.partitions.get(tp)
+            turn = len(placed)
+            replicas = [broker_ids[(turn + n) % len(broker_ids)] for n in range(replication_factor)]
+            placed[tp] = replicas
+            epoch = -1 if files is None else last_epoch(files)
+            records.append(
+                PartitionRecord(
+                    partition_id=index,
+                    topic_id=topic_id,
+                    replicas=replicas,
+                    isr=replicas,
+                    leader=replicas[0],
+                    leader_epoch=epoch + 1,
+                    partition_epoch=0,
+                )
+            )
+    return records, placed
+
+
+def last_epoch(files: PartitionFiles) -> int:
+    """Return the largest leader epoch that a partition's files speak of, or -1."""
+    checkpoint = files.files.get(LEADER_EPOCH_CHECKPOINT)
+    found = -1
+    if checkpoint:
+        found = max((entry.epoch for entry in decode_checkpoint(checkpoint)), default=-1)
+    for base_offset in sorted(files.segments, reverse=True):
+        for batch in iter_any_batches(files.segments[base_offset]):
+            found = max(found, batch.partition_leader_epoch)
+        if found >= 0:
+            break
+    return found
+
+
+def last_producer_id(files: PartitionFiles) -> int:
+    """Return the largest producer id in a partition's batches, or -1."""
+    return max(
+        (batch.producer_id for segment in files.segments.values() for batch in iter_any_batches(segment)), default=-1
+    )

@@ -1,0 +1,308 @@
+"""How does a log follow another one? Fetch, take over, fetch again: what a follower and a mirror have in common.
+
+There is one fetcher for each leader and one fetch in flight in each, in an incremental session (KIP-227). A partition
+that is refused rests for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked
+where its log ends or begins. The loop knows sessions, pauses and whom to ask; what is done about a log is its owner's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from kmirror.client.fetch_session import FetchSession
+from kmirror.client.remote_cluster import code_of
+from kmirror.client.requester import OnReply
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.events import TimerKey
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.outbox import Outbox
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.message import Message
+from kmirror.spec.configs import Configs
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
+
+SESSION_ERRORS = (
+    ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+    ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+)
+"""The session is gone, not the leader: ask anew at once."""
+FETCH = "fetch"
+OFFSETS = "offsets"
+FetcherKey = tuple[Hashable, ...]
+
+
+class Fetched(Protocol):
+    """What the loop keeps with a partition; the owner has more there."""
+
+    tp: TopicPartition
+    paused_until: Instant
+    resolving: bool
+    """The leader is being asked for its offsets; nothing is fetched meanwhile."""
+
+
+P = TypeVar("P", bound=Fetched)
+
+
+@dataclass(slots=True)
+class Fetcher(Generic[P]):
+    """One leader, and the partitions that are fetched there."""
+
+    key: FetcherKey
+    endpoint: Endpoint
+    partitions: dict[TopicPartition, P] = field(default_factory=dict)
+    session: FetchSession = field(default_factory=FetchSession)
+    in_flight: bool = False
+
+
+class Owner(Protocol[P]):
+    """Decides what is asked, and what becomes of the logs."""
+
+    replica_id: int
+    """As whom ListOffsets is asked; -1 is a consumer."""
+
+    def may_ask(self, fetcher: Fetcher[P]) -> bool:
+        """Is there anybody to ask at present?"""
+
+    def send(self, now: Instant, fetcher: Fetcher[P], purpose: str, request: Message, on_reply: OnReply) -> None:
+        """Send to the leader; FETCH and OFFSETS do not wait for each other."""
+
+    def prepare(self, request: FetchRequest) -> None:
+        """Say in a fetch who asks."""
+
+    def position(self, now: Instant, state: P) -> FetchPartition | None:
+        """Return what to ask for; None if there is nothing to ask for now."""
+
+    def topic_id(self, state: P) -> Uuid:
+        """Return the id of the topic at the leader; zeros if it has none there."""
+
+    def leader_epoch(self, state: P) -> int:
+        """Return the epoch of the leader that is fetched from."""
+
+    def log_of(self, state: P) -> PartitionLog | None:
+        """Return the log that follows; None if it does not any more."""
+
+    def on_records(
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
+    ) -> None:
+        """Take over what came for the log's end, be it nothing but marks."""
+
+    def on_diverged(
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
+    ) -> None:
+        """The leader ends our last epoch elsewhere: cut."""
+
+    def on_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
+        """The leader refuses; the partition is paused afterwards."""
+
+    def on_unheard(self, fetcher: Fetcher[P]) -> None:
+        """Something came for a partition that is not fetched here any more, or not in this leader epoch."""
+
+    def on_lost(self, now: Instant, fetcher: Fetcher[P]) -> bool:
+        """No answer, or one of no use; is it worth asking again after a pause?"""
+
+    def on_no_offset(self, now: Instant, fetcher: Fetcher[P]) -> None:
+        """The leader did not tell where its log ends or begins; the partition is paused afterwards."""
+
+    def on_shorter(self, now: Instant, state: P, offset: int) -> None:
+        """The leader's log ends at `offset`, before ours: cut."""
+
+    def on_later_start(self, now: Instant, state: P, offset: int) -> None:
+        """The leader's log begins at `offset`, behind our end: begin anew."""
+
+    def drop_unknown_epoch(self, now: Instant, state: P) -> bool:
+        """Our end is in range, so it is our last epoch that the leader does not know; did the log drop it?"""
+
+
+class FetchLoop(Generic[P]):
+    """All fetchers of one owner; their timers begin with `timer`."""
+
+    def __init__(self, owner: Owner[P], outbox: Outbox, configs: Callable[[], Configs], timer: TimerKey) -> None:
+        self._owner = owner
+        self._outbox = outbox
+        self._configs = configs
+        self._timer = timer
+        self._fetchers: dict[FetcherKey, Fetcher[P]] = {}
+
+    # -- which partitions ---------------------------------------------------------------------
+
+    def assign(self, now: Instant, key: FetcherKey, endpoint: Endpoint, state: P) -> None:
+        """Fetch a partition at the leader `key` from now on, and nowhere else."""
+        fetcher = self._fetchers.get(key)
+        if fetcher is None or fetcher.endpoint != endpoint:
+            fetcher = self._fetchers[key] = Fetcher(key, endpoint)
+        if fetcher.partitions.get(state.tp) is not state:
+            self.remove(state.tp)
+            state.paused_until = 0  # That was for the former leader; its timer would wake the former fetcher.
+            fetcher.partitions[state.tp] = state
+        self._fetch(now, fetcher)
+
+    def remove(self, tp: TopicPartition) -> None:
+        """Stop fetching a partition; an answer on its way is dropped when it comes."""
+        for fetcher in self._fetchers.values():
+            fetcher.partitions.pop(tp, None)
+
+    def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
+        """Return where `tp` is fetched, and what is kept with it; None if it is not."""
+        for fetcher in self._fetchers.values():
+            if tp in fetcher.partitions:
+                return fetcher, fetcher.partitions[tp]
+        return None
+
+    def on_timer(self, now: Instant, key: FetcherKey) -> None:
+        """Fetch again at the leader `key`."""
+        fetcher = self._fetchers.get(key)
+        if fetcher is not None:
+            self._fetch(now, fetcher)
+
+    # -- asking -------------------------------------------------------------------------------
+
+    def _fetch(self, now: Instant, fetcher: Fetcher[P]) -> None:
+        if fetcher.in_flight or not self._owner.may_ask(fetcher):
+            return
+        wanted: dict[TopicPartition, FetchPartition] = {}
+        topic_ids: dict[str, Uuid] = {}
+        for tp, state in fetcher.partitions.items():
+            if state.resolving or state.paused_until > now:
+                continue
+            position = self._owner.position(now, state)
+            if position is not None:
+                wanted[tp] = position
+                topic_ids[tp.topic] = self._owner.topic_id(state)
+        if not wanted and fetcher.session.is_empty:
+            return
+        configs = self._configs()
+        request = FetchRequest(
+            max_wait_ms=configs.integer("replica.fetch.wait.max.ms"),
+            min_bytes=configs.integer("replica.fetch.min.bytes"),
+            max_bytes=configs.integer("replica.fetch.response.max.bytes"),
+        )
+        self._owner.prepare(request)
+        fetcher.session.fill(request, wanted, topic_ids)
+        fetcher.in_flight = True
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            fetcher.in_flight = False
+            if self._fetchers.get(fetcher.key) is fetcher:
+                self._on_reply(later, fetcher, wanted, topic_ids, reply)
+
+        self._owner.send(now, fetcher, FETCH, request, on_reply)
+
+    def _on_reply(
+        self,
+        now: Instant,
+        fetcher: Fetcher[P],
+        wanted: dict[TopicPartition, FetchPartition],
+        topic_ids: dict[str, Uuid],
+        reply: Message | None,
+    ) -> None:
+        if not isinstance(reply, FetchResponse) or reply.error_code:
+            fetcher.session.reset()
+            if isinstance(reply, FetchResponse) and reply.error_code in SESSION_ERRORS:
+                self._fetch(now, fetcher)
+            else:
+                if self._owner.on_lost(now, fetcher):
+                    self._outbox.set_timer((*self._timer, *fetcher.key), now + self._backoff())
+            return
+        fetcher.session.accept(reply)
+        names = {topic_id: name for name, topic_id in topic_ids.items()}
+        for topic in reply.responses:
+            name = topic.topic or names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                tp = TopicPartition(name, data.partition_index)
+                state, asked = fetcher.partitions.get(tp), wanted.get(tp)
+                if state is None or asked is None or asked.current_leader_epoch != self._owner.leader_epoch(state):
+                    self._owner.on_unheard(fetcher)
+                else:
+                    self._on_partition(now, fetcher, state, asked, data)
+        self._fetch(now, fetcher)
+
+    def _on_partition(
+        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
+    ) -> None:
+        log = self._owner.log_of(state)
+        if log is None:
+            return
+        if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._resolve_range(now, fetcher, state, OffsetSpec.LATEST)
+        elif data.error_code:
+            self.refused(now, fetcher, state, code_of(data.error_code))
+        elif asked.fetch_offset != log.log_end_offset:
+            pass  # The log moved since the question; the next fetch asks from where it is now.
+        elif data.diverging_epoch.epoch != -1:
+            self._owner.on_diverged(now, fetcher, state, asked, data)
+        else:
+            self._owner.on_records(now, fetcher, state, asked, data)
+
+    # -- pauses -------------------------------------------------------------------------------
+
+    def refused(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
+        """The leader's answer for a partition comes to an error: tell the owner, and ask again later."""
+        self._owner.on_error(now, fetcher, state, error)
+        self.pause(now, fetcher, state)
+
+    def pause(self, now: Instant, fetcher: Fetcher[P], state: P) -> None:
+        """Let a partition rest; the others are fetched meanwhile."""
+        state.paused_until = now + self._backoff()
+        self._outbox.set_timer((*self._timer, *fetcher.key), state.paused_until)
+
+    def _backoff(self) -> int:
+        return self._configs().integer("replica.fetch.backoff.ms") * MILLISECOND
+
+    # -- out of range -------------------------------------------------------------------------
+
+    def _resolve_range(self, now: Instant, fetcher: Fetcher[P], state: P, which: OffsetSpec) -> None:
+        """Ask the leader where its log ends (or begins), and go there."""
+        if not self._owner.may_ask(fetcher):
+            return
+        state.resolving = True
+        tp = state.tp
+        asked = ListOffsetsPartition(
+            partition_index=tp.partition, current_leader_epoch=self._owner.leader_epoch(state), timestamp=which
+        )
+        request = ListOffsetsRequest(
+            replica_id=self._owner.replica_id, topics=[ListOffsetsTopic(name=tp.topic, partitions=[asked])]
+        )
+
+        def on_reply(later: Instant, reply: Message | None) -> None:
+            state.resolving = False
+            if self._fetchers.get(fetcher.key) is not fetcher or fetcher.partitions.get(tp) is not state:
+                return
+            offset = _offset_in(reply)
+            if offset < 0:
+                self._owner.on_no_offset(later, fetcher)
+                self.pause(later, fetcher, state)
+                return
+            self._on_range(later, fetcher, state, which, offset)
+            self._fetch(later, fetcher)
+
+        self._owner.send(now, fetcher, OFFSETS, request, on_reply)
+
+    def _on_range(self, now: Instant, fetcher: Fetcher[P], state: P, which: OffsetSpec, offset: int) -> None:
+        log = self._owner.log_of(state)
+        if log is None:
+            return
+        if which is OffsetSpec.LATEST and offset < log.log_end_offset:
+            self._owner.on_shorter(now, state, offset)
+        elif which is OffsetSpec.LATEST:
+            self._resolve_range(now, fetcher, state, OffsetSpec.EARLIEST)
+        elif offset > log.log_end_offset:
+            self._owner.on_later_start(now, state, offset)
+        elif not self._owner.drop_unknown_epoch(now, state):
+            self.pause(now, fetcher, state)
+
+
+def _offset_in(reply: Message | None) -> int:
+    """Return the one offset that was asked for, or -1 if it was not told."""
+    if not isinstance(reply, ListOffsetsResponse):
+        return -1
+    rows = [row for topic in reply.topics for row in topic.partitions]
+    return -1 if len(rows) != 1 or rows[0].error_code else rows[0].offset

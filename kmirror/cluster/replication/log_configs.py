@@ -1,0 +1,46 @@
+"""What do a topic's configs, and the broker's where the topic has none, make of its logs?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kmirror.log.config import LogConfig
+from kmirror.records.codecs import Compression
+from kmirror.records.layout import TimestampType
+from kmirror.spec.configs import Configs, Scope
+
+CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
+"""compression.type to codec; `producer` has none of its own."""
+
+
+def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
+    """Return what a log of the topic obeys now."""
+    configs = Configs(Scope.TOPIC, topic, broker)
+    policies = configs.names("cleanup.policy")
+    compact, max_compaction_lag_ms = "compact" in policies, configs.integer("max.compaction.lag.ms")
+    segment_ms = configs.integer("segment.ms")
+    return LogConfig(
+        segment_bytes=configs.integer("segment.bytes"),
+        # Only what has been rolled can be compacted (LogConfig.maxSegmentMs).
+        segment_ms=min(segment_ms, max_compaction_lag_ms) if compact else segment_ms,
+        index_interval_bytes=configs.integer("index.interval.bytes"),
+        max_message_bytes=configs.integer("max.message.bytes"),
+        message_timestamp_type=(
+            TimestampType.LOG_APPEND_TIME
+            if configs.text("message.timestamp.type") == "LogAppendTime"
+            else TimestampType.CREATE_TIME
+        ),
+        compression_type=CODECS.get(configs.text("compression.type")),
+        compact=compact,
+        delete="delete" in policies,
+        retention_ms=configs.integer("retention.ms"),
+        retention_bytes=configs.integer("retention.bytes"),
+        file_delete_delay_ms=configs.integer("file.delete.delay.ms"),
+        flush_messages=configs.integer("flush.messages"),
+        flush_ms=configs.integer("flush.ms"),
+        min_cleanable_dirty_ratio=configs.double("min.cleanable.dirty.ratio"),
+        delete_retention_ms=configs.integer("delete.retention.ms"),
+        min_compaction_lag_ms=configs.integer("min.compaction.lag.ms"),
+        max_compaction_lag_ms=max_compaction_lag_ms,
+        producer_id_expiration_ms=broker.integer("producer.id.expiration.ms"),
+    )

@@ -1,0 +1,52 @@
+"""The replicas that have not confirmed a cut: the persisted list of D30, and how this leader enforces it.
+
+`MirrorPartition.uncut` is the persisted list. At the partition it becomes `must_cut` (followers whose fetches are
+answered with a divergence until a fetch shows that they have cut) and `not_admitted` (replicas that stay out of the
+ISR until it is persisted that they have cut).
+"""
+
+from __future__ import annotations
+
+from kmirror.cluster.replication.partition import Partition
+from kmirror.mirror.cut_rules import SESSION, Uncut, merged
+from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.states import MirrorState
+
+
+def still_uncut(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
+    """Return the list to persist with `state`: the replicas that have not confirmed. This leader has cut its log."""
+    uncut = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
+    if state is MirrorState.STOPPED:
+        uncut.pop(SESSION, None)
+    elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
+        assert mp.cut_epoch is not None, "PREPARING has cut"
+        # An unconfirmed replica may hold foreign epochs even where the leader itself had nothing to cut.
+        late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
+        uncut = dict(merged(uncut, {SESSION: mp.cut_epoch, **late}))
+    return uncut
+
+
+def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) -> None:
+    """Enforce a list that is persisted: followers on it have to cut, and are not admitted to the ISR before."""
+    known, mp.uncut = mp.uncut, uncut
+    if partition is None:
+        return
+    mine = partition.broker_id
+    for replica, epoch in uncut.items():
+        if replica not in (SESSION, mine) and known.get(replica) != epoch:
+            partition.must_cut[replica] = epoch
+    partition.not_admitted = frozenset(replica for replica in uncut if replica not in (SESSION, mine))
+    mp.held = mp.held and mine in uncut
+
+
+def has_new_confirmation(mp: MirrorPartition, partition: Partition) -> bool:
+    """Return whether a replica on the persisted list has confirmed, so that the list should be written again.
+
+    In PREPARING the members of the ISR do not count: they leave the list with the transition to MIRRORING.
+    """
+    return any(
+        replica not in (SESSION, partition.broker_id)
+        and replica not in partition.must_cut
+        and not (mp.state is MirrorState.PREPARING and replica in partition.isr)
+        for replica in mp.uncut
+    )

@@ -1,0 +1,301 @@
+"""The loop in which logs follow others: sessions, pauses, leaders that change, and where a log ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from kmirror.client.fetch_loop import FETCH, Fetcher, FetchLoop
+from kmirror.client.requester import OnReply
+from kmirror.kernel.clock import MILLISECOND, Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.memory_store import MemoryStore
+from kmirror.log.partition_log import LogConfig, PartitionLog
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_response import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    PartitionData,
+)
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from kmirror.protocol.message import Message
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.spec.configs import broker_configs
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import OffsetSpec
+from tests.unit.client.script import ONE, OTHER, TOPIC_ID, TP, TWO, Script
+
+BACKOFF = 1_000 * MILLISECOND
+"""Kafka's default of replica.fetch.backoff.ms."""
+
+
+@dataclass
+class State:
+    tp: TopicPartition
+    epoch: int = 4
+    paused_until: Instant = 0
+    resolving: bool = False
+
+
+@dataclass
+class Log:
+    """An owner that writes down what it is told, and cuts nothing but a number."""
+
+    script: Script = field(default_factory=Script)
+    heard: list[tuple[object, ...]] = field(default_factory=list)
+    replica_id: int = 7
+    goes_on: bool = True
+    asks: bool = True
+    drops: bool = False
+
+    def __post_init__(self) -> None:
+        self.log = PartitionLog.open(TP, MemoryStore(), LogConfig(), now_ms=0)
+        self.log.append_as_leader(build_batch([RecordData(value=b"x")] * 10), leader_epoch=3, now_ms=0)
+        configs = broker_configs({}, {})
+        self.loop: FetchLoop[State] = FetchLoop(self, self.script.outbox, lambda: configs, ("loop",))
+
+    def may_ask(self, fetcher: Fetcher[State]) -> bool:
+        return self.asks
+
+    def send(self, now: Instant, fetcher: Fetcher[State], purpose: str, request: Message, on_reply: OnReply) -> None:
+        version = 17 if purpose == FETCH else 9
+        self.script.requester.send(now, fetcher.endpoint, purpose, request, version, on_reply, timeout_ms=1_000)
+
+    def prepare(self, request: FetchRequest) -> None:
+        self.heard.append(("prepare",))
+
+    def position(self, now: Instant, state: State) -> FetchPartition | None:
+        return FetchPartition(
+            partition=state.tp.partition, current_leader_epoch=state.epoch, fetch_offset=self.log.log_end_offset
+        )
+
+    def topic_id(self, state: State) -> Uuid:
+        return TOPIC_ID
+
+    def leader_epoch(self, state: State) -> int:
+        return state.epoch
+
+    def log_of(self, state: State) -> PartitionLog | None:
+        return self.log
+
+    def on_records(
+        self, now: Instant, fetcher: Fetcher[State], state: State, asked: FetchPartition, data: PartitionData
+    ) -> None:
+        self.heard.append(("records", state.tp, data.high_watermark))
+
+    def on_diverged(
+        self, now: Instant, fetcher: Fetcher[State], state: State, asked: FetchPartition, data: PartitionData
+    ) -> None:
+        self.heard.append(("diverged", data.diverging_epoch.end_offset))
+
+    def on_error(self, now: Instant, fetcher: Fetcher[State], state: State, error: ErrorCode) -> None:
+        self.heard.append(("error", error))
+
+    def on_unheard(self, fetcher: Fetcher[State]) -> None:
+        self.heard.append(("unheard",))
+
+    def on_lost(self, now: Instant, fetcher: Fetcher[State]) -> bool:
+        self.heard.append(("lost",))
+        return self.goes_on
+
+    def on_no_offset(self, now: Instant, fetcher: Fetcher[State]) -> None:
+        self.heard.append(("no offset",))
+
+    def on_shorter(self, now: Instant, state: State, offset: int) -> None:
+        self.heard.append(("shorter", offset))
+
+    def on_later_start(self, now: Instant, state: State, offset: int) -> None:
+        self.heard.append(("later start", offset))
+
+    def drop_unknown_epoch(self, now: Instant, state: State) -> bool:
+        self.heard.append(("unknown epoch",))
+        return self.drops
+
+    # -- steps of a test ----------------------------------------------------------------------
+
+    def assign(self, state: State, *, key: int = 1, endpoint: Endpoint = ONE, now: Instant = 0) -> None:
+        self.loop.assign(now, (key,), endpoint, state)
+
+    def told(self) -> list[tuple[object, ...]]:
+        """Return what was heard since the last call, but for that a fetch was made."""
+        heard = [one for one in self.heard if one[0] != "prepare"]
+        self.heard.clear()
+        return heard
+
+    def named(self) -> list[tuple[int, int, list[int]]]:
+        """Return session id, session epoch and named partitions of the fetches that wait."""
+        fetches = [one.body for one in self.script.look() if isinstance(one.body, FetchRequest)]
+        return [(f.session_id, f.session_epoch, [p.partition for t in f.topics for p in t.partitions]) for f in fetches]
+
+
+def answer(
+    *rows: PartitionData, session: int = 9, error: ErrorCode = ErrorCode.NONE, topic_id: Uuid = TOPIC_ID
+) -> FetchResponse:
+    topics = [FetchableTopicResponse(topic_id=topic_id, partitions=list(rows))] if rows else []
+    return FetchResponse(session_id=session, error_code=error, responses=topics)
+
+
+def row(partition: int = 0, *, error: ErrorCode = ErrorCode.NONE, diverging: int = -1, mark: int = 5) -> PartitionData:
+    return PartitionData(
+        partition_index=partition,
+        error_code=error,
+        high_watermark=mark,
+        diverging_epoch=EpochEndOffset(epoch=-1 if diverging < 0 else 2, end_offset=diverging),
+    )
+
+
+def offsets(offset: int, error: ErrorCode = ErrorCode.NONE) -> ListOffsetsResponse:
+    found = ListOffsetsPartitionResponse(partition_index=0, offset=offset, error_code=error)
+    return ListOffsetsResponse(topics=[ListOffsetsTopicResponse(name="t", partitions=[found])])
+
+
+def test_one_fetch_is_in_flight_and_a_session_names_only_what_is_new() -> None:
+    log = Log()
+    log.assign(State(TP))
+    log.assign(State(OTHER))
+    assert log.named() == [(0, 0, [0])]
+    log.script.answer(answer(row()))
+    assert log.told() == [("records", TP, 5)] and log.named() == [(9, 1, [1])]
+    log.script.answer(answer())
+    assert log.named() == [(9, 2, [])]
+
+
+def test_a_lost_session_begins_anew_at_once() -> None:
+    log = Log()
+    log.assign(State(TP))
+    log.script.answer(answer(row()))
+    log.script.answer(answer(session=0, error=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+    assert log.named() == [(9, 0, [0])]
+    assert log.told() == [("records", TP, 5)]
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_leader_that_is_lost_is_asked_again_after_a_pause(silent: bool) -> None:
+    log = Log()
+    log.assign(State(TP))
+    if silent:
+        log.script.break_link(5)
+    else:
+        log.script.answer(answer(error=ErrorCode.UNKNOWN_SERVER_ERROR), 5)
+    assert log.told() == [("lost",)] and log.named() == []
+    assert log.script.timers == {("loop", 1): 5 + BACKOFF}
+    log.loop.on_timer(5 + BACKOFF, (1,))
+    assert log.named() == [(0, 0, [0])]
+
+
+def test_an_owner_that_gives_up_is_not_woken() -> None:
+    log = Log(goes_on=False)
+    log.assign(State(TP))
+    log.script.break_link()
+    assert log.script.timers == {}
+
+
+def test_a_refused_partition_rests_while_the_others_go_on() -> None:
+    log, first, second = Log(), State(TP), State(OTHER)
+    log.assign(first)
+    log.script.answer(answer(row(error=ErrorCode.NOT_LEADER_OR_FOLLOWER)))
+    assert log.told() == [("error", ErrorCode.NOT_LEADER_OR_FOLLOWER)]
+    assert first.paused_until == BACKOFF == log.script.timers["loop", 1]
+    log.script.answer(answer())
+    log.assign(second)
+    forgets, asked = log.script.look()[0].body, log.named()
+    assert isinstance(forgets, FetchRequest) and asked == [(9, 2, [1])]
+    log.script.answer(answer())
+    log.script.answer(answer(), BACKOFF)
+    assert log.named() == [(9, 4, [0])]
+
+
+def test_a_code_that_nobody_knows_is_an_error_like_others() -> None:
+    log = Log()
+    log.assign(State(TP))
+    data = row()
+    data.error_code = 9_999
+    log.script.answer(answer(data))
+    assert log.told() == [("error", ErrorCode.UNKNOWN_SERVER_ERROR)]
+
+
+def test_an_answer_to_an_older_question_changes_nothing() -> None:
+    log = Log()
+    log.assign(State(TP))
+    log.log.truncate_to(5)
+    log.script.answer(answer(row(diverging=3)))
+    assert log.told() == []
+    log.script.answer(answer(row(diverging=3)))
+    assert log.told() == [("diverged", 3)]
+
+
+def test_an_answer_of_another_leader_epoch_was_not_heard() -> None:
+    log, state = Log(), State(TP)
+    log.assign(state)
+    state.epoch = 5
+    log.script.answer(answer(row()))
+    assert log.told() == [("unheard",)]
+    log.loop.remove(TP)
+    log.script.answer(answer(row()))
+    assert log.told() == [("unheard",)]
+
+
+def test_a_leader_that_moved_is_asked_at_its_new_place_only() -> None:
+    log, state = Log(), State(TP)
+    log.assign(state)
+    log.assign(state, endpoint=TWO)
+    old, new = log.script.look()
+    assert (old.peer, new.peer) == (ONE, TWO)
+    log.script.answer(answer(row()))
+    assert log.told() == []
+    log.assign(state, key=2, endpoint=ONE)
+    found = log.loop.find(TP)
+    assert found is not None and found[0].key == (2,)
+
+
+@pytest.mark.parametrize(
+    ("latest", "earliest", "told"),
+    [
+        (6, None, ("shorter", 6)),
+        (10, 12, ("later start", 12)),
+        (14, 11, ("later start", 11)),
+        (10, 10, ("unknown epoch",)),
+        (14, 0, ("unknown epoch",)),
+    ],
+)
+def test_out_of_range_is_resolved_by_where_the_leader_ends_and_begins(
+    latest: int, earliest: int | None, told: tuple[object, ...]
+) -> None:
+    log, state = Log(), State(TP)
+    log.assign(state)
+    log.script.answer(answer(row(error=ErrorCode.OFFSET_OUT_OF_RANGE)))
+    assert state.resolving
+    specs = []
+    for offset in (latest, earliest):
+        if offset is not None:
+            # The fetch that forgets the partition goes on beside the question.
+            log.script.asked.sort(key=lambda one: isinstance(one.body, FetchRequest))
+            asked = log.script.next(ListOffsetsRequest).topics[0].partitions[0]
+            specs.append((asked.timestamp, asked.current_leader_epoch))
+            log.script.answer(offsets(offset), 3)
+    assert specs == [(OffsetSpec.LATEST, 4), (OffsetSpec.EARLIEST, 4)][: len(specs)]
+    assert log.told() == [told] and not state.resolving
+    assert state.paused_until == (3 + BACKOFF if told == ("unknown epoch",) else 0)
+
+
+def test_a_leader_that_does_not_tell_its_offset_is_asked_later() -> None:
+    log, state = Log(), State(TP)
+    log.assign(state)
+    log.script.answer(answer(row(error=ErrorCode.OFFSET_OUT_OF_RANGE)))
+    log.script.answer(offsets(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER), 3)
+    assert log.told() == [("no offset",)] and state.paused_until == 3 + BACKOFF
+
+
+def test_nobody_is_asked_while_there_is_nobody() -> None:
+    log = Log(asks=False)
+    log.assign(State(TP))
+    assert log.script.look() == []

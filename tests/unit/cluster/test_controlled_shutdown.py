@@ -1,0 +1,134 @@
+"""A node that is asked to stop hands over what it leads, closes its logs, and starts again without a recovery."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.cluster.broker import clean_shutdown
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.partition_log import PartitionLog
+from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
+from kmirror.protocol.gen.broker_heartbeat_response import BrokerHeartbeatResponse
+from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+
+PARTITIONS = 6
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    made = Cluster(Simulation(5), "a")
+    made.start()
+    made.create_topic("t", PARTITIONS)
+    for partition in range(PARTITIONS):
+        made.produce("t", partition, [b"x"])
+    made.simulation.run_until(made.is_settled)
+    return made
+
+
+def leaders(cluster: Cluster) -> list[int]:
+    return [partition.leader for partition in cluster.image.topics["t"].partitions.values()]
+
+
+def reply(cluster: Cluster, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    answer = cluster.client.call(cluster.endpoint(CONTROLLER_ID), request)
+    assert isinstance(answer, BrokerHeartbeatResponse) and answer.error_code == ErrorCode.NONE
+    return answer
+
+
+def test_leaderships_move_before_a_broker_ends(cluster: Cluster) -> None:
+    assert 1 in leaders(cluster)
+    cluster.simulation.world.stop(cluster.process(1))
+    cluster.simulation.run_until(lambda: 1 not in leaders(cluster))
+    assert cluster.runs(1), "it serves until the others know who leads"
+    assert all(1 not in p.isr for p in cluster.image.topics["t"].partitions.values())
+    cluster.simulation.run_until(lambda: not cluster.runs(1))
+    assert cluster.image.brokers[1].fenced and -1 not in leaders(cluster)
+
+
+def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cluster: Cluster) -> None:
+    """The broker's own heartbeats do not say that it wants to stop: the test speaks for it."""
+    epoch = cluster.image.brokers[1].epoch
+    others = [cluster.broker(2), cluster.broker(3)]
+    wish = BrokerHeartbeatRequest(
+        broker_id=1, broker_epoch=epoch, current_metadata_offset=cluster.image.offset, want_shut_down=True
+    )
+    first = reply(cluster, wish)
+    needed = cluster.image.offset
+    assert not first.should_shut_down and not first.is_fenced
+    assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.is_active(1)
+    cluster.simulation.run_until(lambda: all(broker.context.image.offset >= needed for broker in others))
+    assert not reply(cluster, wish).should_shut_down, "they have not reported it yet"
+    cluster.simulation.run_for(5)
+    last = reply(cluster, wish)
+    assert last.should_shut_down and last.is_fenced
+
+
+def test_a_broker_in_controlled_shutdown_gets_no_leadership_and_joins_no_isr(cluster: Cluster) -> None:
+    cluster.simulation.world.stop(cluster.process(1))
+    cluster.simulation.run_until(lambda: 1 not in leaders(cluster))
+    cluster.kill(2)
+    cluster.simulation.run_until(lambda: cluster.image.brokers[2].fenced, within_s=60)
+    assert 1 not in leaders(cluster)
+    assert all(1 not in p.isr for p in cluster.image.topics["t"].partitions.values())
+
+
+def test_a_broker_that_ended_in_order_starts_without_a_recovery(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = {tp: partition.log.log_end_offset for tp, partition in cluster.broker(1).parts.replicas.partitions.items()}
+    epoch = cluster.image.brokers[1].epoch
+    cluster.stop(1)
+    assert cluster.disks[1].read_file(clean_shutdown.FILE) == b'{"version":0,"brokerEpoch":%d}' % epoch
+    repaired: list[bool] = []
+    opened = PartitionLog.open.__func__  # type: ignore[attr-defined]
+
+    def spied(cls: type[PartitionLog], tp: TopicPartition, *args: object, **options: object) -> PartitionLog:
+        repaired.append(bool(options["repair"]))
+        log = opened(cls, tp, *args, **options)
+        assert isinstance(log, PartitionLog) and log.log_end_offset == ends[tp]
+        return log
+
+    monkeypatch.setattr(PartitionLog, "open", classmethod(spied))
+    cluster.restart(1)
+    assert cluster.disks[1].read_file(clean_shutdown.FILE) is None, "a crash from now on is not a clean end"
+    cluster.simulation.run_until(cluster.is_settled)
+    assert repaired and not any(repaired)
+    assert cluster.broker(1).context.previous_epoch == epoch
+
+
+def test_a_killed_broker_recovers_its_logs(cluster: Cluster) -> None:
+    cluster.kill(1)
+    cluster.restart(1)
+    assert cluster.broker(1).context.previous_epoch is None
+
+
+def test_a_broker_that_was_never_let_in_ends_at_once() -> None:
+    cluster = Cluster(Simulation(5), "a", brokers=1)
+    cluster.simulation.world.start(cluster.process(1))
+    cluster.simulation.run_for(1)
+    before = cluster.simulation.world.now
+    cluster.stop(1)
+    assert cluster.simulation.world.now == before and not cluster.runs(1)
+
+
+def test_a_broker_waits_five_minutes_for_a_controller_that_does_not_answer(cluster: Cluster) -> None:
+    cluster.kill(CONTROLLER_ID)
+    before = cluster.simulation.now_ms
+    cluster.stop(1)
+    assert cluster.simulation.now_ms - before == 300_000
+
+
+def test_a_whole_cluster_ends_in_order_and_begins_again(cluster: Cluster) -> None:
+    cluster.stop()
+    assert not cluster.living() and not cluster.runs(CONTROLLER_ID)
+    cluster.start()
+    assert [record.value for record in cluster.read(TopicPartition("t", 3))] == [b"x"]
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{}", b'{"version":0,"brokerEpoch":"x"}'])
+def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, data: bytes) -> None:
+    disk = cluster.disks[1]
+    disk.write_file(clean_shutdown.FILE, data)
+    assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
