@@ -12,7 +12,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.cluster.legacy_logs import TP, Run, contents, converge, fetch, log
+from tests.unit.cluster.replication.legacy_logs import TP, Run, contents, converge, fetch, log
 
 pytestmark = pytest.mark.decision("D28")
 

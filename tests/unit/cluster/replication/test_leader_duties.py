@@ -1,4 +1,4 @@
-"""What a leader owes to producers that wait for acks, to members it asked for, to consumers that ask for the log end."""
+"""What a leader owes to producers that wait for acks, to members it asked for, to consumers that ask for its end."""
 
 from __future__ import annotations
 
