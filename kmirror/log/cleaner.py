@@ -18,18 +18,22 @@ The active segment is never touched, nor anything above the last stable offset.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any, NamedTuple
 
+from kmirror.log.cleanable import Cleanable
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import scan_batches
-from kmirror.log.segment import SPAN_MAX, Segment
+from kmirror.log.segment import SPAN_MAX, Segment, next_offset
 from kmirror.log.segment_list import SegmentList
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, file_name
+from kmirror.log.store import PartitionStore
 from kmirror.records import layout
 from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
@@ -42,20 +46,6 @@ from kmirror.records.record import Record, RecordData
 KEYS_MAX = (128 << 20) // 24 * 9 // 10
 
 
-class Cleanable(NamedTuple):
-    """Which offsets the next run would deal with, and how many bytes of segments that is."""
-
-    log_start_offset: int
-    first_dirty_offset: int
-    first_uncleanable_offset: int
-    clean_bytes: int
-    dirty_bytes: int
-
-    def is_dirty_enough(self, ratio_percent: int) -> bool:
-        """Return whether the dirty part reaches `min.cleanable.dirty.ratio`, here in percent."""
-        return self.dirty_bytes > 0 and 100 * self.dirty_bytes > ratio_percent * (self.clean_bytes + self.dirty_bytes)
-
-
 class Cleaned(NamedTuple):
     end_offset: int  # Where the next run begins.
     bytes_before: int
@@ -64,57 +54,123 @@ class Cleaned(NamedTuple):
     segments_after: int
 
 
-def cleanable(
-    segments: SegmentList,
-    config: LogConfig,
-    last_end_offset: int | None,
-    *,
-    log_start_offset: int,
-    last_stable_offset: int,
-    now_ms: int,
-) -> Cleanable:
-    """Return what a run that begins where the last one ended (None for the first) would clean."""
-    dirty = log_start_offset if last_end_offset is None else last_end_offset
-    if not log_start_offset <= dirty <= segments.end_offset:
-        dirty = log_start_offset  # The log was cut or deleted under the checkpoint.
-    bounds = [last_stable_offset, segments.active.base_offset]
-    if config.min_compaction_lag_ms > 0:
-        earliest = now_ms - config.min_compaction_lag_ms
-        sealed = (s for s in segments.reaching(dirty) if s is not segments.active)
-        too_young = (s.base_offset for s in sealed if s.largest_timestamp > earliest)
-        bounds.append(next(too_young, bounds[-1]))
-    bound = max(dirty, min(bounds))
-    # Only whole segments are cleaned, so the bound is where the one that holds it begins.
-    uncleanable = segments.reaching(bound)[0].base_offset
-    clean = [s for s in segments if s.base_offset < dirty]
-    rest = [s for s in segments.reaching(dirty) if s.base_offset < uncleanable]
-    return Cleanable(log_start_offset, dirty, uncleanable, sum(s.size for s in clean), sum(s.size for s in rest))
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What a run needs of a segment; it stays true whatever happens to the log meanwhile."""
+
+    base_offset: int
+    view: memoryview
+    rows: int  # Of the offset index.
+    time_rows: int
+    modified_ms: int
+
+    @classmethod
+    def of(cls, segment: Segment) -> Sealed:
+        rows, time_rows = len(segment.offsets), len(segment.times)
+        return cls(segment.base_offset, segment.view(), rows, time_rows, segment.modified_ms)
 
 
-def clean(
-    segments: SegmentList,
-    producers: ProducerStates,
-    config: LogConfig,
-    what: Cleanable,
-    *,
-    now_ms: int,
-    keys_max: int = KEYS_MAX,
-) -> Cleaned:
-    """Clean the log; if there are more keys than `keys_max`, as far as so many keys reach."""
-    offsets = _map_offsets(segments, what, keys_max)
-    end_offset = offsets.latest_offset + 1
-    old = [s for s in segments[:-1] if s.base_offset < end_offset]
-    clean_before = [s for s in segments if s.base_offset < what.first_dirty_offset]
-    legacy_horizon_ms = clean_before[-1].modified_ms - config.delete_retention_ms if clean_before else 0
-    run = _Run(segments, producers, config, offsets, what, now_ms, legacy_horizon_ms)
-    before = after = count = 0
-    for group in _groups(old, config, what.first_uncleanable_offset):
-        cleaned, aborted = run.clean_group(group)
-        before += sum(segment.size for segment in group)
-        after += len(cleaned)
-        count += 1
-        _replace(segments, config, group, cleaned, aborted, now_ms)
-    return Cleaned(end_offset, before, after, len(old), count)
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What is left of neighbouring segments, in one that is staged in the store."""
+
+    base_offsets: list[int]
+    segment: Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What a run made of the log; it counts when `swap_in` has put it there."""
+
+    end_offset: int
+    bytes_before: int
+    groups: list[Rewritten]
+
+
+class Compaction:
+    """A run over what was cleanable of a log: a job for its disk, which reads what does not change and writes aside."""
+
+    def __init__(
+        self,
+        segments: SegmentList,
+        producers: ProducerStates,
+        config: LogConfig,
+        what: Cleanable,
+        *,
+        now_ms: int,
+        keys_max: int = KEYS_MAX,
+    ) -> None:
+        start, end = what.first_dirty_offset, what.first_uncleanable_offset
+        self.what = what
+        self.config = config
+        self.now_ms = now_ms
+        self.keys_max = keys_max  # With more keys than these, the run goes as far as they reach.
+        self.store = segments.store
+        self.sealed = [Sealed.of(segment) for segment in segments if segment.base_offset < end]
+        self.dirty_position = segments.reaching(start)[0].offsets.position_for(start)
+        # A transaction may end behind the range, so the whole log's indexes are asked.
+        self.aborted = [(segment.base_offset, tuple(segment.aborted)) for segment in segments]
+        self.last_of_producers = {
+            producer_id: (entry.last_data_offset, entry.producer_epoch)
+            for producer_id, entry in producers.entries.items()
+        }
+
+    def run(self) -> Rewrite:
+        """Stage what is left of each group of segments; raises CorruptBatch and OSError, and the log is as it was."""
+        offsets = _map_offsets(self)
+        end_offset = offsets.latest_offset + 1
+        old = [segment for segment in self.sealed if segment.base_offset < end_offset]
+        run = _Run(self, offsets)
+        groups: list[Rewritten] = []
+        for group in _groups(old, self.config, self.what.first_uncleanable_offset):
+            data, aborted = run.clean_group(group)
+            bases = [segment.base_offset for segment in group]
+            self.store.stage(bases[0], data)
+            cleaned = Segment(self.store, bases[0], self.config, created_ms=self.now_ms)
+            if data:
+                view = memoryview(data)
+                cleaned.add(view, scan_batches(view, cleaned, check_crc=False))
+            cleaned.aborted.extend(aborted)
+            cleaned.modified_ms = group[-1].modified_ms
+            cleaned.close()
+            groups.append(Rewritten(bases, cleaned))
+        return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
+
+    def aborted_transactions(self, end: int, *, reaching: int) -> list[AbortedTxn]:
+        """The aborted transactions with records between log start and `end`, as the index of a segment tells them.
+
+        It is that which holds offset `reaching`, or one behind it.
+        """
+        found: list[AbortedTxn] = []
+        first = (bisect_right(self.aborted, reaching, key=itemgetter(0)) or 1) - 1
+        for _, rows in self.aborted[first:]:
+            for txn in rows:
+                if txn.last_offset >= self.what.log_start_offset and txn.first_offset < end:
+                    found.append(txn)
+                if txn.last_stable_offset >= end:
+                    return found
+        return found
+
+
+def swap_in(segments: SegmentList, done: Rewrite) -> Cleaned:
+    """Put what a run staged in the place of the segments that it read."""
+    for group in done.groups:
+        for segment in segments.reaching(group.base_offsets[0])[: len(group.base_offsets)]:
+            segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
+        segments.store.replace(group.base_offsets)
+        for base_offset in group.base_offsets[1:]:
+            segments.store.delete_file(file_name(base_offset, SNAPSHOT_SUFFIX))
+        group.segment.write_files()
+        segments.replace(group.segment, len(group.base_offsets))
+    after = sum(group.segment.size for group in done.groups)
+    before = sum(len(group.base_offsets) for group in done.groups)
+    return Cleaned(done.end_offset, done.bytes_before, after, before, len(done.groups))
+
+
+def discard(store: PartitionStore, done: Rewrite) -> None:
+    """Remove what a run staged for a log that was cut meanwhile."""
+    for group in done.groups:
+        store.unstage(group.base_offsets[0])
 
 
 @dataclass(slots=True)
@@ -176,49 +232,50 @@ class _Transactions:
         return False, None
 
 
-def _map_offsets(segments: SegmentList, what: Cleanable, keys_max: int) -> _Offsets:
+def _map_offsets(job: Compaction) -> _Offsets:
     """Read the dirty part; stops where the keys are too many, before the record that would be one more."""
     found = _Offsets()
     state = _Transactions()
-    start, end, noted = what.first_dirty_offset, what.first_uncleanable_offset, -1
-    dirty = [s for s in segments.reaching(start) if s.base_offset < end]
-    state.expect(segments.aborted_transactions(what.log_start_offset, end, reaching=start))
+    start, end, noted = job.what.first_dirty_offset, job.what.first_uncleanable_offset, -1
+    first = (bisect_right(job.sealed, start, key=lambda segment: segment.base_offset) or 1) - 1
+    dirty, position = job.sealed[first:], job.dirty_position
+    state.expect(job.aborted_transactions(end, reaching=start))
     for segment, following in zip(dirty, [*dirty[1:], None], strict=True):
-        position = segment.offsets.position_for(start)
-        for batch in iter_any_batches(segment.view(position)):
+        for batch in iter_any_batches(segment.view[position:]):
             if isinstance(batch, Batch) and batch.is_control:
                 state.end(batch)
             elif isinstance(batch, LegacyBatch) or not state.is_aborted(batch):
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
-                        if len(found.latest) >= keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # It may lie inside a batch.
+                        if len(found.latest) >= job.keys_max:
+                            found.latest_offset = max(found.latest_offset, noted)  # Perhaps amid a batch.
                             return found
                         found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
                 found.latest_offset = batch.last_offset
+        position = 0
         bound = end if following is None else following.base_offset
         found.latest_offset = max(found.latest_offset, bound - 1)
     return found
 
 
-def _groups(segments: list[Segment], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Segment]]:
-    """Yield the neighbours that fit one segment together, by bytes, index and range of offsets."""
+def _groups(segments: list[Sealed], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Sealed]]:
+    """Neighbours that fit one segment together, by bytes, index and range of offsets."""
     ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
-    group: list[Segment] = []
+    group: list[Sealed] = []
     size = rows = time_rows = 0
     for segment, end in zip(segments, ends, strict=True):
         fits = (
-            size + segment.size <= config.segment_bytes
-            and (rows + len(segment.offsets)) * 8 <= config.segment_index_bytes
-            and (time_rows + len(segment.times)) * 12 <= config.segment_index_bytes
-            and (segment.size == 0 or not group or end - 1 - group[0].base_offset <= SPAN_MAX)
+            size + len(segment.view) <= config.segment_bytes
+            and (rows + segment.rows) * 8 <= config.segment_index_bytes
+            and (time_rows + segment.time_rows) * 12 <= config.segment_index_bytes
+            and (not segment.view or not group or end - 1 - group[0].base_offset <= SPAN_MAX)
         )
         if group and not fits:
             yield group
             group, size, rows, time_rows = [], 0, 0, 0
         group.append(segment)
-        size, rows, time_rows = size + segment.size, rows + len(segment.offsets), time_rows + len(segment.times)
+        size, rows, time_rows = size + len(segment.view), rows + segment.rows, time_rows + segment.time_rows
     if group:
         yield group
 
@@ -226,36 +283,28 @@ def _groups(segments: list[Segment], config: LogConfig, uncleanable_offset: int)
 class _Run:
     """The rewriting of groups of segments, one after the other."""
 
-    def __init__(
-        self,
-        segments: SegmentList,
-        producers: ProducerStates,
-        config: LogConfig,
-        offsets: _Offsets,
-        what: Cleanable,
-        now_ms: int,
-        legacy_horizon_ms: int,
-    ) -> None:
-        self.segments = segments
-        self.producers = producers
+    def __init__(self, job: Compaction, offsets: _Offsets) -> None:
+        self.job = job
         self.offsets = offsets
         self.state = _Transactions()
-        self.what = what
-        self.now_ms = now_ms
-        # When to delete what gets a delete horizon in this run.
-        self.horizon_ms = now_ms + config.delete_retention_ms
-        self.legacy_horizon_ms = legacy_horizon_ms
-        self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
+        self.now_ms = job.now_ms
+        retention_ms, clean_before = job.config.delete_retention_ms, -1
+        for segment in job.sealed:
+            if segment.base_offset < job.what.first_dirty_offset:
+                clean_before = segment.modified_ms
+        self.horizon_ms = job.now_ms + retention_ms  # What is begun now to be deleted goes then.
+        self.legacy_horizon_ms = clean_before - retention_ms if clean_before >= 0 else 0
+        self.aborted: list[AbortedTxn] = []  # Those of the group at hand whose markers stay.
 
-    def clean_group(self, group: list[Segment]) -> tuple[bytes, list[AbortedTxn]]:
-        """Return the bytes that take the group's place, and their transaction index."""
+    def clean_group(self, group: list[Sealed]) -> tuple[bytes, list[AbortedTxn]]:
+        """The bytes that take the group's place, and their transaction index."""
         out: list[bytes | memoryview] = []
         self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
-            end = segment.next_offset() if following is None else following.base_offset
             start = segment.base_offset
-            self.state.expect(self.segments.aborted_transactions(self.what.log_start_offset, end, reaching=start))
-            for batch in iter_any_batches(segment.view()):
+            end = next_offset(segment.view, start) if following is None else following.base_offset
+            self.state.expect(self.job.aborted_transactions(end, reaching=start))
+            for batch in iter_any_batches(segment.view):
                 kept: bytes | memoryview | None
                 if isinstance(batch, LegacyBatch):
                     kept = self._clean_legacy(batch, segment)
@@ -268,7 +317,7 @@ class _Run:
     def _clean_batch(self, batch: Batch) -> bytes | memoryview | None:
         """Return what is left of the batch; None if nothing is."""
         discardable, is_over = self._judge(batch)
-        must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.what.first_uncleanable_offset
+        must_stay = self._is_last_of_producer(batch) or batch.next_offset == self.job.what.first_uncleanable_offset
         if discardable and not must_stay:
             return None
         if discardable:
@@ -284,8 +333,8 @@ class _Run:
         horizon = self.horizon_ms if needs_horizon else batch.delete_horizon_ms
         return _rebuilt(batch, kept, horizon)
 
-    def _clean_legacy(self, batch: LegacyBatch, segment: Segment) -> bytes | None:
-        """Return what is left of legacy messages, as batches: Kafka's cleaner converts them.
+    def _clean_legacy(self, batch: LegacyBatch, segment: Sealed) -> bytes | None:
+        """What is left of legacy messages, in the format of today, as Kafka's cleaner converts them.
 
         They have no delete horizon, so tombstones stay as long as their segment is younger than the last run's.
         """
@@ -320,12 +369,13 @@ class _Run:
         return is_over and horizon is not None and horizon <= self.now_ms, is_over
 
     def _is_last_of_producer(self, batch: Batch) -> bool:
-        known = self.producers.entries.get(batch.producer_id) if batch.has_producer_id else None
+        known = self.job.last_of_producers.get(batch.producer_id) if batch.has_producer_id else None
         if known is None:
             return False
-        if known.last_data_offset >= 0:
-            return batch.last_offset == known.last_data_offset
-        return batch.is_control and batch.producer_epoch == known.producer_epoch
+        last_data_offset, producer_epoch = known
+        if last_data_offset >= 0:
+            return batch.last_offset == last_data_offset
+        return batch.is_control and batch.producer_epoch == producer_epoch
 
     def _is_latest(self, record: Record) -> bool:
         return record.key is not None and record.offset >= self.offsets.latest.get(record.key, -1)
@@ -337,25 +387,6 @@ class _Run:
             return False
         horizon = batch.delete_horizon_ms
         return record.value is not None or horizon is None or self.now_ms < horizon
-
-
-def _replace(
-    segments: SegmentList, config: LogConfig, old: list[Segment], data: bytes, aborted: list[AbortedTxn], now_ms: int
-) -> None:
-    """Put what is left of neighbouring segments in their place."""
-    for segment in old:
-        segment.delete_files()  # If the power fails before there are new index files, the segment is read again.
-    segments.store.replace([segment.base_offset for segment in old], data)
-    for segment in old[1:]:
-        segments.store.delete_file(file_name(segment.base_offset, SNAPSHOT_SUFFIX))
-    cleaned = Segment(segments.store, old[0].base_offset, config, created_ms=now_ms)
-    if data:
-        cleaned.add(scan_batches(memoryview(data), cleaned, check_crc=False))
-    cleaned.aborted.extend(aborted)
-    cleaned.modified_ms = old[-1].modified_ms
-    cleaned.close()
-    cleaned.write_files()
-    segments.replace(old, cleaned)
 
 
 def _kept_fields(batch: Batch) -> dict[str, Any]:

@@ -43,11 +43,12 @@ class MemoryStore:
     size asked for.
     """
 
-    __slots__ = ("_allocate", "_files", "_preallocate", "_segments")
+    __slots__ = ("_allocate", "_files", "_preallocate", "_segments", "_staged")
 
     def __init__(self, *, preallocate: int = 0, allocate: Callable[[int], bytearray] = bytearray) -> None:
         self._segments: dict[int, _Segment] = {}
         self._files: dict[str, bytes] = {}
+        self._staged: dict[int, Chunk] = {}
         self._preallocate = preallocate
         self._allocate = allocate
 
@@ -102,9 +103,10 @@ class MemoryStore:
     read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
-        """Make the segment's bytes so far some of those that `cut_power` leaves."""
-        segment = self._segments[base_offset]
-        segment.flushed = segment.size
+        """The segment's bytes so far are among those that `cut_power` leaves."""
+        segment = self._segments.get(base_offset)
+        if segment is not None:
+            segment.flushed = segment.size
 
     def cut_power(self, keep: Callable[[int], int]) -> int:
         """Lose what was not flushed, but for the first `keep(n)` of the n bytes of a segment; return how many went."""
@@ -129,7 +131,19 @@ class MemoryStore:
     def delete(self, base_offset: int) -> None:
         del self._segments[base_offset]
 
-    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
+    set_aside = delete  # Whoever still has a view of the bytes keeps them.
+
+    def purge(self, base_offset: int) -> None:
+        pass
+
+    def stage(self, base_offset: int, data: Chunk) -> None:
+        self._staged[base_offset] = data
+
+    def unstage(self, base_offset: int) -> None:
+        self._staged.pop(base_offset, None)
+
+    def replace(self, base_offsets: Sequence[int]) -> None:
+        data = self._staged.pop(base_offsets[0])
         for base_offset in base_offsets:
             del self._segments[base_offset]
         self._segments[base_offsets[0]] = _Segment(data, len(data), frozen=True)

@@ -17,11 +17,13 @@ from collections.abc import Iterator
 from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery, retention, walk
-from kmirror.log.cleaner import KEYS_MAX, Cleanable, Cleaned, clean, cleanable
+from kmirror.log.cleanable import Cleanable, cleanable
+from kmirror.log.cleaner import KEYS_MAX, Cleaned, Compaction, Rewrite, discard, swap_in
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
 from kmirror.log.fast_append import append_one
+from kmirror.log.flushing import Flushing
 from kmirror.log.leader_append import check_fits_segment, prepare
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.producer_files import after_cut, brings_back, delete_snapshots, snapshot_offsets, take_snapshot
@@ -61,8 +63,6 @@ __all__ = [
     "UnexpectedAppendOffset",
 ]
 
-_NOTHING = memoryview(b"")
-
 
 class PartitionLog:
     """One partition's log over a store; `open` makes it. All times are in milliseconds.
@@ -72,13 +72,14 @@ class PartitionLog:
 
     __slots__ = (
         "_saved_epochs",
+        "compaction",
         "config",
         "epochs",
+        "flushing",
         "high_watermark",
         "log_start_offset",
         "now_ms",
         "producers",
-        "recovery_point",
         "repair",
         "segments",
         "store",
@@ -104,10 +105,10 @@ class PartitionLog:
         self._saved_epochs = loaded.saved_epochs
         self.producers: ProducerStates = loaded.producers
         self.repair = loaded.repair  # What opening had to cut off, or None.
-        # Everything below is flushed, or no longer part of the log.
-        self.recovery_point = max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset)
+        self.flushing = Flushing(max(min(recovery_point, loaded.log_end_offset), loaded.log_start_offset), now_ms)
         self.segments = SegmentList(tp, store, loaded.segments, loaded.log_end_offset)
-        self.now_ms = now_ms  # The time of the last call that brought one.
+        self.now_ms = now_ms  # The clock as of the last call that told it.
+        self.compaction: Compaction | None = None  # The run under way; none if the log was cut below its reach.
 
     @classmethod
     def open(
@@ -148,6 +149,11 @@ class PartitionLog:
     def log_end_offset(self) -> int:
         """Return the offset that the next record gets."""
         return self.segments.end_offset
+
+    @property
+    def recovery_point(self) -> int:
+        """Below it the log is not read again when it is opened after a crash."""
+        return self.flushing.recovery_point
 
     @property
     def latest_epoch(self) -> int:
@@ -354,7 +360,7 @@ class PartitionLog:
         self.segments.seal()
         self.producers.map_end_offset = base_offset
         take_snapshot(self.producers, self.store)
-        self.recovery_point = max(self.recovery_point, base_offset)
+        self.flushing.raise_to(base_offset, self.now_ms)
         return self.segments.add(base_offset, self.config, self.now_ms)
 
     def _assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
@@ -387,23 +393,7 @@ class PartitionLog:
                 log_start_offset=self.log_start_offset,
                 log_end_offset=self.log_end_offset,
             )
-        if offset >= end_offset:
-            return ReadResult(_NOTHING, offset, offset)
-        found = self.segments.find(offset)
-        if found is None:
-            return ReadResult(_NOTHING, offset, offset)
-        segment, first = found
-        last, bound = first, segment.size
-        if end_offset < self.segments.end_offset:
-            beyond = segment.find(end_offset)
-            bound = segment.size if beyond is None else beyond.position
-        room = max_bytes - (first.end_position - first.position)
-        if first.end_position > bound or (room < 0 and not min_one):
-            return ReadResult(_NOTHING, offset, offset)
-        if room > 0:
-            last = segment.last_batch_within(first, min(bound, first.end_position + room))
-        records = self.store.read(segment.base_offset, first.position, last.end_position)
-        return ReadResult(records, first.base_offset, last.last_offset + 1)
+        return self.segments.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
         """Return the first record at or above the log start that is not older, or what the negative timestamps name."""
@@ -451,7 +441,7 @@ class PartitionLog:
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
-        self.recovery_point = max(self.recovery_point, offset)
+        self.flushing.recovery_point = max(self.recovery_point, offset)
         self.epochs.truncate_from_start(offset)
         self._write_epochs()
         self.producers.on_log_start(offset)
@@ -509,7 +499,9 @@ class PartitionLog:
         they gone while the batches are still there, those that are not read again would have the wrong epoch.
         """
         self.log_start_offset = log_start_offset
-        self.recovery_point = min(self.recovery_point, end_offset)
+        self.flushing.cut_to(end_offset)
+        if end_offset < self.segments.active.base_offset or end_offset <= log_start_offset:
+            self.compaction = None
         self._write_offset(LOG_START_OFFSET, log_start_offset)
         self._write_offset(RECOVERY_POINT, self.recovery_point)
         if (self._read_offset(CLEANER_OFFSET) or 0) > end_offset:
@@ -518,21 +510,24 @@ class PartitionLog:
 
     def delete_old_segments(self, now_ms: int) -> int:
         """Delete what retention and the log start let go; returns how many segments went."""
-        self.now_ms = now_ms
-        deleted = 0
-        for rule in retention.rules(self.config, self.log_start_offset, now_ms):
-            count = retention.deletable(self.segments, rule, self.high_watermark)
-            deleted += count
-            if count:
-                self._delete_first_segments(count)
-        return deleted
+        gone = self.set_aside_old_segments(now_ms)
+        for base_offset in gone:
+            self.store.purge(base_offset)
+        return len(gone)
 
-    def _delete_first_segments(self, count: int) -> None:
-        """Delete the `count` oldest segments; the log start rises to what is left."""
-        if count == len(self.segments):
-            self.roll(self.log_end_offset)
-        self.advance_log_start(self.segments[count].base_offset)
-        self.segments.drop_first(count)
+    def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
+        """Do the same, but leave the bytes for the store to purge; returns where the segments began."""
+        self.now_ms = now_ms
+        gone: list[int] = []
+        for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
+            count = retention.deletable(self.segments, rule, self.high_watermark)
+            if count:
+                if count == len(self.segments):
+                    self.roll(self.log_end_offset)
+                self.compaction = None
+                self.advance_log_start(self.segments[count].base_offset)
+                gone += self.segments.set_aside_first(count)
+        return gone
 
     def cleanable(self, now_ms: int) -> Cleanable:
         """Return what the next `compact` would clean."""
@@ -545,16 +540,30 @@ class PartitionLog:
             now_ms=now_ms,
         )
 
-    def compact(self, now_ms: int, *, dirty_percent: int = 0, keys_max: int = KEYS_MAX) -> Cleaned | None:
-        """Clean the log if more than `dirty_percent` of what can be cleaned was not cleaned before.
+    def compact(self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX) -> Cleaned | None:
+        """Clean the log if more than `min_ratio` of what can be cleaned was not cleaned before.
 
         A run takes at most `keys_max` keys, and leaves the rest to the next.
         """
         self.now_ms = now_ms
         what = self.cleanable(now_ms)
-        if not what.is_dirty_enough(dirty_percent):
+        if not what.is_dirty_enough(min_ratio):
             return None
-        cleaned = clean(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
+        job = self.begin_compaction(what, now_ms, keys_max)
+        return self.finish_compaction(job, job.run())
+
+    def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
+        """The job that cleans `what`; until its end is told, nothing of the log has changed."""
+        self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
+        return self.compaction
+
+    def finish_compaction(self, job: Compaction, done: Rewrite) -> Cleaned | None:
+        """Take over what the job made of the log; None if that was cut meanwhile, and then it stays as it is."""
+        if self.compaction is not job:
+            discard(self.store, done)
+            return None
+        self.compaction = None
+        cleaned = swap_in(self.segments, done)
         self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
         return cleaned
 
@@ -578,7 +587,7 @@ class PartitionLog:
         """Return when everything that was appended is safe from a power cut."""
         if self.recovery_point < self.log_end_offset:
             self.segments.flush(self.recovery_point)
-            self.recovery_point = self.log_end_offset
+            self.flushing.raise_to(self.log_end_offset, self.now_ms)
 
     def close(self) -> None:
         """Leave the store as a broker leaves its folder on a clean shutdown; the log is not used any more."""

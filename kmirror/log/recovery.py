@@ -187,7 +187,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
     if scan.batches:
         aborted = feed(view, scan, loaded.producers, from_offset=from_offset, batch_by_batch=True)
         segment.aborted.extend(aborted)
-        segment.add(scan)
+        segment.add(view, scan)
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
         segment.since_row = 0  # The bytes since the last index row count from zero after a restart.
     if scan.fault is not None:

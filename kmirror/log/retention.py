@@ -23,9 +23,14 @@ Rule = Callable[[Segment, Segment | None, int], bool]
 """Is this segment, followed by that one, to be deleted? So many bytes are left of the log without it."""
 
 
-def rules(config: LogConfig, log_start_offset: int, now_ms: int) -> Iterator[Rule]:
-    """Yield the rules that the topic's configs make, in the order in which Kafka goes by them."""
+def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored: bool = False) -> Iterator[Rule]:
+    """The rules that the topic's configs make, in the order in which Kafka goes by them.
+
+    Of a log that is mirrored the source alone decides where it begins: only what lies below goes.
+    """
     yield lambda segment, following, left: following is not None and following.base_offset <= log_start_offset
+    if is_mirrored:
+        return
     if config.delete and config.retention_bytes >= 0:
         yield lambda segment, following, left: left >= config.retention_bytes
     if config.delete and config.retention_ms >= 0:

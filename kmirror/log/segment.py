@@ -93,8 +93,8 @@ class Segment:
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
         return self.store.view(self.base_offset, start, self.size if end is None else end)
 
-    def add(self, scan: Scan) -> None:
-        """Take note of the batches that a scan judged and that the store now has."""
+    def add(self, view: memoryview, scan: Scan) -> None:
+        """Take note of the batches in `view`, which a scan judged and which stand behind those that are known."""
         if scan.row_offsets:
             self.offsets.extend(scan.row_offsets, scan.row_positions)
             for timestamp, offset in scan.time_rows:
@@ -103,7 +103,7 @@ class Segment:
         if scan.max_timestamp > self.max_timestamp:
             self.max_timestamp, self.max_timestamp_offset = scan.max_timestamp, scan.max_timestamp_offset
         if self.size == 0:
-            self.first_timestamp = self._first_batch_timestamp()
+            self.first_timestamp = timestamp_at(view, 0)
         self.size += scan.valid_bytes
 
     def add_one(self, last_offset: int, timestamp: int, size: int) -> None:
@@ -323,6 +323,11 @@ def timestamp_at(view: memoryview, position: int) -> int:
 def delete_segment(store: PartitionStore, base_offset: int) -> None:
     """Delete a segment with its indexes and the snapshot that was taken where it begins."""
     store.delete(base_offset)
+    delete_segment_files(store, base_offset)
+
+
+def delete_segment_files(store: PartitionStore, base_offset: int) -> None:
+    """Delete the indexes of a segment and the snapshot that was taken where it begins."""
     for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX, SNAPSHOT_SUFFIX):
         store.delete_file(file_name(base_offset, suffix))
 

@@ -14,9 +14,12 @@ from typing import overload
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
+from kmirror.log.results import ReadResult
 from kmirror.log.scan_result import Scan
-from kmirror.log.segment import BatchPlace, Segment, delete_segment
+from kmirror.log.segment import BatchPlace, Segment, delete_segment, delete_segment_files
 from kmirror.log.store import PartitionStore
+
+_NOTHING = memoryview(b"")
 
 
 class SegmentList(Sequence[Segment]):
@@ -92,13 +95,36 @@ class SegmentList(Sequence[Segment]):
                     return found
         return found
 
-    # -- growing ------------------------------------------------------------------------------
+    def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool) -> ReadResult:
+        """The batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+
+        With `min_one` the first batch is returned whatever its size.
+        """
+        if offset >= end_offset:
+            return ReadResult(_NOTHING, offset, offset)
+        found = self.find(offset)
+        if found is None:
+            return ReadResult(_NOTHING, offset, offset)
+        segment, first = found
+        last, bound = first, segment.size
+        if end_offset < self.end_offset:
+            beyond = segment.find(end_offset)
+            bound = segment.size if beyond is None else beyond.position
+        room = max_bytes - (first.end_position - first.position)
+        if first.end_position > bound or (room < 0 and not min_one):
+            return ReadResult(_NOTHING, offset, offset)
+        if room > 0:
+            last = segment.last_batch_within(first, min(bound, first.end_position + room))
+        records = self.store.read(segment.base_offset, first.position, last.end_position)
+        return ReadResult(records, first.base_offset, last.last_offset + 1)
+
+    # Growing
 
     def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
         """Put judged batches after the last one; returns the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)
-        segment.add(scan)
+        segment.add(view, scan)
         segment.modified_ms = now_ms
         self.end_offset = scan.last_offset + 1
         return segment
@@ -153,16 +179,22 @@ class SegmentList(Sequence[Segment]):
         self._segments.pop()
         delete_segment(self.store, self._bases.pop())
 
-    def drop_first(self, count: int) -> None:
-        """Delete the `count` oldest segments, with their files; at least one stays."""
-        assert count < len(self._segments), f"{self.tp}: {count} of {len(self._segments)} segments"
-        for segment in self._segments[:count]:
-            delete_segment(self.store, segment.base_offset)
-        del self._segments[:count], self._bases[:count]
+    def set_aside_first(self, count: int) -> list[int]:
+        """Set the `count` oldest segments aside, and delete the files about them; at least one stays.
 
-    def replace(self, old: Sequence[Segment], new: Segment) -> None:
-        """Have `new` in the place of neighbours that are not active, where the first of them begins."""
-        assert new.base_offset == old[0].base_offset and old[-1] is not self.active, f"{self.tp}: {new.base_offset}"
-        first = self._number(new.base_offset)
-        self._segments[first : first + len(old)] = [new]
-        self._bases[first : first + len(old)] = [new.base_offset]
+        Returns where they began: the store is to purge them.
+        """
+        assert count < len(self._segments), f"{self.tp}: {count} of {len(self._segments)} segments"
+        gone = self._bases[:count]
+        for base_offset in gone:
+            self.store.set_aside(base_offset)
+            delete_segment_files(self.store, base_offset)
+        del self._segments[:count], self._bases[:count]
+        return gone
+
+    def replace(self, new: Segment, count: int) -> None:
+        """Have `new` in the place of `count` neighbours that are not active, where the first of them begins."""
+        first = self._bases.index(new.base_offset)
+        assert first + count < len(self._segments), f"{self.tp}: the active segment is not replaced"
+        self._segments[first : first + count] = [new]
+        self._bases[first : first + count] = [new.base_offset]

@@ -56,7 +56,10 @@ class PartitionStore(Protocol):
         ...
 
     def flush(self, base_offset: int) -> None:
-        """Return when the segment's bytes are safe from a power cut."""
+        """Return when the segment's bytes are safe from a power cut; one that is gone needs nothing.
+
+        May run beside other calls.
+        """
         ...
 
     def truncate(self, base_offset: int, size: int) -> None:
@@ -67,8 +70,27 @@ class PartitionStore(Protocol):
         """Remove the segment."""
         ...
 
-    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
-        """Put one segment in the place of neighbours, at the first one's base offset; all or nothing, and safe.
+    def set_aside(self, base_offset: int) -> None:
+        """Have the segment be none any more, at once; its bytes go with `purge`, or when the store is opened again."""
+        ...
+
+    def purge(self, base_offset: int) -> None:
+        """Remove the bytes of a segment that was set aside; may run beside other calls."""
+        ...
+
+    def stage(self, base_offset: int, data: Chunk) -> None:
+        """Write what `replace` will put in the place of the segments from `base_offset` on; safe when it returns.
+
+        May run beside other calls. What is staged and never used is gone when the store is opened again.
+        """
+        ...
+
+    def unstage(self, base_offset: int) -> None:
+        """Remove what was staged and is not wanted any more; nothing staged is fine."""
+        ...
+
+    def replace(self, base_offsets: Sequence[int]) -> None:
+        """Put what was staged in the place of neighbours, at the first one's base offset; all or nothing, and safe.
 
         It counts as written when the last of them was.
         """

@@ -226,7 +226,14 @@ class FileStore:
         return memoryview(data)
 
     def flush(self, base_offset: int) -> None:
-        os.fsync(self._descriptor(base_offset))
+        try:
+            descriptor = os.open(self._log(base_offset), os.O_RDONLY)  # Of its own: others may close the one in use.
+        except FileNotFoundError:
+            return
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def truncate(self, base_offset: int, size: int) -> None:
         assert 0 <= size <= self._sizes[base_offset], f"a cut to {size} of {self._sizes[base_offset]} bytes"
@@ -263,11 +270,37 @@ class FileStore:
         del self._sizes[base_offset]
         _sync_folder(self.path)
 
-    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
-        first = self._log(base_offsets[0])
-        cleaned, swap = first.with_name(first.name + CLEANED_SUFFIX), first.with_name(first.name + SWAP_SUFFIX)
+    def set_aside(self, base_offset: int) -> None:
+        if self._open is not None and self._open[0] == base_offset:
+            self._release()
+        self._unmap(base_offset)
+        self._lingering.pop(base_offset, None)
+        self._log(base_offset).rename(self._aside(base_offset))
+        del self._sizes[base_offset]
+        _sync_folder(self.path)
+
+    def purge(self, base_offset: int) -> None:
+        self._aside(base_offset).unlink(missing_ok=True)
+
+    def _aside(self, base_offset: int) -> Path:
+        log = self._log(base_offset)
+        return log.with_name(log.name + _DELETED_SUFFIX)
+
+    def stage(self, base_offset: int, data: Chunk) -> None:
+        _write_new(self._staged(base_offset), data)
+
+    def unstage(self, base_offset: int) -> None:
+        self._staged(base_offset).unlink(missing_ok=True)
+
+    def _staged(self, base_offset: int) -> Path:
+        log = self._log(base_offset)
+        return log.with_name(log.name + CLEANED_SUFFIX)
+
+    def replace(self, base_offsets: Sequence[int]) -> None:
+        first, cleaned = self._log(base_offsets[0]), self._staged(base_offsets[0])
+        swap = first.with_name(first.name + SWAP_SUFFIX)
         last = self._log(base_offsets[-1]).stat()
-        _write_new(cleaned, data)
+        size = cleaned.stat().st_size
         os.utime(cleaned, ns=(last.st_atime_ns, last.st_mtime_ns))
         self.close()
         cleaned.rename(swap)
@@ -278,7 +311,7 @@ class FileStore:
             del self._sizes[base_offset]
         swap.rename(first)
         _sync_folder(self.path)
-        self._sizes[base_offsets[0]] = len(data)
+        self._sizes[base_offsets[0]] = size
 
     def _finish_replacements(self) -> None:
         """Drop what a crash kept from counting and finish what counts, as a broker does before it opens a log.

@@ -35,7 +35,7 @@ from kmirror.spec.wire_values import IsolationLevel
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from kmirror.sim.consumer import ConsumerRecord
+    from kmirror.client.consumer import ConsumerRecord
     from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100

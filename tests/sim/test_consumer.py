@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kmirror.client.consumer import ConsumerRecord
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.sim.consumer import Consumer, ConsumerRecord
+from kmirror.sim.consumer import Consumer
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode

@@ -129,7 +129,7 @@ def _cleaned(folder: Path, old: list[int]) -> dict[str, bytes]:
     if data:
         scan = scan_batches(memoryview(data), segment, check_crc=False)
         store.append(old[0], data)
-        segment.add(scan)
+        segment.add(memoryview(data), scan)
     segment.close()
     for base in old:
         path = folder / file_name(base, TXN_INDEX_SUFFIX)

@@ -22,6 +22,7 @@ class RecordingStore:
     def __init__(self) -> None:
         self.inner = MemoryStore()
         self.effects: list[Effect] = []
+        self._staged: dict[int, bytes] = {}
 
     def _note(self, kind: str, target: int | str, value: bytes | int = 0) -> None:
         self.effects.append(Effect(kind, target, value))
@@ -60,9 +61,22 @@ class RecordingStore:
         self._note("delete", base_offset)
         self.inner.delete(base_offset)
 
-    def replace(self, base_offsets: Sequence[int], data: Chunk) -> None:
-        self._note("replace", repr(list(base_offsets)), bytes(data))
-        self.inner.replace(base_offsets, data)
+    def set_aside(self, base_offset: int) -> None:
+        self.delete(base_offset)
+
+    def purge(self, base_offset: int) -> None:
+        pass  # It is gone as soon as it is set aside.
+
+    def stage(self, base_offset: int, data: Chunk) -> None:
+        self.inner.stage(base_offset, data)
+        self._staged[base_offset] = bytes(data)  # What is staged and not put in place does not outlive a crash.
+
+    def unstage(self, base_offset: int) -> None:
+        self.inner.unstage(base_offset)
+
+    def replace(self, base_offsets: Sequence[int]) -> None:
+        self._note("replace", repr(list(base_offsets)), self._staged.pop(base_offsets[0]))
+        self.inner.replace(base_offsets)
 
     def read_file(self, name: str) -> bytes | None:
         return self.inner.read_file(name)
@@ -108,7 +122,8 @@ def _replay(store: MemoryStore, safe: dict[int, int], effect: Effect) -> None:
             del safe[base]
         case Effect("replace", str(bases), bytes(data)):
             base_offsets = list(map(int, bases.strip("[]").split(",")))
-            store.replace(base_offsets, data)
+            store.stage(base_offsets[0], data)
+            store.replace(base_offsets)
             for base in base_offsets:
                 del safe[base]
             safe[base_offsets[0]] = len(data)

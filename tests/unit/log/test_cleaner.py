@@ -360,8 +360,8 @@ def test_a_cut_takes_the_cleaners_checkpoint_along() -> None:
     assert log.store.read_file(CLEANER_OFFSET) == b"2"
 
 
-@pytest.mark.parametrize(("percent", "runs"), [(0, True), (33, True), (34, False), (50, False)])
-def test_a_log_must_be_dirty_enough(percent: int, runs: bool) -> None:
+@pytest.mark.parametrize(("ratio", "runs"), [(0.0, True), (0.33, True), (0.34, False), (0.5, False)])
+def test_a_log_must_be_dirty_enough(ratio: float, runs: bool) -> None:
     log = compacted()
     for first in (0, 2):
         put(log, (f"k{first}", "1"))
@@ -373,8 +373,8 @@ def test_a_log_must_be_dirty_enough(percent: int, runs: bool) -> None:
     what = log.cleanable(NOW_MS)
     assert what.clean_bytes == what.dirty_bytes > 0
     share = what._replace(clean_bytes=2 * what.dirty_bytes)
-    assert share.is_dirty_enough(percent) == runs
-    assert not what.is_dirty_enough(50), "half of it is, and more than half must be"
+    assert share.is_dirty_enough(ratio) == runs
+    assert not what.is_dirty_enough(0.5), "half of it is, and more than half must be"
 
 
 def test_young_segments_wait_for_their_lag() -> None:

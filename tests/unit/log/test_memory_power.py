@@ -33,7 +33,8 @@ def test_flushed_bytes_stay_and_of_the_rest_a_prefix(steps: list[bytes | int | N
 
 def test_a_laid_down_segment_and_a_replaced_one_are_safe() -> None:
     store = MemoryStore.from_files({0: b"abc", 3: b"def"}, {})
-    store.replace([0, 3], b"xyz")
+    store.stage(0, b"xyz")
+    store.replace([0, 3])
     assert store.cut_power(lambda unflushed: 0) == 0
     assert bytes(store.view(0)) == b"xyz"
     fork = store.fork()

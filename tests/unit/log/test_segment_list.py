@@ -55,17 +55,17 @@ def test_a_cut_moves_the_end_and_leaves_the_segment_that_would_hold_it(offset: i
 
 def test_no_cut_goes_below_the_first_segment() -> None:
     segments = segments_of()
-    segments.drop_first(1)
+    segments.set_aside_first(1)
     with pytest.raises(AssertionError, match="a cut to 1, below 2"):
         segments.truncate_to(1, NOW_MS)
 
 
 def test_the_oldest_go_and_the_active_one_stays() -> None:
     segments = segments_of()
-    segments.drop_first(3)
+    assert segments.set_aside_first(3) == [0, 2, 4]
     assert known(segments) == ([6], 6, 8)
     with pytest.raises(AssertionError, match="1 of 1 segments"):
-        segments.drop_first(1)
+        segments.set_aside_first(1)
 
 
 def test_a_log_that_begins_anew_ends_where_it_begins() -> None:
@@ -77,7 +77,7 @@ def test_a_log_that_begins_anew_ends_where_it_begins() -> None:
 def test_a_segment_takes_the_place_of_neighbours_but_not_of_the_active_one() -> None:
     segments = segments_of()
     new = segments[1]
-    segments.replace(segments[1:3], new)
+    segments.replace(new, 2)
     assert segments.base_offsets == [0, 2, 6] and segments[1] is new
     with pytest.raises(AssertionError):
-        segments.replace(segments[1:], new)
+        segments.replace(new, 2)

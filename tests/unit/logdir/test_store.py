@@ -247,13 +247,20 @@ def test_digits_of_other_scripts_name_no_offset(files: FileStore) -> None:
     assert folder.open(TP).segments() == [0]
 
 
+def put_in_place(store: FileStore) -> None:
+    store.stage(0, b"new")
+    store.replace([0, 1])
+
+
 EFFECTS: list[tuple[str, Callable[[FileStore], None], str]] = [
     ("create", lambda store: store.create(9), "folder"),
     ("append", lambda store: store.append(1, b"!"), ""),
     ("flush", lambda store: store.flush(1), "file"),
     ("truncate", lambda store: store.truncate(1, 2), "ftruncate file"),
     ("delete", lambda store: store.delete(1), "unlink folder"),
-    ("replace", lambda store: store.replace([0, 1], b"new"), "file rename folder unlink unlink rename folder"),
+    ("set aside", lambda store: store.set_aside(1), "rename folder"),
+    ("stage", lambda store: store.stage(0, b"new"), "file"),
+    ("replace", put_in_place, "file rename folder unlink unlink rename folder"),
     ("write", lambda store: store.write_file("leader-epoch-checkpoint", b"0\n0\n"), "file rename folder"),
     ("write shared", lambda store: store.write_file(HIGH_WATERMARK, b"7"), "file rename folder"),
 ]
@@ -379,7 +386,8 @@ def test_a_replacement_is_as_old_as_the_last_segment_it_replaces(files: FileStor
         files.create(base)
         files.append(base, b"x" * 100)
         os.utime(files.path / f"{base:020d}.log", ns=(0, (NOW_MS - base) * 1_000_000))
-    files.replace([0, 5], b"y")
+    files.stage(0, b"y")
+    files.replace([0, 5])
     assert [files.modified_ms(base) for base in files.segments()] == [NOW_MS - 5, NOW_MS - 9]
 
 

@@ -1,0 +1,55 @@
+"""Up to where is a log safe from a power cut?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kmirror.log.segment_list import SegmentList
+from kmirror.log.store import PartitionStore
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """A job for the disk: make segments safe as they are when it runs."""
+
+    store: PartitionStore
+    base_offsets: list[int]
+
+    def run(self) -> None:
+        for base_offset in self.base_offsets:
+            self.store.flush(base_offset)
+
+
+class Flushing:
+    """The recovery point of one log: all below it is flushed, or no longer part of the log."""
+
+    __slots__ = ("_under_way", "last_flush_ms", "recovery_point")
+
+    def __init__(self, recovery_point: int, now_ms: int) -> None:
+        self.recovery_point = recovery_point
+        self.last_flush_ms = now_ms
+        self._under_way: int | None = None  # Up to where the job under way makes the log safe.
+
+    def begin(self, segments: SegmentList) -> Flush | None:
+        """The job that makes safe what is there now; None if it is, or if there is such a job already."""
+        if self.recovery_point >= segments.end_offset or self._under_way is not None:
+            return None
+        self._under_way = segments.end_offset
+        return Flush(segments.store, [segment.base_offset for segment in segments.reaching(self.recovery_point)])
+
+    def finish(self, now_ms: int, *, done: bool) -> None:
+        """The job came to its end. What was cut while it was under way does not count."""
+        if done and self._under_way is not None:
+            self.raise_to(self._under_way, now_ms)
+        self._under_way = None
+
+    def raise_to(self, offset: int, now_ms: int) -> None:
+        """All below `offset` is safe now."""
+        self.recovery_point = max(self.recovery_point, offset)
+        self.last_flush_ms = now_ms
+
+    def cut_to(self, offset: int) -> None:
+        """Nothing from `offset` on is part of the log any more; what comes there is not safe yet."""
+        self.recovery_point = min(self.recovery_point, offset)
+        if self._under_way is not None:
+            self._under_way = min(self._under_way, offset)

@@ -1,0 +1,163 @@
+"""What a log has done at its disk while it goes on: flush, compaction, deletion. A cut undoes their claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from kmirror.log.cleanable import Cleanable
+from kmirror.log.cleaner import KEYS_MAX, Compaction
+from kmirror.log.memory_store import MemoryStore
+from kmirror.log.partition_log import PartitionLog
+from kmirror.log.store import CLEANER_OFFSET
+from tests.builders import NOW_MS, batch
+from tests.unit.log.partitions import open_log
+
+MANY = 1 << 20
+
+
+def written(count: int = 8, **config: object) -> PartitionLog:
+    """Return a log with two batches of one record to a segment, all of one key."""
+    log = open_log(segment_bytes=2 * len(batch()), compact=True, **config)
+    for number in range(count):
+        log.append_as_follower(batch(offset=number), max_epoch=0)
+    log.update_high_watermark(count)
+    return log
+
+
+def begun(log: PartitionLog) -> Compaction:
+    return log.begin_compaction(log.cleanable(NOW_MS), NOW_MS, KEYS_MAX)
+
+
+def offsets(log: PartitionLog) -> list[int]:
+    return [batch.base_offset for batch in log.batches() if batch.record_count]
+
+
+def bytes_of(log: PartitionLog) -> list[bytes]:
+    return [bytes(log.store.view(base)) for base in log.store.segments()]
+
+
+def test_a_flush_makes_safe_what_was_there_when_it_was_ordered() -> None:
+    log = written(3)
+    flush = log.flushing.begin(log.segments)
+    assert flush is not None and log.recovery_point == 2, "where the active segment begins"
+    assert log.flushing.begin(log.segments) is None, "one at a time"
+    log.append_as_follower(batch(offset=3), max_epoch=0)
+    flush.run()
+    log.flushing.finish(NOW_MS + 5, done=True)
+    assert (log.recovery_point, log.flushing.last_flush_ms) == (3, NOW_MS + 5)
+    assert log.flushing.begin(log.segments) is not None, "what came since"
+
+
+def test_a_flush_that_failed_makes_nothing_safe() -> None:
+    log = written(3)
+    assert log.flushing.begin(log.segments) is not None
+    log.flushing.finish(NOW_MS, done=False)
+    assert log.recovery_point == 2 and log.flushing.begin(log.segments) is not None
+
+
+def test_what_was_written_anew_during_a_flush_is_not_safe() -> None:
+    log = written(4)
+    flush = log.flushing.begin(log.segments)
+    assert flush is not None
+    flush.run()
+    log.truncate_to(3)
+    log.append_as_follower(batch(offset=3, epoch=1), max_epoch=1)
+    log.flushing.finish(NOW_MS, done=True)
+    assert (log.recovery_point, log.log_end_offset) == (3, 4)
+
+
+def test_a_segment_that_went_during_a_flush_is_no_fault() -> None:
+    log = written(4)
+    flush = log.flushing.begin(log.segments)
+    assert flush is not None
+    log.truncate_fully_and_start_at(9)
+    flush.run()
+    log.flushing.finish(NOW_MS, done=True)
+    assert log.recovery_point <= log.log_end_offset == 9
+
+
+def test_a_log_takes_appends_and_reads_while_it_is_compacted() -> None:
+    log = written()
+    job = begun(log)
+    done = job.run()
+    assert offsets(log) == list(range(8)), "nothing has changed yet"
+    log.append_as_follower(batch(offset=8), max_epoch=0)
+    cleaned = log.finish_compaction(job, done)
+    assert cleaned is not None and cleaned.end_offset == 6
+    assert offsets(log) == [5, 6, 7, 8] and log.store.read_file(CLEANER_OFFSET) == b"6"
+
+
+def test_it_ends_as_a_compaction_without_a_pause_does() -> None:
+    at_once, apart = written(), written()
+    at_once.compact(NOW_MS)
+    job = begun(apart)
+    apart.finish_compaction(job, job.run())
+    assert bytes_of(apart) == bytes_of(at_once)
+    assert {name: apart.store.read_file(name) for name in apart.store.files()} == {
+        name: at_once.store.read_file(name) for name in at_once.store.files()
+    }
+
+
+@pytest.mark.parametrize("when", ["before the job ran", "after it"])
+@pytest.mark.parametrize("cut", [0, 1, 3, 5])
+def test_a_log_that_is_cut_below_its_active_segment_is_not_compacted(cut: int, when: str) -> None:
+    log, other = written(), written()
+    job = begun(log)
+    if when == "before the job ran":
+        log.truncate_to(cut)
+        assert log.finish_compaction(job, job.run()) is None
+    else:
+        done = job.run()
+        log.truncate_to(cut)
+        assert log.finish_compaction(job, done) is None
+    other.truncate_to(cut)
+    assert offsets(log) == offsets(other) and bytes_of(log) == bytes_of(other)
+    assert isinstance(log.store, MemoryStore) and not log.store._staged, "nothing is left of it"
+
+
+def test_a_cut_within_the_active_segment_does_not_keep_it_from_being_compacted() -> None:
+    log = written()
+    job = begun(log)
+    log.truncate_to(7)
+    assert log.finish_compaction(job, job.run()) is not None
+    assert offsets(log) == [5, 6]
+
+
+def test_a_job_of_before_a_cut_does_not_end_the_one_of_after_it() -> None:
+    log = written()
+    old = begun(log)
+    done = old.run()
+    log.truncate_to(4)
+    log.append_as_follower(batch(offset=4, epoch=1), max_epoch=1)
+    log.append_as_follower(batch(offset=5, epoch=1), max_epoch=1)
+    log.append_as_follower(batch(offset=6, epoch=1), max_epoch=1)
+    log.update_high_watermark(7)
+    new = begun(log)
+    assert log.finish_compaction(old, done) is None
+    assert log.finish_compaction(new, new.run()) is not None
+    assert offsets(log) == [5, 6]
+
+
+def test_segments_that_go_leave_their_bytes_to_be_purged() -> None:
+    log = written(retention_bytes=0)
+    assert log.set_aside_old_segments(NOW_MS) == [0, 2, 4, 6]
+    assert (log.segment_base_offsets, log.log_start_offset) == ([8], 8)
+
+
+@pytest.mark.parametrize("start", [0, 3, 5])
+def test_of_a_mirrored_log_only_what_lies_below_its_start_goes(start: int) -> None:
+    log = written(retention_bytes=0, retention_ms=0)
+    log.advance_log_start(start)
+    gone = log.set_aside_old_segments(NOW_MS + (1 << 40), is_mirrored=True)
+    assert gone == [base for base in (0, 2, 4, 6) if base + 2 <= start]
+
+
+@pytest.mark.parametrize(("lag_ms", "overdue"), [(1_000, True), (1_001, False), (MANY, False)])
+def test_a_log_is_overdue_when_a_dirty_segment_is_too_old(lag_ms: int, overdue: bool) -> None:
+    log = written(max_compaction_lag_ms=lag_ms)
+    what = log.cleanable(NOW_MS + 1_001)
+    assert what.is_overdue == overdue and what.is_dirty_enough(1.0) == overdue
+
+
+def test_an_overdue_log_without_anything_to_clean_waits() -> None:
+    assert not Cleanable(0, 0, 0, 10, 0, True).is_dirty_enough(0.0)
