@@ -103,7 +103,7 @@ class Producer:
                     reason = f"cannot write to {tp}: {error.name}: {message or error.text}"
                     raise self._cluster.simulation.refusal(error, reason)
             if len(offsets) < len(batches):
-                self._cluster.simulation.run_for(PAUSE_SECONDS)
+                self._cluster.simulation.run_for(span_s=PAUSE_SECONDS)
         missing = [str(tp) for tp in batches if tp not in offsets]
         if missing:
             raise self._cluster.simulation.failure(f"no broker took a batch for {', '.join(missing[:3])}")
@@ -248,7 +248,7 @@ class Producer:
                 if fatal:
                     reason = f"{request.NAME}: {fatal[0].name}: {fatal[0].text}"
                     raise self._cluster.simulation.refusal(fatal[0], reason)
-            self._cluster.simulation.run_for(PAUSE_SECONDS)
+            self._cluster.simulation.run_for(span_s=PAUSE_SECONDS)
         raise self._cluster.simulation.failure(f"{request.NAME} found no coordinator that would do it")
 
     def _coordinator(self) -> Endpoint | None:

@@ -218,7 +218,7 @@ class RawClient:
         self._box.clear()
         self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), (frame,))])
         if not wants_answer:
-            self._cluster.simulation.run_for(0.01)
+            self._cluster.simulation.run_for(span_s=0.01)
             return None
         within_us = ANSWER_WITHIN_SECONDS * SECOND
         self._world.run_until(lambda: bool(self._box), within_us=within_us, what=f"an answer to {frame.hex()}")

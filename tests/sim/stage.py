@@ -285,7 +285,7 @@ class Pair:
             assert condition(), what
 
         self.simulation.world.after_event.append(check)
-        self.simulation.run_for(span_s)
+        self.simulation.run_for(span_s=span_s)
         self.simulation.world.after_event.remove(check)
 
     def third(self, name: str = "c", **options: object) -> StagedCluster:

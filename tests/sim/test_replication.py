@@ -41,6 +41,6 @@ def test_an_altered_topic_config_reaches_the_open_log() -> None:
         resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[config])]
     )
     cluster.client.call(cluster.endpoint(1), request, 1)
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     leader = cluster.leader(TP)
     assert leader is not None and leader.log.config.segment_bytes == 1234
