@@ -186,5 +186,5 @@ class Client:
                 if last is not None and accept(last):
                     return last
             turn += 1
-            self._world.run_for(pause_us)
+            self._world.run_for(span_us=pause_us)
         raise self._world.failure(f"no acceptable answer to {body.NAME}; the last one was {last!r}")

@@ -164,7 +164,7 @@ class Consumer:
                 return fetched
             for tp, part in fetched.items():
                 self._positions[tp] = part.after
-            world.run_for(PAUSE)
+            world.run_for(span_us=PAUSE)
 
     # -- rounds -------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class Consumer:
         while not is_enough(self._round(start)):
             if world.now >= deadline:
                 raise world.failure(f"a consumer of {self._cluster.name} waited in vain until {what}")
-            world.run_for(PAUSE)
+            world.run_for(span_us=PAUSE)
 
 
 def read(cluster: Cluster, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:

@@ -58,7 +58,7 @@ def test_any_well_formed_request_is_answered_or_its_link_closed(row: ApiRow, rol
                 answer = raw.ask(endpoint, body, version, wants_answer=wants_answer(body))
                 answered += answer is not None
     assert answered, "not one request was answered"
-    cluster.simulation.run_for(15)  # What was decided reaches every broker, and timers fire.
+    cluster.simulation.run_for(span_s=15)  # What was decided reaches every broker, and timers fire.
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "controller" in row.roles], ids=named)
@@ -77,7 +77,7 @@ def test_any_request_inside_an_envelope_is_answered(row: ApiRow) -> None:
                 assert isinstance(answer, EnvelopeResponse), "the link was closed"
                 if answer.response_data is not None:
                     read_back(bytes(answer.response_data), row.key, version)
-    cluster.simulation.run_for(15)
+    cluster.simulation.run_for(span_s=15)
 
 
 @pytest.mark.parametrize("node_id", [1, CONTROLLER_ID])
@@ -111,7 +111,7 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
         sent[client.link] = bytes(cut)
         effects = node.handle(world.now, client) + node.handle(world.now, RequestReceived(client.link, bytes(cut)))
         world.perform(cluster.process(node_id), effects)
-    cluster.simulation.run_for(15)
+    cluster.simulation.run_for(span_s=15)
     assert [(sent[link], found) for link, found in ends.items() if len(found) != 1] == []
     replies = {link: found[0] for link, found in ends.items() if isinstance(found[0], Reply)}
     assert 0 < len(replies) < FRAMES, "some are answered, and some lose their link"

@@ -1,4 +1,4 @@
-"""Every file of a real broker comes apart without a byte left over or told twice."""
+"""Every file of a real broker comes apart without a byte left over or shown twice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOTS = [
     pytest.param(SAMPLE, id="sample"),
     pytest.param(WHOLE, id="whole", marks=pytest.mark.skipif(not WHOLE.is_dir(), reason=WHOLE_MISSING)),
 ]
-# What recovery would cut: files that a killed broker and a damaging hand left behind.
+# What recovery would cut: files as a killed broker, or a test that damaged them, left them.
 DAMAGED = {("crashed-0", "00000000000000000022.log"), ("crashed-1", "00000000000000000000.log")}
 
 

@@ -1,4 +1,4 @@
-"""`kmirror diff`: every kind of difference is told in words, and what may differ is none."""
+"""`kmirror diff`: every kind of difference is put in words, and what may differ is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kmirror verify`: each fault that can be planted is found, and told with file, position and reason."""
+"""`kmirror verify`: each fault that can be planted is found, and named with file, position and reason."""
 
 from __future__ import annotations
 

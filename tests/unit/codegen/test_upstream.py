@@ -1,4 +1,4 @@
-"""Is every difference between a release and our schemas told, and nothing else?"""
+"""Every difference between a release and our schemas is reported, and nothing else."""
 
 from __future__ import annotations
 

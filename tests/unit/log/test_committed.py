@@ -1,4 +1,4 @@
-"""What a committed reader sees where the log alone does not tell: snapshots, the cleaner, markers without content."""
+"""What a committed reader sees where the log alone does not show it: snapshots, cleaned logs, empty markers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def data(offset: int, pid: int = 1) -> bytes:
 def walk_over(
     *batches: bytes, end: int, snapshots: Mapping[int, Mapping[int, int] | None] | None = None, cleaned_offset: int = 0
 ) -> Committed:
-    """`snapshots` tell by offset what is open there; None is one that cannot be read."""
+    """`snapshots` have by offset what is open there; None is one that cannot be read."""
     known = snapshots or {}
     walk = CommittedWalk(sorted(known), known.__getitem__, cleaned_offset=cleaned_offset)
     for found in batches:

@@ -40,7 +40,7 @@ class Place:
 
 
 def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int | None, int]]:
-    """Return each step with both base offsets and where the cursor was when it was told."""
+    """Return each step with both base offsets and where the cursor stood."""
     return [
         (
             step.match.value, None if step.expected is None else step.expected.base_offset,

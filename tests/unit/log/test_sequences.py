@@ -1,4 +1,4 @@
-"""What random sequences of steps on the JVM's log and on ours once told apart, each cut down to what it takes.
+"""Random sequences of steps after which the JVM's log and ours once differed, each cut down to what it takes.
 
 tests/interop/sequences draws them. The facts here are the JVM's answers, of Apache Kafka 4.3.1.
 """

@@ -1,4 +1,4 @@
-"""The file store does what the memory store does, and leaves Kafka's files behind."""
+"""The file store does what the memory store does, and leaves Kafka's files on the disk."""
 
 from __future__ import annotations
 
