@@ -91,7 +91,7 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
 
 
 def _pairs(one: Callable[[], object], other: Callable[[], object], pairs: int) -> Iterator[float]:
-    """Yield the time of `one` over that of `other`; who goes first takes turns."""
+    """Yield the time of `one` over that of `other`; they take turns in going first."""
     for turn in range(min(pairs, PAIRS_MAX)):
         order = [one, other] if turn % 2 else [other, one]
         spent = {}

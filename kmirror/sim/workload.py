@@ -76,7 +76,7 @@ class Load:
         """Send nothing more; answers on their way still count."""
         self._runs = False
 
-    def settle(self, within_s: float) -> None:
+    def settle(self, *, within_s: float) -> None:
         """Run until every request has been answered or given up."""
         self._cluster.simulation.run_until(lambda: self._under_way == 0, within_s=within_s, what="answers to a load")
 

@@ -21,7 +21,7 @@ TAKES_VERSION = {
 }
 """Calls that send a request, and the places at which a version could be given."""
 VERSION_WORDS = frozenset({"version", "version_max"})
-"""What a version is called where it is named; `version_min` may be spelled: it says what the answer must tell."""
+"""What a version is called where it is named; `version_min` may be spelled: it says what the answer must have."""
 ALLOWED = {
     "API_VERSIONS_ASKED": "ApiVersions is what the other versions are learned by; 0 is what every broker serves."
 }

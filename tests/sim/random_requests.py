@@ -160,7 +160,7 @@ class Generator:
             return row.struct(**{f.attribute: self._field(f, version) for f in row.struct.FIELDS})
         if row.type in RANGES:
             low, high = RANGES[row.type]
-            if row.attribute.endswith("_ms"):  # Whoever asks to wait for a month may wait for a month.
+            if row.attribute.endswith("_ms"):  # A request that asks to wait for a month may wait for a month.
                 return rng.choice((-1, 0, 1, 100))
             return rng.choice((low, high)) if rng.chance(1, 8) else min(max(low, rng.choice(INTEGERS)), high)
         choices: dict[str, Callable[[], Any]] = {
@@ -218,7 +218,7 @@ class RawClient:
         self._box.clear()
         self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), (frame,))])
         if not wants_answer:
-            self._cluster.simulation.run_for(0.01)
+            self._cluster.simulation.run_for(span_s=0.01)
             return None
         within_us = ANSWER_WITHIN_SECONDS * SECOND
         self._world.run_until(lambda: bool(self._box), within_us=within_us, what=f"an answer to {frame.hex()}")
@@ -226,7 +226,7 @@ class RawClient:
 
 
 def read_back(frame: bytes, api_key: int, version: int) -> Message:
-    """Read an answer as a client does that knows only `version`: nothing missing, nothing behind it, nothing unsaid."""
+    """Read an answer as a client does that knows only `version`: nothing missing, nothing after it."""
     api = by_key(api_key)
     header, position = ResponseHeader.decode_prefix(frame, api.response_header_version(version))
     body, end = api.response.decode_prefix(frame, version, position)

@@ -195,7 +195,7 @@ class StagedCluster(Cluster):
         return next(c for c in self.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
     def mirror_partition(self, tp: TopicPartition = TP) -> MirrorPartition | None:
-        """Return what the leader knows of the mirrored partition, or None if nobody does."""
+        """Return what the leader knows of the mirrored partition, or None without a leader."""
         found = self.leader(tp)
         return None if found is None else self.component(found.broker_id).context.partitions.get(tp)
 
@@ -285,7 +285,7 @@ class Pair:
             assert condition(), what
 
         self.simulation.world.after_event.append(check)
-        self.simulation.run_for(span_s)
+        self.simulation.run_for(span_s=span_s)
         self.simulation.world.after_event.remove(check)
 
     def third(self, name: str = "c", **options: object) -> StagedCluster:

@@ -16,7 +16,7 @@ def test_facts_are_recorded_with_cluster_and_time() -> None:
     demo = Demo(read_sample())
     recording = Recorder(demo).recording
     world = demo.simulation.world
-    world.run_for(7_000)
+    world.run_for(span_us=7_000)
     cut = LogCut(TP, 5, 9, "a divergence")
     for fact in (StateEntered(TP, "m", MirrorState.STOPPING, 4), cut, "a fact of another kind"):
         for watcher in world.on_fact:

@@ -39,7 +39,7 @@ def logs(tmp_path: Path) -> Logs:
 
 
 def at(*batches: bytes) -> int:
-    """Return the position behind these batches."""
+    """Return the position after these batches."""
     return len(b"".join(batches))
 
 

@@ -9,7 +9,7 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
-from kmirror.logdir.consume import Wanted, consume, read_transactions
+from kmirror.logdir.consume import ConsumeQuery, consume, read_transactions
 from kmirror.logdir.partition import open_partition
 from kmirror.records import RecordData, build_batch
 from kmirror.spark import rows
@@ -38,7 +38,7 @@ def data(offset: int, pid: int = 1) -> bytes:
 
 
 def by_cat(folder: Path) -> list[int]:
-    return [record.offset for record in consume(open_partition(folder), Wanted(read_committed=True))]
+    return [record.offset for record in consume(open_partition(folder), ConsumeQuery(read_committed=True))]
 
 
 def by_spark(folder: Path) -> list[int]:

@@ -86,7 +86,7 @@ def _append_all(parts: BrokerParts, now: Instant, inbound: Inbound, verdicts: Ve
             appended = _append(parts, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
             if appended is not None and request.acks == Acks.ALL:
                 waits.append((appended[0], appended[1], answer))
-    if request.acks == 0:
+    if request.acks == Acks.NONE:
         _end_unanswered(inbound, response)
     elif not waits:
         inbound.reply(response)

@@ -33,9 +33,9 @@ def test_a_cut_that_ends_leaves_another_one_of_the_same_ends() -> None:
     made.cut("a>b", 200)
     with pytest.raises(Skipped, match="a>b is cut"):
         made.cut("a>b", 100)
-    world.run_for(300 * MILLISECOND)
+    world.run_for(span_us=300 * MILLISECOND)
     assert cut(made, "a-1", "b-1") and cut(made, "b-1", "a-1")
-    world.run_for(800 * MILLISECOND)
+    world.run_for(span_us=800 * MILLISECOND)
     assert not cut(made, "a-1", "b-1") and not cut(made, "b-1", "a-1")
     assert [(s.subject, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
 

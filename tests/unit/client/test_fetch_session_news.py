@@ -1,4 +1,4 @@
-"""Fetch sessions: what counts as news, who is served first, and when a session is no more."""
+"""Fetch sessions: what counts as news, which partition is served first, and when a session is no more."""
 
 from __future__ import annotations
 
