@@ -1,4 +1,4 @@
-"""Faults planted into the engine on purpose, so that the judge is judged, too.
+"""Faults planted into the engine on purpose, to test the checkers.
 
     with planted("producer_reset_not_written"):
         outcome = run_history(seed=3, profile="smoke")
@@ -211,7 +211,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
 
 @fault
 def owed_cuts_forgotten(patch: Patch) -> None:
-    """A new leader forgets which replicas owe a cut (D30)."""
+    """A new leader forgets which replicas must still be cut (D30)."""
     _change_what_is_read(
         patch, lambda led, found: replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
     )
@@ -219,7 +219,7 @@ def owed_cuts_forgotten(patch: Patch) -> None:
 
 @fault
 def numbers_believed(patch: Patch) -> None:
-    """Two logs are compared by the numbers of their epochs, whoever wrote them (D45)."""
+    """Two logs are compared by the numbers of their epochs alone, without their writers (D45)."""
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 

@@ -1,4 +1,4 @@
-"""What the scenarios stand on: small clusters, logs written by hand, and what is said often."""
+"""Builders and helpers of the scenarios: small clusters, logs written by hand, waiting, faults."""
 
 from __future__ import annotations
 

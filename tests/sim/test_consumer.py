@@ -117,7 +117,7 @@ def test_polls_give_as_many_as_asked_for_and_skip_none() -> None:
     assert texts(consumer.poll(max_records=2)[TP]) == ["plain 0", "committed 3"]
     assert consumer.position(TP) == 4
     assert texts(consumer.poll(max_records=2)[TP]) == ["committed 5"]
-    assert consumer.position(TP) == 8, "the markers are behind it"
+    assert consumer.position(TP) == 8, "it is past the markers"
     assert consumer.poll() == {}
 
 

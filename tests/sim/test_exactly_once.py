@@ -47,7 +47,7 @@ ABORTED_AND_COMMITTED = [
 # offset 3, above the first record of 4002, which is open: it is cut, and said once more in our own epoch (D29).
 KEPT = {0: 0, 1: 0, 2: 0, 3: 0, 4: 2, 5: 5, 6: 6}
 RESET_AT = {1: 0, 2: 0, 3: 0, 4: 3, 5: 5, 6: 6}
-"""With nothing mirrored there is nothing to reset (D33)."""
+"""Nothing was mirrored, so no producer reset is written (D33)."""
 
 
 def commit(producer: Producer, *values: str) -> None:

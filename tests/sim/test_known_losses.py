@@ -459,4 +459,6 @@ def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
     while p.b.await_leader().broker_id != victim:
         p.b.restart(p.b.elect())
         p.b.settle()
-    assert values(p.b.log()) == [(n, f"a{n}") for n in range(20)], "it owes nothing any more, under neither name"
+    assert values(p.b.log()) == [(n, f"a{n}") for n in range(20)], (
+        "it is on no list of uncut replicas any more, under neither name"
+    )

@@ -1,4 +1,4 @@
-"""Configs altered while everything runs: a broker's own before everybody's before its file, a topic's before all."""
+"""Configs altered at run time: a topic's come first, then the broker's own, the cluster-wide ones, and its file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cluster() -> StagedCluster:
 
 
 def alter(cluster: StagedCluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
-    """Set a config, or delete it, and let the brokers hear of it."""
+    """Set a config, or delete it, and run until the brokers have replayed it."""
     config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
     reply = cluster.client.call(cluster.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)

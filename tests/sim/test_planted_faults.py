@@ -1,4 +1,4 @@
-"""The judge is judged: each planted fault is found, by the checkers that are there for it."""
+"""Each planted fault is found by the checkers that exist for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker loses power: what it had not flushed is gone, what acks=all promised is not."""
+"""A broker loses power: unflushed data is lost, records acknowledged with acks=all are not."""
 
 from __future__ import annotations
 

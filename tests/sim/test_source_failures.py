@@ -184,7 +184,7 @@ def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_add
     assert p.b.state() == "FAILED"
     assert values(p.b.log()) in ([], [(0, "r0")]), "nothing of the bad batch"
     assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
-    corrupt(p.a, TP, 1)  # The same byte again: mended.
+    corrupt(p.a, TP, 1)  # Flipping the same byte again repairs the batch.
     p.hold(20, lambda: p.b.state() == "FAILED", "FAILED is left by an operator only")
     elect_and_restart(p)
     p.fail_over()

@@ -1,4 +1,4 @@
-"""A source may answer what no broker of ours would: its mirror waits or fails, the destination's brokers live on."""
+"""A source may answer anything: its mirror waits or fails, and the destination's brokers go on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mirroring() -> Pair:
 
 
 def answer_fetches(cluster: StagedCluster, make: Callable[[int], PartitionData]) -> None:
-    """Answer every consumer's fetch with what `make` says of each partition; followers are served as ever."""
+    """Answer every consumer's fetch with what `make` says of each partition; followers are served as usual."""
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).parts.server
         server.serve({FetchRequest: _instead(server.routes[FetchRequest], make)})

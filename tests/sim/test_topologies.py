@@ -149,7 +149,7 @@ def test_removal_of_a_topic_that_never_began_and_adding_it_again() -> None:
     assert p.there.topics() == [], "nothing is left for the next topic of this name"
     p.simulation.heal(p.a, p.b)
     p.simulation.run_for(span_s=20)
-    assert TOPIC not in p.b.image.topics, "nobody wants it any more"
+    assert TOPIC not in p.b.image.topics, "the topic was removed from the mirror before it was created"
     p.there.add_topics([TOPIC])
     assert_equal(p.there)
     assert p.b.log().log_end_offset == 3

@@ -71,7 +71,7 @@ def test_a_batch_of_a_transaction_that_is_over_is_refused(version: int, error: E
 
 
 def test_without_verification_it_hangs() -> None:
-    """What brokers before 3.6 do, and what the option brings back."""
+    """Brokers before 3.6 do not verify; the config turns it off."""
     cluster = running(**{"transaction.partition.verification.enable": "false"})
     producer = Producer(cluster, transactional_id="t")
     producer.begin_transaction()
@@ -106,7 +106,7 @@ def test_a_fenced_producer_is_told_so() -> None:
 
 
 def test_two_producers_in_one_request_are_refused() -> None:
-    """The coordinator of a transactional id speaks for one producer; the other batch would go in unasked."""
+    """The coordinator verifies one producer for each request; the other's batch would be appended without."""
     cluster = running(partitions=2)
     producer, other = Producer(cluster, transactional_id="t"), Producer(cluster, transactional_id="u")
     second = TopicPartition(TOPIC, 1)
@@ -144,7 +144,7 @@ def test_a_coordinator_that_is_away_is_asked_again() -> None:
 
 
 def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coordinator says yes, then ends the transaction; its marker overtakes the answer."""
+    """The coordinator verifies the transaction, then ends it; the marker arrives before the answer."""
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
     producer.begin_transaction()

@@ -18,7 +18,7 @@ ONE, TWO = TopicPartition("one", 0), TopicPartition("two", 0)
 
 
 class Listener(BrokerComponent):
-    """Writes down every call, and answers as it was made to."""
+    """Records every call, and returns the given answers."""
 
     def __init__(self, name: str, told: list[tuple[object, ...]]) -> None:
         self.name = name

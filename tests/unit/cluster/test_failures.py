@@ -1,4 +1,4 @@
-"""Code of a node that raises where nothing expects it: a simulation stops there, a server goes on."""
+"""An unexpected exception inside a node: the simulator raises it, a server goes on."""
 
 from __future__ import annotations
 

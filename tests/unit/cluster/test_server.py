@@ -1,4 +1,4 @@
-"""The serving half of a node, with handlers that a test brings along."""
+"""The serving half of a node, with handlers of the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What would a JVM write?"""
+"""The JVM's text, hashes and map order, in Python."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_leaderships_move_before_a_broker_ends(cluster: Cluster) -> None:
 
 
 def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cluster: Cluster) -> None:
-    """The broker's own heartbeats do not say that it wants to stop: the test speaks for it."""
+    """The broker's own heartbeats do not say that it wants to stop: the test sends them for it."""
     epoch = cluster.image.brokers[1].epoch
     others = [cluster.broker(2), cluster.broker(3)]
     wish = BrokerHeartbeatRequest(

@@ -1,4 +1,4 @@
-"""What the controller is told of a client whose request a broker passes on."""
+"""What an Envelope says about the client whose request a broker forwards."""
 
 from __future__ import annotations
 

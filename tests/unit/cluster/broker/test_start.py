@@ -1,4 +1,4 @@
-"""A broker that starts waits until the controller has taken it in, and serves nothing until it has caught up."""
+"""A broker that starts repeats its registration until it is accepted, and serves nothing until it has caught up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs at the controller: the operations, the refusals, and what reads the outcome."""
+"""IncrementalAlterConfigs at the controller: the operations, the errors, and that the new values take effect."""
 
 from __future__ import annotations
 

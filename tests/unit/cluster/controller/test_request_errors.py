@@ -1,4 +1,4 @@
-"""Requests that a broker or controller refuses: with Kafka's code, or by the end of the link."""
+"""Requests that a broker or controller refuses, with Kafka's error code or by closing the link."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_registration_without_listeners_is_refused_and_leaves_no_record(cluste
 def test_a_controller_serves_nothing_but_its_one_partition(cluster: Cluster, version: int, closed: bool) -> None:
     topic = FetchTopic(topic_id=METADATA_TOPIC_ID if version >= 13 else Uuid.ZERO, topic="")
     reply = cluster.client.call(cluster.endpoint(CONTROLLER_ID), FetchRequest(topics=[topic]), version)
-    if closed:  # These versions have no room for an error that is no partition's.
+    if closed:  # These versions have no top-level error.
         assert reply is None
     else:
         assert isinstance(reply, FetchResponse) and reply.error_code == ErrorCode.INVALID_REQUEST

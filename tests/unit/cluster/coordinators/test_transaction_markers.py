@@ -1,4 +1,4 @@
-"""Phase two of a transaction: one marker for each partition, and none of it left half done."""
+"""Phase two of a transaction: every partition gets exactly one marker, whatever fails in between."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start(configs: Mapping[str, str]) -> tuple[Cluster, int, TopicPartition, Top
     """Return a cluster, its coordinator, and two partitions that the two other brokers lead."""
     cluster = Cluster(Simulation(1), "a", configs={**CONFIGS, **configs})
     cluster.start()
-    Producer(cluster, transactional_id="first")  # Brings the topic of the coordinators into being.
+    Producer(cluster, transactional_id="first")  # Creates `__transaction_state`.
     state = cluster.leader(STATE)
     assert state is not None
     others = [b for b in cluster.broker_ids if b != state.broker_id]
@@ -75,7 +75,7 @@ def test_a_slow_partition_gets_one_marker_while_another_is_asked_again_and_again
     producer = begin(cluster, dying, slow)
     victim = cluster.leader(dying)
     assert victim is not None
-    # The slow one waits for this broker as a follower, until the controller misses it.
+    # The marker on the slow leader waits for this follower until the controller fences it.
     cluster.kill(victim.broker_id)
     producer.commit_transaction()
     cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within_s=60)

@@ -1,4 +1,4 @@
-"""One partition: which replicas the high watermark waits for, which may join the ISR, which have been cut."""
+"""One partition: which replicas hold the high watermark back, which may join the ISR, which have confirmed a cut."""
 
 from __future__ import annotations
 
