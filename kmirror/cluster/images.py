@@ -205,7 +205,7 @@ class MetadataImage:
         return broker is not None and not broker.fenced
 
     def is_active(self, broker_id: int) -> bool:
-        """Is a broker alive, and not about to stop? Only such brokers become leaders or join an ISR."""
+        """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
 
     def endpoint(self, broker_id: int) -> Endpoint | None:

@@ -1,8 +1,8 @@
-"""MIRRORING: before a mirror fetches in a new leader epoch of its source, it asks who wrote the source's log (D45).
+"""MIRRORING: before a mirror fetches in a new leader epoch of its source, it asks for the lineage of its log (D45).
 
-The source may have been cut and fed anew, by a failback, under epoch numbers that it had used itself. Fetches compare
-numbers and would not notice. Whenever that happens the source's leader epoch rises before it appends anything foreign,
-so every mirror of it is fenced and comes here.
+The source may have been cut and mirrored into by a failback, under epoch numbers that it had used itself. Fetches
+compare only the numbers and would not notice. Before a source appends anything from another cluster its leader epoch
+rises, so every mirror of it is fenced and checks the lineage again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.protocol.message import Message
 
 
 class LineageCheck:
-    """Keeps the lineage of one broker's partitions that of their sources."""
+    """Checks, and adopts, the lineages of the sources of one broker's partitions."""
 
     def __init__(
         self, context: MirrorContext, writer: StateWriter, look_at: LookAt, stop_fetching: StopFetching
@@ -34,13 +34,13 @@ class LineageCheck:
         self._stop_fetching = stop_fetching
 
     def shared_with_source(self, mp: MirrorPartition) -> int | None:
-        """Return the last epoch that the log may have in common with the source's; None if all of it may."""
+        """Return the last epoch that our log can have in common with the source's; None if there is no limit."""
         return shared_epoch(self._context.writers_of(mp), mp.source_lineage)
 
     def adopted(self, mp: MirrorPartition, partition: Partition) -> Lineage:
-        """Return the source's lineage, and the leader epoch from which on it is to hold here.
+        """Return the source's lineage, with the leader epoch from which on it is to hold here.
 
-        That is the next one, which fences the mirrors of this log; the present one for a log without any past.
+        That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used.
         """
         epoch = partition.leader_epoch
         if self.shared_with_source(mp) is None:
@@ -49,7 +49,7 @@ class LineageCheck:
         return Lineage(mp.source_lineage, epoch if untouched else epoch + 1)
 
     def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
-        """May `mp` be fetched in the source's present leader epoch? If not, do what is missing for it."""
+        """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step for it."""
         if mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
             return False
@@ -58,7 +58,7 @@ class LineageCheck:
             return True
         partition = self._context.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        # Its leader may know by a divergence, and have nothing left to cut: a replica that was away does not (D30).
+        # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)
         self._context.note(mp, f"the source's log was written anew above epoch {shared}")
         self._writer.write_state(

@@ -24,6 +24,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each partition with (leader epoch, end offset), or an error."""
     request = inbound.body
     assert isinstance(request, OffsetForLeaderEpochRequest)
     inbound.reply(
