@@ -12,7 +12,7 @@ import click
 from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
 from kmirror.logdir.dissect.core import Row, with_paths
-from kmirror.logdir.dissect.files import KINDS, Kind, dissect, kind_of
+from kmirror.logdir.dissect.files import KINDS, FileKind, dissect, kind_of
 from kmirror.logdir.faults import Unreadable
 from kmirror.logdir.mapped import Mapped
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
@@ -59,7 +59,7 @@ def command(file: Path, kind_name: str | None, depth: int | None, limit: int, ou
     return int(has_fault)
 
 
-def _kind(file: Path, kind_name: str | None) -> tuple[Kind, int]:
+def _kind(file: Path, kind_name: str | None) -> tuple[FileKind, int]:
     found = kind_of(file.name)
     if kind_name is not None:
         return next(kind for kind in KINDS if kind.name == kind_name), found[1] if found else 0

@@ -39,7 +39,7 @@ CONTROL_MESSAGES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """One kind of file; `read` takes its bytes, the offset in its name, and the limit of inflating."""
 
     name: str
@@ -48,12 +48,14 @@ class Kind:
     read: Callable[[memoryview, int, int], Iterator[Row]]
 
 
-def dissect(kind: Kind, data: Buffer, *, base_offset: int = 0, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Row]:
+def dissect(
+    kind: FileKind, data: Buffer, *, base_offset: int = 0, limit: int = DECOMPRESSED_BYTES_MAX
+) -> Iterator[Row]:
     """Yield the rows of a file; raises `CorruptBatch` where it is not what `kind` says."""
     return kind.read(memoryview(data), base_offset, limit)
 
 
-def kind_of(file_name: str) -> tuple[Kind, int] | None:
+def kind_of(file_name: str) -> tuple[FileKind, int] | None:
     """Return the kind of a file by its name, and the offset that the name begins with, 0 if it has none."""
     name = re.sub(r"(\.deleted|\.cleaned|\.swap|\.tmp)+$", "", file_name)
     for kind in KINDS:
@@ -255,31 +257,31 @@ def _aborted(entry: Any, base_offset: int) -> str:
 
 
 KINDS: Final = (
-    Kind("log", "record batches and messages", r"\d{20}\.log", _log),
-    Kind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _log),
-    Kind("index", "offset index", r"\d{20}\.index", _rows("entry", layouts.INDEX_ENTRY, _at(""))),
-    Kind(
+    FileKind("log", "record batches and messages", r"\d{20}\.log", _log),
+    FileKind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _log),
+    FileKind("index", "offset index", r"\d{20}\.index", _rows("entry", layouts.INDEX_ENTRY, _at(""))),
+    FileKind(
         "timeindex",
         "time index",
         r"\d{20}\.timeindex",
         _rows("entry", layouts.TIME_INDEX_ENTRY, _at(" and all below it are not later")),
     ),
-    Kind(
+    FileKind(
         "txnindex",
         "aborted transactions",
         r"\d{20}\.txnindex",
         _rows("aborted", layouts.TXN_INDEX_ENTRY, _aborted),
     ),
-    Kind("snapshot", "producer states", r"\d{20}\.snapshot", _snapshot),
-    Kind("epochs", "leader epochs", "leader-epoch-checkpoint", _whole(layouts.LEADER_EPOCH_CHECKPOINT)),
-    Kind(
+    FileKind("snapshot", "producer states", r"\d{20}\.snapshot", _snapshot),
+    FileKind("epochs", "leader epochs", "leader-epoch-checkpoint", _whole(layouts.LEADER_EPOCH_CHECKPOINT)),
+    FileKind(
         "offsets",
         "an offset for each partition",
         "(replication|recovery-point|log-start|cleaner)-offset-checkpoint",
         _whole(layouts.OFFSET_CHECKPOINT),
     ),
-    Kind("partition", "the topic's id", r"partition\.metadata", _whole(layouts.PARTITION_METADATA)),
-    Kind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _text),
+    FileKind("partition", "the topic's id", r"partition\.metadata", _whole(layouts.PARTITION_METADATA)),
+    FileKind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _text),
 )
 
 
