@@ -21,9 +21,9 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import bump
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
@@ -45,12 +45,12 @@ class MirrorFetchers:
 
     replica_id = CONSUMER
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, kinship: Kinship) -> None:
+    def __init__(self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck) -> None:
         self._context = context
         self._broker = context.broker
         self._replicas = context.replicas
         self._writer = writer
-        self._kinship = kinship
+        self._lineage_check = lineage_check
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
@@ -68,7 +68,7 @@ class MirrorFetchers:
         if leader.epoch > SOURCE_EPOCH_MAX:
             self._writer.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
             return
-        if not self._kinship.is_settled(now, mp, leader):
+        if not self._lineage_check.may_fetch(now, mp, leader):
             return
         mp.source_epoch = leader.epoch
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))

@@ -67,6 +67,7 @@ class Client:
         self._world = world
         self.name = name
         self._node = ClientNode(name)
+        self._machines = 0
         world.add(name, site, None, lambda: self._node)
         world.start(name)
 
@@ -82,6 +83,11 @@ class Client:
     def on_timer(self, name: str, on_timer: OnTimer) -> None:
         """Have timers whose key begins with `name` given to `on_timer`."""
         self._node.timers[name] = on_timer
+
+    def new_name(self, kind: str) -> str:
+        """Return a name that no other machine of this client has."""
+        self._machines += 1
+        return f"{kind}-{self._machines}"
 
     # -- versions -----------------------------------------------------------------------------
 

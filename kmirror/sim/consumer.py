@@ -41,7 +41,7 @@ class Consumer:
         self._assigned: tuple[TopicPartition, ...] = ()
         servers = tuple(cluster.endpoint(broker_id) for broker_id in cluster.broker_ids)
         configs = ConsumerConfigs(isolation_level=isolation, auto_offset_reset=auto_offset_reset)
-        self._client = client.Consumer("consumer", cluster.client.requester, servers, configs)
+        self._client = client.Consumer(cluster.client.new_name("consumer"), cluster.client.requester, servers, configs)
         self._positions = self._client.positions
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.replication import follower
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
-from kmirror.cluster.replication.truncation import Cut, last_epoch
+from kmirror.cluster.replication.truncation import TruncationPoint, last_epoch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log import producers
@@ -30,10 +30,10 @@ from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.mirror import access, fetchers, log_cuts, metadata_sync, preparing, reopened_transactions, state_writer
 from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened_transactions import StopPlan
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
@@ -182,7 +182,7 @@ def source_taken_at_its_word(patch: Patch) -> None:
         "_on_found",
         lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
     )
-    patch(Kinship, "shared_with_source", lambda self, mp: None)
+    patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
 @fault
@@ -219,8 +219,8 @@ def owed_cuts_forgotten(patch: Patch) -> None:
 
 @fault
 def numbers_believed(patch: Patch) -> None:
-    """Two logs are compared by the numbers of their epochs, whichever cluster wrote them (D45)."""
-    patch(Kinship, "shared_with_source", lambda self, mp: None)
+    """Two logs are compared by the numbers of their epochs, whoever wrote them (D45)."""
+    patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
 # -- epochs ---------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def high_watermark_falls(patch: Patch) -> None:
 @fault
 def divergence_ignored(patch: Patch) -> None:
     """A follower whose leader orders a cut keeps what it has."""
-    patch(follower, "cut_for_divergence", lambda log, epoch, end: Cut(log.log_end_offset, final=True))
+    patch(follower, "cut_for_divergence", lambda log, epoch, end: TruncationPoint(log.log_end_offset, final=True))
 
 
 @fault

@@ -20,7 +20,7 @@ from kmirror.protocol.headers import encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
-from kmirror.spec.apis import ROWS, Served
+from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
 from tests.links import opened
 from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
@@ -34,7 +34,7 @@ def wants_answer(body: Message) -> bool:
     return not (isinstance(body, ProduceRequest) and body.acks == 0)
 
 
-def named(row: Served) -> str:
+def named(row: ApiRow) -> str:
     return row.name
 
 
@@ -45,7 +45,7 @@ def generators(cluster: Cluster, rng: Rng) -> list[Generator]:
 @pytest.mark.parametrize(
     ("row", "role"), [pytest.param(row, role, id=f"{row.name}-{role}") for row in ROWS for role in row.roles]
 )
-def test_any_well_formed_request_is_answered_or_its_link_closed(row: Served, role: str) -> None:
+def test_any_well_formed_request_is_answered_or_its_link_closed(row: ApiRow, role: str) -> None:
     cluster = start(row.key)
     raw = RawClient(cluster)
     nodes = (CONTROLLER_ID,) if role == "controller" else cluster.broker_ids
@@ -62,7 +62,7 @@ def test_any_well_formed_request_is_answered_or_its_link_closed(row: Served, rol
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "controller" in row.roles], ids=named)
-def test_any_request_inside_an_envelope_is_answered(row: Served) -> None:
+def test_any_request_inside_an_envelope_is_answered(row: ApiRow) -> None:
     cluster = start(row.key)
     raw = RawClient(cluster)
     for generator in generators(cluster, Rng(row.key).split("envelope")):

@@ -66,7 +66,7 @@ class Broker:
         """Look at whoever waits for what moved, and take up requests; False if there was nothing to do."""
         if self.parts.lifecycle.may_stop and not self._ended:
             self._stop()
-        return not self._ended and (self.parts.replicas.settle(now) or self.parts.server.run_ready(now))
+        return not self._ended and (self.parts.replicas.wake_waiters(now) or self.parts.server.run_ready(now))
 
     def _stop(self) -> None:
         """Close the logs, so that the next start need not recover them; the last thing that a broker does."""

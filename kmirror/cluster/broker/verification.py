@@ -113,23 +113,23 @@ class Verification:
         return AddPartitionsToTxnRequest(transactions=[asked])
 
     def _verdicts(self, reply: Message | None) -> Verdicts:
-        told: dict[TopicPartition, ErrorCode] = {}
+        answers: dict[TopicPartition, ErrorCode] = {}
         if isinstance(reply, AddPartitionsToTxnResponse):
             for result in reply.results_by_transaction:
                 for topic in result.topic_results:
                     for row in topic.results_by_partition:
-                        told[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
+                        answers[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
         verdicts = {}
         ((producer_id, _),) = self.producers
         for tp, (partition, guard) in self.guards.items():
-            error = self._as_told(told.get(tp, ErrorCode.NETWORK_EXCEPTION))
+            error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and partition.verifying.get(producer_id) is not guard:
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
             if error:
                 verdicts[tp] = error
         return verdicts
 
-    def _as_told(self, error: ErrorCode) -> ErrorCode:
+    def _for_client(self, error: ErrorCode) -> ErrorCode:
         """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager, ReplicaManager)."""
         if error in RETRIABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and self.version < ADDS_FROM):
             return ErrorCode.NOT_ENOUGH_REPLICAS

@@ -34,7 +34,7 @@ def knows_too_low(request: FetchPartition, data: PartitionData) -> bool:
 
 
 @dataclass(slots=True)
-class Cached:
+class CachedPartition:
     """One partition of a session: the newest request, and what was last told."""
 
     request: FetchPartition
@@ -54,7 +54,7 @@ class Cached:
             or knows_too_low(self.request, data)
         )
 
-    def told(self, data: PartitionData) -> None:
+    def remember(self, data: PartitionData) -> None:
         # After an error nothing counts as told, so that the next answer speaks of the partition again.
         failed = data.error_code != 0
         self.high_watermark = -1 if failed else data.high_watermark
@@ -67,7 +67,7 @@ class Session:
     session_id: int
     epoch: int
     topic_ids: bool
-    partitions: dict[Key, Cached] = field(default_factory=dict)
+    partitions: dict[Key, CachedPartition] = field(default_factory=dict)
 
 
 class FetchSessions:
@@ -95,7 +95,7 @@ class FetchSessions:
             if request.session_epoch == FINAL_EPOCH or not asked or self._slots == 0:
                 return ErrorCode.NONE, None, asked
             session = self._open(topic_ids)
-            session.partitions = {key: Cached(partition) for key, partition in asked.items()}
+            session.partitions = {key: CachedPartition(partition) for key, partition in asked.items()}
             return ErrorCode.NONE, session, asked
         found = self._sessions.pop(request.session_id, None)
         if found is None:
@@ -112,7 +112,7 @@ class FetchSessions:
         for key, partition in asked.items():
             cached = found.partitions.get(key)
             if cached is None:
-                found.partitions[key] = Cached(partition)
+                found.partitions[key] = CachedPartition(partition)
             else:
                 cached.request = partition
         if not found.partitions:

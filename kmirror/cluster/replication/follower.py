@@ -31,7 +31,7 @@ TIMER = "follow"
 
 
 @dataclass(slots=True)
-class Following:
+class FollowedPartition:
     """How far one followed partition is with its leader."""
 
     tp: TopicPartition
@@ -69,10 +69,10 @@ class ReplicaFetchers:
         if endpoint is None:
             return
         if known is not None and known[0].endpoint == endpoint:
-            following = known[1]
+            followed = known[1]
         else:
-            following = Following(tp, partition.topic_id, partition.leader_epoch)
-        self._loop.assign(now, (partition.image.leader,), endpoint, following)
+            followed = FollowedPartition(tp, partition.topic_id, partition.leader_epoch)
+        self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
     def on_brokers(self, now: Instant) -> None:
         """Brokers came or went: follow them under their present endpoints."""
@@ -85,12 +85,12 @@ class ReplicaFetchers:
 
     # -- asking -------------------------------------------------------------------------------
 
-    def may_ask(self, fetcher: Fetcher[Following]) -> bool:
+    def may_ask(self, fetcher: Fetcher[FollowedPartition]) -> bool:
         """Return True: a broker of our cluster may always be asked."""
         return True
 
     def send(
-        self, now: Instant, fetcher: Fetcher[Following], purpose: str, request: Message, on_reply: OnReply
+        self, now: Instant, fetcher: Fetcher[FollowedPartition], purpose: str, request: Message, on_reply: OnReply
     ) -> None:
         """Send to the leader, on a link of its own for each purpose."""
         channel = f"follow-{fetcher.key[0]}"
@@ -108,101 +108,103 @@ class ReplicaFetchers:
         """Fetch as a replica, in the present incarnation of this broker."""
         request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
 
-    def position(self, now: Instant, following: Following) -> FetchPartition:
+    def position(self, now: Instant, followed: FollowedPartition) -> FetchPartition:
         """Return the log end, and the epoch of the last batch."""
-        log = self.log_of(following)
+        log = self.log_of(followed)
         return FetchPartition(
-            partition=following.tp.partition,
-            current_leader_epoch=following.leader_epoch,
+            partition=followed.tp.partition,
+            current_leader_epoch=followed.leader_epoch,
             fetch_offset=log.log_end_offset,
             last_fetched_epoch=last_epoch(log),
             log_start_offset=log.log_start_offset,
             partition_max_bytes=self._context.configs.integer("replica.fetch.max.bytes"),
             high_watermark=log.high_watermark,
-            mirror_leader_epoch=following.mirror_epoch,
+            mirror_leader_epoch=followed.mirror_epoch,
         )
 
-    def topic_id(self, following: Following) -> Uuid:
+    def topic_id(self, followed: FollowedPartition) -> Uuid:
         """Return the id of the topic."""
-        return following.topic_id
+        return followed.topic_id
 
-    def leader_epoch(self, following: Following) -> int:
+    def leader_epoch(self, followed: FollowedPartition) -> int:
         """Return the epoch that is followed."""
-        return following.leader_epoch
+        return followed.leader_epoch
 
-    def log_of(self, following: Following) -> PartitionLog:
+    def log_of(self, followed: FollowedPartition) -> PartitionLog:
         """Return the log that follows; a partition that is followed has one."""
-        return self._replicas.partitions[following.tp].log
+        return self._replicas.partitions[followed.tp].log
 
     # -- answers ------------------------------------------------------------------------------
 
     def on_records(
         self,
         now: Instant,
-        fetcher: Fetcher[Following],
-        following: Following,
+        fetcher: Fetcher[FollowedPartition],
+        followed: FollowedPartition,
         asked: FetchPartition,
         data: PartitionData,
     ) -> None:
         """Append, and take over the leader's high watermark and log start."""
-        log = self.log_of(following)
+        log = self.log_of(followed)
         if data.records:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
             except CorruptBatch as error:
-                self._context.outbox.note(f"{following.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
-                self._loop.pause(now, fetcher, following)
+                self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
+                self._loop.pause(now, fetcher, followed)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
-        following.mirror_epoch = data.mirror_leader_epoch
+        followed.mirror_epoch = data.mirror_leader_epoch
 
     def on_diverged(
         self,
         now: Instant,
-        fetcher: Fetcher[Following],
-        following: Following,
+        fetcher: Fetcher[FollowedPartition],
+        followed: FollowedPartition,
         asked: FetchPartition,
         data: PartitionData,
     ) -> None:
         """Cut to where the two histories meet; the next fetch asks again."""
-        log = self.log_of(following)
+        log = self.log_of(followed)
         end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._context.outbox.note(f"{following.tp} follower cut at {end.offset} (was {log.log_end_offset})")
+        self._context.outbox.note(f"{followed.tp} follower cut at {end.offset} (was {log.log_end_offset})")
         log.truncate_to(end.offset)
 
-    def on_error(self, now: Instant, fetcher: Fetcher[Following], following: Following, error: ErrorCode) -> None:
+    def on_error(
+        self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
+    ) -> None:
         """Do nothing: every error ends when the metadata log tells one of the two sides something new."""
 
-    def on_unheard(self, fetcher: Fetcher[Following]) -> None:
+    def on_unheard(self, fetcher: Fetcher[FollowedPartition]) -> None:
         """Do nothing: whoever follows again has another epoch, which the leader is told as a change."""
 
-    def on_lost(self, now: Instant, fetcher: Fetcher[Following]) -> bool:
+    def on_lost(self, now: Instant, fetcher: Fetcher[FollowedPartition]) -> bool:
         """Return True: ask again, the metadata log tells when the leader is another one."""
         return True
 
-    def on_no_offset(self, now: Instant, fetcher: Fetcher[Following]) -> None:
+    def on_no_offset(self, now: Instant, fetcher: Fetcher[FollowedPartition]) -> None:
         """Do nothing, for the same reason."""
 
     # -- out of range -------------------------------------------------------------------------
 
-    def on_shorter(self, now: Instant, following: Following, offset: int) -> None:
+    def on_shorter(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Cut where the leader's log ends."""
-        log = self.log_of(following)
-        self._context.outbox.note(f"{following.tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
+        log = self.log_of(followed)
+        self._context.outbox.note(f"{followed.tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
         log.truncate_to(offset)
 
-    def on_later_start(self, now: Instant, following: Following, offset: int) -> None:
+    def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
         """Begin anew where the leader's log begins."""
-        log = self.log_of(following)
-        self._context.outbox.note(f"{following.tp} follower restarts at {offset} (was {log.log_end_offset})")
+        log = self.log_of(followed)
+        self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
         log.truncate_fully_and_start_at(offset)
 
-    def drop_unknown_epoch(self, now: Instant, following: Following) -> bool:
+    def drop_unknown_epoch(self, now: Instant, followed: FollowedPartition) -> bool:
         """Drop our last epoch if it has no batch; return whether it had none."""
-        log = self.log_of(following)
+        log = self.log_of(followed)
         before = log.latest_epoch
         log.truncate_to(log.log_end_offset)
         return log.latest_epoch != before

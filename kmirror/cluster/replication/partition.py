@@ -77,7 +77,7 @@ class Partition:
         return min(self.min_insync_replicas, len(self.image.replicas))
 
     @property
-    def is_behind_election(self) -> bool:
+    def is_below_epoch_start(self) -> bool:
         """Is the high watermark still below where this leader's epoch began, so that it may yet turn out higher?"""
         return self.log.high_watermark < self.epoch_start_offset
 

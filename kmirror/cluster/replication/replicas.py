@@ -2,7 +2,7 @@
 
 Two kinds of waiting live here. An `AckWait` ends when the high watermark reaches an offset, or the
 leadership is lost, or the time is up. A `Parked` request (a fetch) is tried again whenever one of
-its partitions moved. Whatever changes a partition calls `touch`; `settle` then looks at those who
+its partitions moved. Whatever changes a partition calls `touch`; `wake_waiters` then looks at those who
 wait, once, after the event has been handled in full.
 """
 
@@ -233,7 +233,7 @@ class ReplicaManager:
     def touch(self, tp: TopicPartition) -> None:
         self._dirty[tp] = None
 
-    def settle(self, now: Instant) -> bool:
+    def wake_waiters(self, now: Instant) -> bool:
         """Look at those who wait for partitions that moved; True if any partition had."""
         if not self._dirty:
             return False
@@ -241,7 +241,7 @@ class ReplicaManager:
         self._dirty.clear()
         woken: dict[int, list[TopicPartition]] = {}
         for tp in dirty:
-            self._settle_acks(now, tp)
+            self._check_acks(now, tp)
             for key in self._watchers.get(tp, ()):
                 woken.setdefault(key, []).append(tp)
         for key, moved in woken.items():
@@ -253,7 +253,7 @@ class ReplicaManager:
                 self._components.on_progress(now, tp)
         return True
 
-    def _settle_acks(self, now: Instant, tp: TopicPartition) -> None:
+    def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         waits = self._acks.get(tp)
         if not waits:
             return

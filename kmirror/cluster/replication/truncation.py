@@ -32,13 +32,13 @@ class EpochHistory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TruncationPoint:
     offset: int
     final: bool
     """False if the leader must be asked again about an older epoch."""
 
 
-def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> Cut:
+def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> TruncationPoint:
     """Return where to cut after the leader said that `leader_epoch` ends at `leader_end_offset`.
 
     Never above the local end. If the local log does not have the leader's epoch, the cut goes to
@@ -46,13 +46,13 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     """
     end = local.log_end_offset
     if leader_epoch < 0:
-        return Cut(min(leader_end_offset, end), final=True)
+        return TruncationPoint(min(leader_end_offset, end), final=True)
     local_epoch, local_end = local.end_offset_for_epoch(leader_epoch)
     if local_epoch == -1:  # Our cache is empty: we may end where the leader says, or else have nothing in common.
-        return Cut(leader_end_offset if leader_end_offset < end else 0, final=True)
+        return TruncationPoint(leader_end_offset if leader_end_offset < end else 0, final=True)
     if local_epoch != leader_epoch:
-        return Cut(min(local_end, end), final=False)
-    return Cut(min(local_end, leader_end_offset, end), final=True)
+        return TruncationPoint(min(local_end, end), final=False)
+    return TruncationPoint(min(local_end, leader_end_offset, end), final=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.core import DissectedRow, with_paths
 from kmirror.logdir.dissect.files import dissect, kind_of
 from kmirror.records.legacy import iter_any_batches
 from tests.golden.records.recorded import SAMPLE, WHOLE
@@ -29,14 +29,14 @@ def files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def rows_of(path: Path) -> list[Row]:
+def rows_of(path: Path) -> list[DissectedRow]:
     found = kind_of(path.name)
     assert found is not None
     kind, base_offset = found
     return list(dissect(kind, path.read_bytes(), base_offset=base_offset))
 
 
-def assert_tiled(rows: list[Row], start: int, end: int, where: str) -> None:
+def assert_tiled(rows: list[DissectedRow], start: int, end: int, where: str) -> None:
     """Assert that rows of one depth follow each other from `start` to `end`, and that their members fill each."""
     at = start
     index = 0

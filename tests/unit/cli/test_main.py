@@ -145,7 +145,7 @@ def test_a_quick_command_has_no_need_of_click_unless_it_says_so(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("command", ["verify", "cat"])
-def test_who_reads_no_more_has_read_enough(command: str) -> None:
+def test_a_closed_pipe_ends_a_command_quietly(command: str) -> None:
     shell = ["sh", "-c", '"$@"; echo $? >&2', "sh", sys.executable, "-m", "kmirror", command, str(SEGMENT.parent)]
     with subprocess.Popen(shell, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None and running.stderr is not None

@@ -405,7 +405,7 @@ def test_text_and_refusals(top: Path, tmp_path: Path) -> None:
     assert isinstance(refused.exception, UsageError)
 
 
-def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
+def test_no_bar_is_loaded_where_stderr_is_no_terminal(top: Path) -> None:
     """What a start takes counts, with logs of ordinary size."""
     program = "import sys; from kmirror.cli.main import run\ntry: run(sys.argv[1:])\nfinally: print(*sys.modules)"
     environment = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "TTY_COMPATIBLE")}

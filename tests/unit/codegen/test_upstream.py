@@ -115,7 +115,7 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], None], list[str]]] = [
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES)
-def test_every_difference_is_told(change: Callable[[dict[str, Any]], None], expected: list[str]) -> None:
+def test_every_difference_is_reported(change: Callable[[dict[str, Any]], None], expected: list[str]) -> None:
     theirs = release()
     change(theirs)
     assert [str(d) for d in compare(theirs)] == expected

@@ -91,7 +91,7 @@ def test_a_snapshot_that_cannot_be_read_says_nothing() -> None:
     assert walk_over(data(0), data(10, 2), end=11, snapshots={10: None}) == Committed({}, 0)
 
 
-def test_old_messages_are_committed_and_a_broken_control_record_is_told() -> None:
+def test_old_messages_are_committed_and_a_broken_control_record_is_an_error() -> None:
     walk = CommittedWalk()
     message = LegacyBatch(build_message(RecordData(b"k", b"v"), magic=1, offset=0, attributes=0x30))
     walk.add(message)

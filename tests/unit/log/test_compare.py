@@ -50,7 +50,7 @@ def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int
     ]  # fmt: skip
 
 
-def test_each_step_says_what_stands_next_and_is_told_before_it_is_passed() -> None:
+def test_each_step_is_reported_before_it_is_passed() -> None:
     found = [LOG[0], plain(1, 0, "again"), plain(2, 1, "x2"), plain(3, 1, "r3"), plain(9, 1, "r9")]
     assert told([*LOG, plain(7, 1, "r7")], Place(opened(*found))) == [
         ("equal", 0, None, 0),

@@ -169,7 +169,7 @@ def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
     assert log.delete_old_segments(NOW_MS + 3_001) == 1
 
 
-def test_a_log_that_ends_below_its_start_begins_anew_with_a_snapshot_that_knows_nobody() -> None:
+def test_a_log_that_ends_below_its_start_begins_anew_with_an_empty_snapshot() -> None:
     """A cut inside of the only batch leaves none, so what was closed at offset 3 ends at 0 when it is opened."""
     log = open_log()
     follow(log, idempotent(0, 4))

@@ -35,7 +35,7 @@ def test_the_bytes_of_a_message() -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_wrapper_bears_the_last_offset_and_the_greatest_timestamp(codec: Compression) -> None:
+def test_a_wrapper_has_the_last_offset_and_the_greatest_timestamp(codec: Compression) -> None:
     data = build_message_set(THREE, magic=1, base_offset=100, compression=codec)
     batch = LegacyBatch(data)
     batch.verify_crc()

@@ -187,7 +187,7 @@ class _Fetch:
                     del answers[key]  # Nothing can be said yet; an error would make the fetcher pause.
                     continue
                 news = first or cached.has_news(answers[key])
-                cached.told(answers[key])
+                cached.remember(answers[key])
                 if answers[key].records:  # Next time the others are served first, so that none starves (KIP-227).
                     self.session.partitions[key] = self.session.partitions.pop(key)
                 if not news:

@@ -87,8 +87,8 @@ def _answer(
         answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return answer
     unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
-    behind = unsettled and request.replica_id < 0 and partition.is_behind_election
-    if behind or parts.components.withholds(partition):
+    may_rise = unsettled and request.replica_id < 0 and partition.is_below_epoch_start
+    if may_rise or parts.components.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:

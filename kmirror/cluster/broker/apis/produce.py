@@ -160,7 +160,7 @@ def _wait(
 ) -> None:
     left = len(waits)
 
-    def settle(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+    def one_acked(answer: PartitionProduceResponse, error: ErrorCode) -> None:
         nonlocal left
         if error:
             answer.error_code, answer.base_offset = error, -1
@@ -171,6 +171,6 @@ def _wait(
     for partition, info, answer in waits:
 
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
-            settle(answer, error)
+            one_acked(answer, error)
 
         parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -30,7 +30,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     response = WriteTxnMarkersResponse(markers=[])
     left = 1  # Ourselves, until every append has been started.
 
-    def settled() -> None:
+    def one_done() -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -49,10 +49,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
-                    settled()
+                    one_done()
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
-    settled()
+    one_done()
 
 
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:

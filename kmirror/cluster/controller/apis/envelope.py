@@ -1,7 +1,7 @@
 """Envelope: a broker passes on a client's request that only the controller decides (KIP-590).
 
-A request whose feature is off is refused inside, in its own words (D1): the broker may not know yet that it is
-off. Left out: authorisation of the principal inside.
+A request whose feature is off is refused by an answer of its own API inside the envelope (D1): the broker may not
+know yet that it is off. Left out: authorisation of the principal inside.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, inbound: Inbound) -> None:
+    """Decide the request inside and answer with its response; UNSUPPORTED_VERSION or INVALID_REQUEST if that fails."""
     envelope = inbound.body
     assert isinstance(envelope, EnvelopeRequest)
     try:

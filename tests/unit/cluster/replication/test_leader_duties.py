@@ -66,7 +66,7 @@ def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_s
         partition.log.update_high_watermark(9)
     else:
         broker.parts.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
-    broker.parts.replicas.settle(now)
+    broker.parts.replicas.wake_waiters(now)
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 

@@ -22,7 +22,7 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.message import Message
 
 
-class Kinship:
+class LineageCheck:
     """Keeps the lineage of one broker's partitions that of their sources."""
 
     def __init__(
@@ -48,7 +48,7 @@ class Kinship:
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0
         return Lineage(mp.source_lineage, epoch if untouched else epoch + 1)
 
-    def is_settled(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
+    def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
         """May `mp` be fetched in the source's present leader epoch? If not, do what is missing for it."""
         if mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
@@ -80,11 +80,11 @@ class Kinship:
         mp = inquiry.mp
         if not inquiry.resumes(MirrorState.MIRRORING):
             return
-        told = reply if isinstance(reply, DescribeMirrorsResponse) and not reply.error_code else None
-        if told is None and not (reply is None and inquiry.has_no_describe()):
+        described = reply if isinstance(reply, DescribeMirrorsResponse) and not reply.error_code else None
+        if described is None and not (reply is None and inquiry.has_no_describe()):
             reason = f"the source did not answer DescribeMirrors{error_suffix(reply)}"
         else:
-            reason = inquiry.learn_lineage(told)
+            reason = inquiry.learn_lineage(described)
         if reason:
             self._context.refresh_soon(now, mp.assignment.mirror)
             self._context.retry_later(now, mp, reason)
