@@ -74,7 +74,7 @@ class Script:
     def _take(self, effect: Effect) -> None:
         match effect:
             case Send(OutboundLink(peer, channel), frame):
-                head, body = decode_request(frame)
+                head, body = decode_request(b"".join(frame))
                 self.asked.append(Asked(peer, channel, head.api_version, head.correlation_id, head.client_id, body))
             case SetTimer(key, at) if key[0] != requester.TIMER:
                 self.timers[key] = at
