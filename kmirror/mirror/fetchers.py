@@ -190,9 +190,7 @@ class MirrorFetchers:
             partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
 
-    def on_diverged(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
-    ) -> None:
+    def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """The source ends our last epoch elsewhere: cut to where the two histories meet (second phase of D11)."""
         partition = self._led(mp)
         if data.diverging_epoch.end_offset < 0:

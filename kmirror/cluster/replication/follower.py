@@ -159,14 +159,7 @@ class ReplicaFetchers:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
         following.mirror_epoch = data.mirror_leader_epoch
 
-    def on_diverged(
-        self,
-        now: Instant,
-        fetcher: Fetcher[Following],
-        following: Following,
-        asked: FetchPartition,
-        data: PartitionData,
-    ) -> None:
+    def on_diverged(self, now: Instant, fetcher: Fetcher[Following], following: Following, data: PartitionData) -> None:
         """Cut to where the two histories meet; the next fetch asks again."""
         log = self.log_of(following)
         end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
