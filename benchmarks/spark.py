@@ -136,12 +136,12 @@ def tuples_in_spark() -> None:
 def arrow_alone() -> None:
     from kmirror.log.committed import Committed
     from kmirror.spark.folders import find_segments, split
-    from kmirror.spark.rows import Wanted, read_split
+    from kmirror.spark.rows import RowQuery, read_split
 
     count = 0
     for item in find_segments(segment()):
         for piece in split(item, 1 << 30):
-            count += sum(batch.num_rows for batch in read_split(piece, Wanted(), Committed()))
+            count += sum(batch.num_rows for batch in read_split(piece, RowQuery(), Committed()))
     assert count == RECORDS
 
 

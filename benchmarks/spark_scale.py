@@ -20,7 +20,7 @@ from kmirror.logdir.load import read_sample
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.build import set_base_offset_and_epoch
 from kmirror.spark.folders import find_segments, split
-from kmirror.spark.rows import Wanted, read_split
+from kmirror.spark.rows import RowQuery, read_split
 from kmirror.spark.verification import verify
 
 SEGMENT_BYTES = 128 << 20
@@ -64,7 +64,7 @@ def _repeat(folder: Path, batches: list[Batch], size: int) -> int:
 def alone(path: Path) -> int:
     """Read everything in this process; returns the rows."""
     pieces = [piece for segment in find_segments(str(path)) for piece in split(segment)]
-    return sum(batch.num_rows for piece in pieces for batch in read_split(piece, Wanted(), Committed()))
+    return sum(batch.num_rows for piece in pieces for batch in read_split(piece, RowQuery(), Committed()))
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.simulation import Simulation
-from kmirror.sim.workload import Load, Written
+from kmirror.sim.workload import AckedBatch, Load
 
 TOPIC = "orders"
 MIRROR_NAME = "sweep"
@@ -313,7 +313,7 @@ class Experiment:
                     )
                     break
 
-    def _holds(self, cluster: Cluster, written: Written) -> bool:
+    def _holds(self, cluster: Cluster, written: AckedBatch) -> bool:
         """Return whether this acknowledged batch is in the leader's log, with its own records."""
         log = self._log(cluster, written.tp)
         end = written.base_offset + written.count

@@ -191,9 +191,7 @@ class MirrorFetchers:
             partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
 
-    def on_diverged(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
-    ) -> None:
+    def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
         """Cut to where the two logs part: the source ends our last epoch at another offset (D11, D12)."""
         partition = self._led(mp)
         if data.diverging_epoch.end_offset < 0:

@@ -14,7 +14,6 @@ PACKAGES = ("client", "cluster", "mirror", "sim")
 TAKES_VERSION = {
     "send": (2, 4),
     "call": (2,),
-    "call_any": (2,),
     "ask_controller": (2,),
     "ask": (2,),
     "Ask": (3,),

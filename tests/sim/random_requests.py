@@ -17,12 +17,8 @@ from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.careful import RANGES, within
-from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
-from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.response_header import ResponseHeader
 from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Field, Message, fresh_default
@@ -32,6 +28,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
+from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.configs import ROWS
 from kmirror.spec.topics import METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
@@ -264,27 +261,10 @@ def start(seed: int) -> Cluster:
 def begin_transactions(cluster: Cluster) -> None:
     """Give both transactional ids a producer; the first has an open transaction, of which nothing is written yet."""
     for name in TRANSACTIONAL_IDS:
-        made = cluster.client.call_any(
-            cluster.endpoints,
-            InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000),
-            4,
-            accept=lambda reply: isinstance(reply, InitProducerIdResponse) and not reply.error_code,
-        )
-        assert isinstance(made, InitProducerIdResponse)
+        producer = Producer(cluster, transactional_id=name)
         if name == TRANSACTIONAL_IDS[0]:
-            cluster.client.call_any(
-                cluster.endpoints,
-                AddPartitionsToTxnRequest(
-                    v3_and_below_transactional_id=name,
-                    v3_and_below_producer_id=made.producer_id,
-                    v3_and_below_topics=[AddPartitionsToTxnTopic(name="plain", partitions=[0])],
-                ),
-                3,
-                accept=lambda reply: (
-                    isinstance(reply, AddPartitionsToTxnResponse)
-                    and not reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
-                ),
-            )
+            producer.begin_transaction()
+            producer.add_partitions([TopicPartition("plain", 0)])
 
 
 def producer_ids(cluster: Cluster) -> tuple[int, ...]:

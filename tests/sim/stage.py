@@ -145,13 +145,8 @@ class StagedCluster(Cluster):
                 for index, brokers in enumerate(replicas)
             ],
         )
-        reply = self.client.call_any(
-            self.endpoints,
-            CreateTopicsRequest(topics=[wanted], timeout_ms=30_000),
-            7,
-            accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
-        )
-        assert isinstance(reply, CreateTopicsResponse)
+        reply = self.order(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
+        assert isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code, reply
         self.simulation.run_until(self.is_settled, what=f"topic {topic} in {self.name}")
         return reply.topics[0].topic_id
 

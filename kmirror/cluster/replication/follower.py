@@ -164,7 +164,6 @@ class ReplicaFetchers:
         now: Instant,
         fetcher: Fetcher[FollowedPartition],
         followed: FollowedPartition,
-        asked: FetchPartition,
         data: PartitionData,
     ) -> None:
         """Cut to where the two histories meet; the next fetch asks again."""

@@ -21,8 +21,8 @@ from click.testing import CliRunner
 
 from kmirror.cli import verify_folder
 from kmirror.cli.main import run
+from kmirror.cli.quick_start import verify as quick
 from kmirror.cli.verify import command
-from kmirror.cli.verify_folder import quick
 from kmirror.errors import UsageError
 from kmirror.log.producer_entry import BatchMetadata, ProducerEntry
 from kmirror.log.state_files import decode_snapshot, encode_snapshot

@@ -48,7 +48,7 @@ def by_spark(folder: Path) -> list[int]:
     for segment in segments:
         part = committed.between(segment.base_offset, segment.end_offset)
         for piece in split(segment, 100):
-            for table in read_split(piece, rows.Wanted(columns=("offset",)), part):
+            for table in read_split(piece, rows.RowQuery(columns=("offset",)), part):
                 found += table.column("offset").to_pylist()
     return found
 
