@@ -51,7 +51,7 @@ class Maker:
             out.line(f"    {name},")
         out.line(")")
         if "Late(" in body:
-            out.line("from kmirror.protocol.message import Late")
+            out.line("from kmirror.protocol.structs import Late")
         if "Uuid" in body:
             out.line("from kmirror.kernel.uuid import Uuid")
         out.lines("", "new = object.__new__")

@@ -57,8 +57,10 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
     out.lines("from typing import Any", "")
     out.line("from kmirror.protocol import wire")
     marks = {"UNSET": "UNSET", "Field": "Field(", "Struct": "(Struct)", "Tagged": "Tagged["}
-    names = ["Message", *(name for name, mark in marks.items() if mark in body)]
-    out.line(f"from kmirror.protocol.message import {', '.join(sorted(names))}")
+    names = sorted(name for name, mark in marks.items() if mark in body)
+    out.line("from kmirror.protocol.message import Message")
+    if names:
+        out.line(f"from kmirror.protocol.structs import {', '.join(names)}")
     if "Uuid" in body:
         out.line("from kmirror.kernel.uuid import Uuid")
     out.line("from kmirror.protocol.wire import UnknownTag")

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_hh, pack_hh = wire.fused("hh")
@@ -60,7 +61,7 @@ class ApiVersion(Struct):
         pos += 6
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -107,7 +108,7 @@ class SupportedFeatureKey(Struct):
         self.min_version, self.max_version = unpack_hh(buf, pos)
         pos += 4
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -154,7 +155,7 @@ class FinalizedFeatureKey(Struct):
         self.max_version_level, self.min_version_level = unpack_hh(buf, pos)
         pos += 4
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -321,7 +322,8 @@ class ApiVersionsResponse(Message):
                 (self.zk_migration_ready,) = wire.unpack_bool(buf, pos)
                 pos += 1
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -57,7 +58,7 @@ class ReplicaState(Struct):
         self.replica_id, self.replica_epoch = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -234,7 +235,8 @@ class FetchPartition(Struct):
                 (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -306,7 +308,7 @@ class FetchTopic(Struct):
         self.partitions, pos = wire.read_structs(FetchPartition._read, buf, pos, n, version)
         if version >= 12:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -371,7 +373,7 @@ class ForgottenTopic(Struct):
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if version >= 12:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -576,7 +578,8 @@ class FetchRequest(Message):
                     raise wire.Malformed
                 self.replica_state, pos = ReplicaState._read(buf, pos, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -60,7 +61,7 @@ class EpochEndOffset(Struct):
         self.epoch, self.end_offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -104,7 +105,7 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -148,7 +149,7 @@ class SnapshotId(Struct):
         self.end_offset, self.epoch = unpack_qi(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -196,7 +197,7 @@ class AbortedTransaction(Struct):
         pos += 16
         if version >= 12:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -428,7 +429,8 @@ class PartitionData(Struct):
                 (self.mirror_leader_epoch,) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -492,7 +494,7 @@ class FetchableTopicResponse(Struct):
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
         if version >= 12:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -551,7 +553,7 @@ class NodeEndpoint(Struct):
         pos += 4
         self.rack, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -678,7 +680,8 @@ class FetchResponse(Message):
                 n, pos = wire.read_compact_count(buf, pos, 11)
                 self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 

@@ -16,7 +16,7 @@ from kmirror.protocol.gen.metadata_response import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from kmirror.protocol.message import Late
+from kmirror.protocol.structs import Late
 from kmirror.kernel.uuid import Uuid
 
 new = object.__new__

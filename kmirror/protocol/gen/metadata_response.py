@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -78,7 +79,7 @@ class MetadataResponseBroker(Struct):
             self.rack = None
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -194,7 +195,7 @@ class MetadataResponsePartition(Struct):
             self.offline_replicas = []
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -310,7 +311,7 @@ class MetadataResponseTopic(Struct):
             self.topic_authorized_operations = -2147483648
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -457,7 +458,7 @@ class MetadataResponse(Message):
             self.error_code = 0
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

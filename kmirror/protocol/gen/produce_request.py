@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -61,7 +62,7 @@ class PartitionProduceData(Struct):
         self.records, pos = (wire.read_compact_nullable_records if version >= 9 else wire.read_nullable_records)(buf, pos)
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -144,7 +145,7 @@ class TopicProduceData(Struct):
         self.partition_data, pos = wire.read_structs(PartitionProduceData._read, buf, pos, n, version)
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -229,7 +230,7 @@ class ProduceRequest(Message):
         self.topic_data, pos = wire.read_structs(TopicProduceData._read, buf, pos, n, version)
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -62,7 +63,7 @@ class BatchIndexAndErrorMessage(Struct):
         self.batch_index_error_message, pos = (wire.read_compact_nullable_string if version >= 9 else wire.read_nullable_string)(buf, pos)
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -106,7 +107,7 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -255,7 +256,8 @@ class PartitionProduceResponse(Struct):
                     raise wire.Malformed
                 self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -336,7 +338,7 @@ class TopicProduceResponse(Struct):
         self.partition_responses, pos = wire.read_structs(PartitionProduceResponse._read, buf, pos, n, version)
         if version >= 9:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -395,7 +397,7 @@ class NodeEndpoint(Struct):
         pos += 4
         self.rack, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -503,7 +505,8 @@ class ProduceResponse(Message):
                 n, pos = wire.read_compact_count(buf, pos, 11)
                 self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
