@@ -11,7 +11,6 @@ from tests.repo.layers import RANK
 from tests.repo.sources import Source, sources
 
 ALLOWED: dict[str, tuple[int, ...]] = {
-    "protocol": (2, 2, 2, 2, 2, 2),  # A hot module and its message.
     "sim": (4,),  # A cluster produces, and knows its simulation.
 }
 """The files in each circle of a package, the largest first. A number here may only fall."""
