@@ -47,7 +47,7 @@ ROWS: tuple[Served, ...] = (
     Served("WriteTxnMarkers", 1, 1, _BROKER),
     Served("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
     Served("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
-    Served("Envelope", 0, 0, _CONTROLLER, left_out="authorisation of the principal"),
+    Served("Envelope", 0, 0, _CONTROLLER),
     Served("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
     Served("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
     Served("AllocateProducerIds", 0, 0, _CONTROLLER),

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.envelope import host_bytes, principal_bytes
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import Principal
-from kmirror.protocol.gen.default_principal_data import DefaultPrincipalData
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-
-
-def principal_bytes(principal: Principal) -> bytes:
-    """Return a principal as a broker writes it: int16 version, then the data."""
-    data = DefaultPrincipalData(type=principal.type, name=principal.name, token_authenticated=False)
-    return (0).to_bytes(2, "big") + data.encode(0)
 
 
 def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
@@ -29,7 +20,7 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     request = EnvelopeRequest(
         request_data=bytes(inbound.frame),
         request_principal=principal_bytes(inbound.client.principal),
-        client_host_address=ip_address(inbound.client.address.host).packed,
+        client_host_address=host_bytes(inbound.client.address.host),
     )
 
     def on_reply(_: Instant, reply: Message | None) -> None:

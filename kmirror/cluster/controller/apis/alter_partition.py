@@ -6,6 +6,7 @@ member that is fenced, stops, or has restarted since (KIP-903). Left out: eligib
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.images import PartitionImage
@@ -18,7 +19,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     assert isinstance(request, AlterPartitionRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
 from kmirror.cluster.controller.apis.create_topics import Refused
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
@@ -28,10 +29,11 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from kmirror.protocol.message import Message
+from kmirror.spec.acls import CONFIGURED
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
-from kmirror.spec.wire_values import ConfigOp, ResourceType
+from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
 LIST_OPERATIONS: dict[int, str] = {ConfigOp.APPEND: "APPEND", ConfigOp.SUBTRACT: "SUBTRACT"}
 NODE_ID_MAX = 0x7FFFFFFF
@@ -43,11 +45,11 @@ Alter = Callable[[ControllerContext, AlterConfigsResource], Changes]
 """Return the changes that a resource asks for; raises Refused."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
-    return decide_with(ALTERS, context, request)
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    return decide_with(ALTERS, context, request, rights)
 
 
-def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message) -> Decision:
+def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message, rights: Rights) -> Decision:
     """Decide every resource by its type's own function."""
     assert isinstance(request, IncrementalAlterConfigsRequest)
     records: list[Message] = []
@@ -63,6 +65,7 @@ def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request
             if kind not in alters:
                 raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
             _check_form(resource.configs)
+            _check_rights(rights, kind, name)
             changes = alters[kind](context, resource)
         except Refused as refused:
             answer.error_code, answer.error_message = refused.error, str(refused)
@@ -81,6 +84,14 @@ def _check_form(configs: Sequence[AlterableConfig]) -> None:
     for config in configs:
         if config.config_operation not in (ConfigOp.SET, ConfigOp.DELETE, *LIST_OPERATIONS):
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
+
+
+def _check_rights(rights: Rights, kind: int, name: str) -> None:
+    """Raise Refused for whoever may not alter the configs of a resource; those of every broker are the cluster's."""
+    owner = CONFIGURED[kind]
+    error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
+    if error:
+        raise Refused(error, error.text)
 
 
 def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:
