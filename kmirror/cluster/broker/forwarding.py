@@ -15,7 +15,9 @@ from kmirror.spec.error_codes import ErrorCode
 def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     """Hand the request to the controller and its answer back to the client, byte for byte.
 
-    A controller that cannot be reached costs the client its connection, so that it tries again.
+    A controller that cannot be reached, or does not know the request's version, costs the client its connection, so
+    that it tries again. If the controller refuses the envelope itself, the client cannot know why: that is an
+    UNKNOWN_SERVER_ERROR, as in Kafka's ForwardingManager.
     """
     request = EnvelopeRequest(
         request_data=bytes(inbound.frame),
@@ -24,9 +26,12 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     )
 
     def on_reply(_: Instant, reply: Message | None) -> None:
-        if isinstance(reply, EnvelopeResponse) and reply.error_code == ErrorCode.NONE and reply.response_data:
-            inbound.reply_raw(reply.response_data)
-        else:
+        if not isinstance(reply, EnvelopeResponse) or reply.error_code == ErrorCode.UNSUPPORTED_VERSION:
             inbound.drop()
+        elif reply.error_code or not reply.response_data:
+            context.outbox.note(f"the controller refused an envelope: error {reply.error_code}")
+            inbound.fail()
+        else:
+            inbound.reply_raw(reply.response_data)
 
     context.ask_controller(now, request, on_reply, channel="forward")
