@@ -49,7 +49,7 @@ HELP: Final = OptionRow(("help", "h"), "Show these lines.")
 VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text this is.")
 
 
-class Given:
+class ParsedOptions:
     """What a command line gave: the options in it, each with its values in their order."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
@@ -81,7 +81,7 @@ class Given:
         return text
 
 
-def read(words: Iterable[str], rows: Iterable[OptionRow]) -> Given:
+def read(words: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
     """Return what the words give; raises `UsageError` for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
     left = deque(words)
@@ -106,7 +106,7 @@ def read(words: Iterable[str], rows: Iterable[OptionRow]) -> Given:
         if value is None and not left:
             raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
         values.append(left.popleft() if value is None else value)
-    return Given(found)
+    return ParsedOptions(found)
 
 
 def _is_option(word: str) -> bool:

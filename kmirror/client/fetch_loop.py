@@ -95,9 +95,7 @@ class Owner(Protocol[P]):
     ) -> None:
         """Take over what came for the log's end, be it nothing but marks."""
 
-    def on_diverged(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
-    ) -> None:
+    def on_diverged(self, now: Instant, fetcher: Fetcher[P], state: P, data: PartitionData) -> None:
         """The leader ends our last epoch elsewhere: cut."""
 
     def on_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
@@ -238,7 +236,7 @@ class FetchLoop(Generic[P]):
         elif asked.fetch_offset != log.log_end_offset:
             pass  # The log moved since the question; the next fetch asks from where it is now.
         elif data.diverging_epoch.epoch != -1:
-            self._owner.on_diverged(now, fetcher, state, asked, data)
+            self._owner.on_diverged(now, fetcher, state, data)
         else:
             self._owner.on_records(now, fetcher, state, asked, data)
 

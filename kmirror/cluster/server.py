@@ -1,15 +1,15 @@
-"""Requests coming in: decoded, answered in order on each link, refused politely.
+"""Incoming requests: decoded, dispatched, and answered in order on each link.
 
-A link has at most one request in work, as in Kafka: the next one is looked at only when the answer
-to the one before has been written. So a client may pipeline and still match answers by order. A node
-that is not ready yet lets requests wait.
+A link has at most one request in work, as in Kafka: the next one is handled after the answer to the one before has
+been written. So a client may pipeline and still match answers by order. A node that is not ready yet lets requests
+wait.
 
-On a link where too much waits nothing more is read, until all that waited has been taken up: what a client sends ahead
-then stays in its own buffers, and costs memory there.
+A link with too many waiting requests is not read any more until all of them have been handled: what a client sends
+meanwhile stays in its own buffers, and costs memory there.
 
-What a node does not know costs the client its link, as in Kafka. What it knows but must not serve, because the
-feature that it belongs to is off, is answered with UNSUPPORTED_VERSION (D1). What only those may send who may do
-something with the cluster as a whole is refused here; everything else is asked by the handlers.
+A request of an API or version that the node does not know closes the link, as in Kafka. One that it knows but must not
+serve, because its feature is off, is answered with UNSUPPORTED_VERSION (D1). One whose sender would need a right on
+the whole cluster is refused here; rights on what a request names are asked by its handler.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from kmirror.spec.wire_values import Acks
 
 API_VERSIONS = key_of(ApiVersionsRequest)
 WAITING_MAX = 5
-"""Requests that wait on a link before it is read no more.
+"""Number of waiting requests at which a link is not read any more.
 
-`max.in.flight.requests.per.connection` of Kafka's producer is 5, so no client that keeps to it is ever held up. Kafka
+`max.in.flight.requests.per.connection` of Kafka's producer is 5, so a client that keeps to it is never stopped. Kafka
 itself reads one request, then none until it is answered.
 """
 WAITING_BYTES_MAX = 1 << 20
-"""Bytes that wait on a link before it is read no more: about one batch of the greatest size that a topic takes by
-default. One request may be larger, as large as `socket.request.max.bytes` lets it be."""
+"""Waiting bytes at which a link is not read any more: about one batch of the default `max.message.bytes`. A single
+request may be larger, up to `socket.request.max.bytes`."""
 DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
@@ -51,11 +51,11 @@ Versions = Mapping[int, tuple[int, int]]
 
 @dataclass(slots=True)
 class Inbound:
-    """One request in work; it must end in `reply`, `reply_raw` or `no_reply`, once."""
+    """One request in work; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and `drop`."""
 
     server: Server
     client: LinkOpened
-    """The link that it came on, who opened that, and from where."""
+    """The link of the request, with the principal and the address that opened it."""
     rights: Rights
     """What whoever sent it may do."""
     head: RequestHead
@@ -73,23 +73,23 @@ class Inbound:
         self.reply_raw(*encode_response_chunks(body, self.head.api_version, correlation_id=self.head.correlation_id))
 
     def reply_raw(self, *chunks: Chunk) -> None:
-        """Answer with a whole response frame, given in parts."""
+        """Answer with a whole response frame, in chunks."""
         self._finish()
         self.server.outbox.add(Reply(self.client.link, chunks))
         self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
-        """End a request that wants no answer (acks=0)."""
+        """End a request that gets no answer (acks=0)."""
         self._finish()
         self.server.finished(self.client.link)
 
     def drop(self) -> None:
-        """Give no answer and close the link: the client must ask again."""
+        """Close the link without an answer: the client has to connect and ask again."""
         self._finish()
         self.server.close(self.client.link)
 
     def fail(self) -> None:
-        """Say that this node has a bug, if the request is not answered yet; without a right to an answer, hang up."""
+        """Answer UNKNOWN_SERVER_ERROR after an exception, if there is no answer yet; with acks=0 close the link."""
         if not self.open:
             return
         if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
@@ -105,17 +105,17 @@ class Inbound:
 
 Handler = Callable[[Instant, Inbound], None]
 Routes = Mapping[type[Message], Handler]
-"""Class of a request to what answers it."""
+"""Class of a request to its handler."""
 
 
 def contains(versions: Versions, head: RequestHead) -> bool:
-    """Is the request of a version that stands in `versions`?"""
+    """Return whether `versions` has the API and version of a request."""
     found = versions.get(head.api_key)
     return found is not None and found[0] <= head.api_version <= found[1]
 
 
 def refuse(now: Instant, inbound: Inbound) -> None:
-    """Answer a request whose feature is off; the link lives on (D1)."""
+    """Answer a request whose feature is off; the link stays open (D1)."""
     inbound.reply(disabled(inbound.body, inbound.version))
 
 
@@ -135,9 +135,9 @@ class _Link:
 
 
 class Server:
-    """The serving half of a node: `serve` says which requests are answered, and by what.
+    """The serving half of a node; `serve` registers handlers.
 
-    `versions` tells what is served now, `disabled_versions` what is refused politely now.
+    `versions` returns the versions that are served now, `disabled_versions` those whose feature is off now.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Server:
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._by_key: dict[int, Handler] = {}
-        """The same by API key, which is all that a frame tells before it is decoded."""
+        """The same by API key: the body's class is not known before the frame is decoded."""
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = accepting
@@ -164,21 +164,21 @@ class Server:
 
     @property
     def routes(self) -> Routes:
-        """What answers which request."""
+        """Return the handler of each class of request."""
         return self._routes
 
     def serve(self, routes: Routes) -> None:
-        """Have requests answered by these handlers from now on, instead of those that they had."""
+        """Register handlers; a handler for the same request is replaced."""
         self._routes.update(routes)
         self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
 
     def on_opened(self, opened: LinkOpened) -> None:
-        """Somebody opened a link to this node."""
+        """Take up a link that a client or another node has opened."""
         rights = Rights(self._authorizer, opened.principal, opened.address.host)
         self._links[opened.link] = _Link(opened, rights)
 
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
-        """Take up a request, or let it wait; on a link that was closed it is passed over."""
+        """Handle a request, or let it wait; ignore it if this node has closed the link."""
         link = self._links.get(name)
         if link is not None:
             link.waiting.append(frame)
@@ -189,21 +189,21 @@ class Server:
                 self.outbox.add(StopReading(name))
 
     def accept(self) -> None:
-        """The node is ready: take up what waited for it."""
+        """Begin to handle requests: the node is ready. Those that wait are handled by `run_ready`."""
         self._accepting = True
         self._ready.extend(self._links)
 
     def on_closed(self, name: InboundLink) -> None:
-        """The link is gone, and with it whatever waits on it."""
+        """Forget a closed link and the requests that wait on it."""
         self._links.pop(name, None)
 
     def close(self, name: InboundLink) -> None:
-        """Close the link; whatever waits on it is not answered."""
+        """Close the link; requests that wait on it are not answered."""
         self._links.pop(name, None)
         self.outbox.add(CloseLink(name))
 
     def finished(self, name: InboundLink) -> None:
-        """The request in work on this link is answered: the next may be taken up."""
+        """Mark the request in work on this link as answered: the next one may be handled."""
         link = self._links.get(name)
         if link is not None:
             link.busy = False
@@ -211,7 +211,7 @@ class Server:
                 self._ready.append(name)
 
     def run_ready(self, now: Instant) -> bool:
-        """Take up requests that waited for an answer before them; True if there was one."""
+        """Handle the requests that had to wait and may be handled now; return whether there was one."""
         worked = False
         while self._ready:
             name = self._ready.popleft()
@@ -257,13 +257,13 @@ class Server:
             inbound.fail()
 
     def _unserved(self, head: RequestHead) -> Handler:
-        """Return what to do with a request that is not served now; ProtocolError if it never is."""
+        """Return the handler of a request that is not served now; raise ProtocolError if it never is."""
         if not contains(self._disabled_versions(), head):
             raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
         return refuse
 
     def _refuse_api_versions(self, name: InboundLink, head: RequestHead) -> None:
-        """KIP-511: an ApiVersions of a version we lack is answered in version 0, with what we have."""
+        """Answer an ApiVersions of a version that is not served in version 0, with the served range (KIP-511)."""
         low, high = self._versions()[API_VERSIONS]
         body = ApiVersionsResponse(
             error_code=ErrorCode.UNSUPPORTED_VERSION,

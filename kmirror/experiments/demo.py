@@ -312,7 +312,7 @@ class Demo:
                         self.simulation,
                     )
             if left:
-                self.simulation.run_for(0.2)
+                self.simulation.run_for(span_s=0.2)
 
     def _write_while_mirroring(self) -> None:
         """Leave b with an undecided transaction in one partition of each topic (KIP-1279, Exactly-Once Semantics).
@@ -346,7 +346,9 @@ class Demo:
         producer.send(self._records("only on a, same epoch", 3))
         victim = self._rng.choice(self.a.living())
         self.a.kill(victim)
-        self.simulation.run_for(12)  # Longer than broker.session.timeout.ms: its partitions are led elsewhere now.
+        self.simulation.run_for(
+            span_s=12
+        )  # Longer than broker.session.timeout.ms: its partitions are led elsewhere now.
         producer.send(self._records("only on a, after an election", 2))
         self.a.restart(victim)
         self._settle(self.a)

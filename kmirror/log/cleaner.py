@@ -46,7 +46,7 @@ from kmirror.records.record import Record, RecordData
 KEYS_MAX = (128 << 20) // 24 * 9 // 10
 
 
-class Cleaned(NamedTuple):
+class CompactionResult(NamedTuple):
     end_offset: int  # Where the next run begins.
     bytes_before: int
     bytes_after: int
@@ -137,9 +137,9 @@ class Compaction:
         return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
 
     def aborted_transactions(self, end: int, *, reaching: int) -> list[AbortedTxn]:
-        """The aborted transactions with records between log start and `end`, as the index of a segment tells them.
+        """Return the aborted transactions with records between log start and `end`, by the index of one segment.
 
-        It is that which holds offset `reaching`, or one behind it.
+        It is the one that holds offset `reaching`, or one after it.
         """
         found: list[AbortedTxn] = []
         first = (bisect_right(self.aborted, reaching, key=itemgetter(0)) or 1) - 1
@@ -152,11 +152,11 @@ class Compaction:
         return found
 
 
-def swap_in(segments: SegmentList, done: Rewrite) -> Cleaned:
+def swap_in(segments: SegmentList, done: Rewrite) -> CompactionResult:
     """Put what a run staged in the place of the segments that it read."""
     for group in done.groups:
         for segment in segments.reaching(group.base_offsets[0])[: len(group.base_offsets)]:
-            segment.delete_files()  # Should the power fail before there are new ones, the segment is read again.
+            segment.delete_files()  # If the power fails before there are new index files, the segment is read again.
         segments.store.replace(group.base_offsets)
         for base_offset in group.base_offsets[1:]:
             segments.store.delete_file(file_name(base_offset, SNAPSHOT_SUFFIX))
@@ -164,7 +164,7 @@ def swap_in(segments: SegmentList, done: Rewrite) -> Cleaned:
         segments.replace(group.segment, len(group.base_offsets))
     after = sum(group.segment.size for group in done.groups)
     before = sum(len(group.base_offsets) for group in done.groups)
-    return Cleaned(done.end_offset, done.bytes_before, after, before, len(done.groups))
+    return CompactionResult(done.end_offset, done.bytes_before, after, before, len(done.groups))
 
 
 def discard(store: PartitionStore, done: Rewrite) -> None:
@@ -248,7 +248,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
                 for record in batch.records():
                     if record.key is not None and record.offset >= start:
                         if len(found.latest) >= job.keys_max:
-                            found.latest_offset = max(found.latest_offset, noted)  # Perhaps amid a batch.
+                            found.latest_offset = max(found.latest_offset, noted)  # It may lie inside a batch.
                             return found
                         found.latest[record.key] = noted = record.offset
             if batch.last_offset >= start:
@@ -260,7 +260,7 @@ def _map_offsets(job: Compaction) -> _Offsets:
 
 
 def _groups(segments: list[Sealed], config: LogConfig, uncleanable_offset: int) -> Iterator[list[Sealed]]:
-    """Neighbours that fit one segment together, by bytes, index and range of offsets."""
+    """Yield the neighbours that fit one segment together, by bytes, index and range of offsets."""
     ends = [*(segment.base_offset for segment in segments[1:]), uncleanable_offset]
     group: list[Sealed] = []
     size = rows = time_rows = 0
@@ -292,12 +292,12 @@ class _Run:
         for segment in job.sealed:
             if segment.base_offset < job.what.first_dirty_offset:
                 clean_before = segment.modified_ms
-        self.horizon_ms = job.now_ms + retention_ms  # What is begun now to be deleted goes then.
+        self.horizon_ms = job.now_ms + retention_ms  # What gets a delete horizon in this run is deleted at that time.
         self.legacy_horizon_ms = clean_before - retention_ms if clean_before >= 0 else 0
-        self.aborted: list[AbortedTxn] = []  # Those of the group at hand whose markers stay.
+        self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
 
     def clean_group(self, group: list[Sealed]) -> tuple[bytes, list[AbortedTxn]]:
-        """The bytes that take the group's place, and their transaction index."""
+        """Return the bytes that take the group's place, and their transaction index."""
         out: list[bytes | memoryview] = []
         self.aborted = []
         for segment, following in zip(group, [*group[1:], None], strict=True):
@@ -334,7 +334,7 @@ class _Run:
         return _rebuilt(batch, kept, horizon)
 
     def _clean_legacy(self, batch: LegacyBatch, segment: Sealed) -> bytes | None:
-        """What is left of legacy messages, in the format of today, as Kafka's cleaner converts them.
+        """Return what is left of legacy messages, as batches: Kafka's cleaner converts them.
 
         They have no delete horizon, so tombstones stay as long as their segment is younger than the last run's.
         """

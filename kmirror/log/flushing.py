@@ -31,20 +31,20 @@ class Flushing:
         self._under_way: int | None = None  # Up to where the job under way makes the log safe.
 
     def begin(self, segments: SegmentList) -> Flush | None:
-        """The job that makes safe what is there now; None if it is, or if there is such a job already."""
+        """Return the job that makes safe what is there now; None if it is, or if there is such a job already."""
         if self.recovery_point >= segments.end_offset or self._under_way is not None:
             return None
         self._under_way = segments.end_offset
         return Flush(segments.store, [segment.base_offset for segment in segments.reaching(self.recovery_point)])
 
     def finish(self, now_ms: int, *, done: bool) -> None:
-        """The job came to its end. What was cut while it was under way does not count."""
+        """Take in that the job came to its end; what was cut while it was under way does not count."""
         if done and self._under_way is not None:
             self.raise_to(self._under_way, now_ms)
         self._under_way = None
 
     def raise_to(self, offset: int, now_ms: int) -> None:
-        """All below `offset` is safe now."""
+        """Take in that all below `offset` is safe."""
         self.recovery_point = max(self.recovery_point, offset)
         self.last_flush_ms = now_ms
 

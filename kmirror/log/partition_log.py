@@ -18,7 +18,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery, retention, walk
 from kmirror.log.cleanable import Cleanable, cleanable
-from kmirror.log.cleaner import KEYS_MAX, Cleaned, Compaction, Rewrite, discard, swap_in
+from kmirror.log.cleaner import KEYS_MAX, Compaction, CompactionResult, Rewrite, discard, swap_in
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
@@ -32,7 +32,7 @@ from kmirror.log.producers import AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.scan import part_ends, scan_batches
-from kmirror.log.scan_result import LEGACY_EPOCH, Scan
+from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.log.segment_list import SegmentList
 from kmirror.log.store import (
@@ -91,7 +91,7 @@ class PartitionLog:
         tp: TopicPartition,
         store: PartitionStore,
         config: LogConfig,
-        loaded: recovery.Loaded,
+        loaded: recovery.RecoveredLog,
         *,
         now_ms: int,
         recovery_point: int,
@@ -152,7 +152,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Below it the log is not read again when it is opened after a crash."""
+        """Return the offset below which the log is not read again when it is opened after a crash."""
         return self.flushing.recovery_point
 
     @property
@@ -279,7 +279,7 @@ class PartitionLog:
         """
         return self.append_as_follower(data, max_epoch=source_epoch, now_ms=now_ms)
 
-    def _begin_at_straddling_batch(self, scan: Scan) -> None:
+    def _begin_at_straddling_batch(self, scan: ScanResult) -> None:
         """Allow a batch that begins below the log end, if the log holds nothing yet.
 
         The leader's log start may lie inside a batch (DeleteRecords), and the whole batch is sent.
@@ -294,7 +294,7 @@ class PartitionLog:
             )
         self.truncate_fully_and_start_at(scan.first_offset, log_start_offset=self.log_start_offset)
 
-    def _append_in_parts(self, view: memoryview, scan: Scan) -> AppendInfo:
+    def _append_in_parts(self, view: memoryview, scan: ScanResult) -> AppendInfo:
         """Append more than a segment holds: as many batches at a time as fit, at least one.
 
         Kafka refuses here. A mirrored topic has its source's segment size, which a fetch may exceed, also in offsets.
@@ -313,7 +313,7 @@ class PartitionLog:
             start = end
         return total
 
-    def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
+    def _append_judged(self, view: memoryview, scan: ScanResult) -> AppendInfo:
         """Append replicated batches that fit a segment; what is refused leaves no segment above the log end."""
         staging: Staging | None = None
         control_types: list[int] = []
@@ -325,7 +325,9 @@ class PartitionLog:
             self._assign_epochs(scan.epochs)
         return self._append(view, scan, staging, control_types)
 
-    def _append(self, view: memoryview, scan: Scan, staging: Staging | None, control_types: list[int]) -> AppendInfo:
+    def _append(
+        self, view: memoryview, scan: ScanResult, staging: Staging | None, control_types: list[int]
+    ) -> AppendInfo:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
         segment = self.segments.append(view, scan, self.now_ms)
         if staging is not None:
@@ -341,7 +343,7 @@ class PartitionLog:
             control_types=tuple(control_types),
         )
 
-    def _make_room(self, view: memoryview, scan: Scan) -> None:
+    def _make_room(self, view: memoryview, scan: ScanResult) -> None:
         """Roll if the active segment cannot take the batches."""
         active = self.segments.active
         if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
@@ -516,7 +518,7 @@ class PartitionLog:
         return len(gone)
 
     def set_aside_old_segments(self, now_ms: int, *, is_mirrored: bool = False) -> list[int]:
-        """Do the same, but leave the bytes for the store to purge; returns where the segments began."""
+        """Do the same, but leave the bytes for the store to purge; return where the segments began."""
         self.now_ms = now_ms
         gone: list[int] = []
         for rule in retention.rules(self.config, self.log_start_offset, now_ms, is_mirrored=is_mirrored):
@@ -540,7 +542,7 @@ class PartitionLog:
             now_ms=now_ms,
         )
 
-    def compact(self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX) -> Cleaned | None:
+    def compact(self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX) -> CompactionResult | None:
         """Clean the log if more than `min_ratio` of what can be cleaned was not cleaned before.
 
         A run takes at most `keys_max` keys, and leaves the rest to the next.
@@ -553,11 +555,11 @@ class PartitionLog:
         return self.finish_compaction(job, job.run())
 
     def begin_compaction(self, what: Cleanable, now_ms: int, keys_max: int) -> Compaction:
-        """The job that cleans `what`; until its end is told, nothing of the log has changed."""
+        """Return the job that cleans `what`; until its end is told, nothing of the log has changed."""
         self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         return self.compaction
 
-    def finish_compaction(self, job: Compaction, done: Rewrite) -> Cleaned | None:
+    def finish_compaction(self, job: Compaction, done: Rewrite) -> CompactionResult | None:
         """Take over what the job made of the log; None if that was cut meanwhile, and then it stays as it is."""
         if self.compaction is not job:
             discard(self.store, done)

@@ -24,7 +24,7 @@ Rule = Callable[[Segment, Segment | None, int], bool]
 
 
 def rules(config: LogConfig, log_start_offset: int, now_ms: int, *, is_mirrored: bool = False) -> Iterator[Rule]:
-    """The rules that the topic's configs make, in the order in which Kafka goes by them.
+    """Yield the rules that the topic's configs make, in the order in which Kafka goes by them.
 
     Of a log that is mirrored the source alone decides where it begins: only what lies below goes.
     """

@@ -14,7 +14,7 @@ from __future__ import annotations
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
 from kmirror.log.legacy_scan import scan_any_batches
-from kmirror.log.scan_result import Scan, beyond_the_greatest, start_fault
+from kmirror.log.scan_result import ScanResult, beyond_the_greatest, start_fault
 from kmirror.log.segment import SPAN_MAX, BatchPlace, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
@@ -44,9 +44,9 @@ def scan_batches(
     max_epoch: int = ANY_EPOCH,
     latest_epoch: int = -1,
     check_crc: bool = True,
-) -> Scan:
+) -> ScanResult:
     """Judge the batches of `view`, which would be appended to `segment`."""
-    scan = Scan()
+    scan = ScanResult()
     unpack, crc32c = FUSED.unpack_from, crc32c_function()
     overhead, length_min, control = LOG_OVERHEAD, _LENGTH_MIN, _CONTROL
     scan.row_offsets, scan.row_positions, scan.special = [], [], []
@@ -109,13 +109,15 @@ def scan_batches(
     return scan
 
 
-def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
+def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
     scan, position, place = scan_up_to(view, segment, LAST_OFFSET_MAX, latest_epoch=latest_epoch)
     scan.fault = beyond_the_greatest(position, place.base_offset, place.last_offset)
     return scan
 
 
-def scan_up_to(view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int) -> tuple[Scan, int, BatchPlace]:
+def scan_up_to(
+    view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int
+) -> tuple[ScanResult, int, BatchPlace]:
     """Judge what stands before the first batch that ends above offset `greatest`, and say where that batch lies.
 
     There has to be one.

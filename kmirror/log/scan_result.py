@@ -13,7 +13,7 @@ _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
 
 
-class Scan:
+class ScanResult:
     """What a run of batches is; offsets are -1 while it is empty.
 
     What an empty one holds are values of the class: a small fetch is scanned sooner than they are all set.

@@ -14,7 +14,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.index import OffsetIndex, TimeIndex
 from kmirror.log.producer_entry import AbortedTxn
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -93,7 +93,7 @@ class Segment:
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
         return self.store.view(self.base_offset, start, self.size if end is None else end)
 
-    def add(self, view: memoryview, scan: Scan) -> None:
+    def add(self, view: memoryview, scan: ScanResult) -> None:
         """Take note of the batches in `view`, which a scan judged and which stand behind those that are known."""
         if scan.row_offsets:
             self.offsets.extend(scan.row_offsets, scan.row_positions)

@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.results import ReadResult
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.segment import BatchPlace, Segment, delete_segment, delete_segment_files
 from kmirror.log.store import PartitionStore
 
@@ -96,7 +96,7 @@ class SegmentList(Sequence[Segment]):
         return found
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool) -> ReadResult:
-        """The batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
+        """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
 
         With `min_one` the first batch is returned whatever its size.
         """
@@ -120,7 +120,7 @@ class SegmentList(Sequence[Segment]):
 
     # Growing
 
-    def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
+    def append(self, view: memoryview, scan: ScanResult, now_ms: int) -> Segment:
         """Put judged batches after the last one; returns the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)

@@ -12,9 +12,9 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import MirrorFetchers
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
@@ -32,9 +32,9 @@ class PartitionDriver:
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
         self._writer = StateWriter(context, self.look_at, self.stop_fetching)
-        kinship = Kinship(context, self._writer, self.look_at, self.stop_fetching)
-        self.fetchers = MirrorFetchers(context, self._writer, kinship)
-        self._preparing = Preparing(context, self._writer, kinship, self.look_at)
+        lineage_check = LineageCheck(context, self._writer, self.look_at, self.stop_fetching)
+        self.fetchers = MirrorFetchers(context, self._writer, lineage_check)
+        self._preparing = Preparing(context, self._writer, lineage_check, self.look_at)
         self._stopping = Stopping(context, self._writer, self.look_at)
         self._state_loader = StateLoader(context, self._writer)
 

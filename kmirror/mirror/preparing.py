@@ -16,9 +16,9 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, detail_in, error_suffix, is_silent, refusal_in
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
@@ -68,10 +68,12 @@ def next_step(facts: PrepareFacts) -> PrepareStep:
 class Preparing:
     """Carries one broker's partitions through PREPARING; every step may be repeated."""
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, kinship: Kinship, look_at: LookAt) -> None:
+    def __init__(
+        self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck, look_at: LookAt
+    ) -> None:
         self._context = context
         self._writer = writer
-        self._kinship = kinship
+        self._lineage_check = lineage_check
         self._look_at = look_at
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
@@ -86,7 +88,7 @@ class Preparing:
             case PrepareStep.WAIT:
                 mp.reason = self._missing(mp, partition)
             case PrepareStep.FINISH:
-                lineage = self._kinship.adopted(mp, partition)
+                lineage = self._lineage_check.adopted(mp, partition)
                 self._writer.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:
@@ -232,7 +234,7 @@ class Preparing:
     # -- the cut --------------------------------------------------------------------------------
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
-        shared = self._kinship.shared_with_source(mp)
+        shared = self._lineage_check.shared_with_source(mp)
         # A settled epoch does not count above the last epoch that both logs have from the same cluster (D45).
         mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
         self._look_at(now, mp)

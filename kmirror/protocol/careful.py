@@ -70,12 +70,12 @@ def decode(
         from kmirror.protocol.skim import skim
 
         skim(cls, view, version, position, policy)
-    reader = Reader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
+    reader = MessageReader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
     message = reader.struct(cls, "")
     return message, reader.position
 
 
-class Reader:
+class MessageReader:
     def __init__(
         self,
         view: memoryview,

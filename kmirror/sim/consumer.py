@@ -41,7 +41,7 @@ class Consumer:
         self._assigned: tuple[TopicPartition, ...] = ()
         servers = tuple(cluster.endpoint(broker_id) for broker_id in cluster.broker_ids)
         configs = ConsumerConfigs(isolation_level=isolation, auto_offset_reset=auto_offset_reset)
-        self._client = client.Consumer("consumer", cluster.client.requester, servers, configs)
+        self._client = client.Consumer(cluster.client.new_name("consumer"), cluster.client.requester, servers, configs)
         self._positions = self._client.positions
 
     def __repr__(self) -> str:
@@ -164,7 +164,7 @@ class Consumer:
                 return fetched
             for tp, part in fetched.items():
                 self._positions[tp] = part.after
-            world.run_for(PAUSE)
+            world.run_for(span_us=PAUSE)
 
     # -- rounds -------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class Consumer:
         while not is_enough(self._round(start)):
             if world.now >= deadline:
                 raise world.failure(f"a consumer of {self._cluster.name} waited in vain until {what}")
-            world.run_for(PAUSE)
+            world.run_for(span_us=PAUSE)
 
 
 def read(cluster: Cluster, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:

@@ -32,12 +32,12 @@ from pyspark.sql.types import (
 
 from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
-from kmirror.spark.folders import Segment, Split, find_segments, split
+from kmirror.spark.folders import FolderSegment, Split, find_segments, split
 from kmirror.spark.options import LogOptions, parse_options
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.planner import install_in_active_session
 from kmirror.spark.pushdown import Partitions, narrow
-from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted
+from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery
 from kmirror.spark.stream import KafkaLogStreamReader
 from kmirror.spark.transactions import find_transactions
 
@@ -128,7 +128,7 @@ class PushingReader(KafkaLogReader):
         return filters
 
 
-def plan(segments: Sequence[Segment], wanted: Wanted, options: LogOptions) -> list[tuple[Split, Committed]]:
+def plan(segments: Sequence[FolderSegment], wanted: RowQuery, options: LogOptions) -> list[tuple[Split, Committed]]:
     """Return the splits of one partition's segments that may hold something wanted."""
     tolerant = wanted.on_corrupt != "fail"
     committed = find_transactions(segments, tolerant=tolerant) if options.is_committed else Committed()

@@ -44,7 +44,7 @@ def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, page: str) ->
 # -- the alarms -------------------------------------------------------------------------------
 
 UNKNOWN = f"D{900}"
-"""An id that nobody has; written so that this file does not cite it."""
+"""An id that no decision has; written so that this file does not cite it."""
 
 
 @pytest.mark.parametrize(

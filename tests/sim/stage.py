@@ -146,13 +146,8 @@ class StagedCluster(Cluster):
                 for index, brokers in enumerate(replicas)
             ],
         )
-        reply = self.client.call_any(
-            self.endpoints,
-            CreateTopicsRequest(topics=[wanted], timeout_ms=30_000),
-            7,
-            accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
-        )
-        assert isinstance(reply, CreateTopicsResponse)
+        reply = self.order(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
+        assert isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code, reply
         self.simulation.run_until(self.is_settled, what=f"topic {topic} in {self.name}")
         return reply.topics[0].topic_id
 
@@ -196,7 +191,7 @@ class StagedCluster(Cluster):
         return next(c for c in self.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
     def mirror_partition(self, tp: TopicPartition = TP) -> MirrorPartition | None:
-        """Return what the leader knows of the mirrored partition, or None if nobody does."""
+        """Return what the leader knows of the mirrored partition, or None without a leader."""
         found = self.leader(tp)
         return None if found is None else self.component(found.broker_id).context.partitions.get(tp)
 
@@ -286,7 +281,7 @@ class Pair:
             assert condition(), what
 
         self.simulation.world.after_event.append(check)
-        self.simulation.run_for(span_s)
+        self.simulation.run_for(span_s=span_s)
         self.simulation.world.after_event.remove(check)
 
     def third(self, name: str = "c", **options: object) -> StagedCluster:

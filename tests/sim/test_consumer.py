@@ -1,4 +1,4 @@
-"""A consumer gets what Kafka's would: by isolation level, from where it was told, through elections and cuts."""
+"""A consumer gets what Kafka's would: by isolation level, from any position, through elections and cuts."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_stop_never_shows_an_aborted_record(count: int) -> None:
 @pytest.mark.kip("1279", "Exactly-Once Semantics")
 @pytest.mark.decision("D12")
 def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None:
-    """The source serves up to its LSO, the first record of 4002: 4001's marker stays behind, so 4001 goes too."""
+    """The source serves up to its LSO, the first record of 4002: 4001's marker is not mirrored, so 4001 goes too."""
     p = pair(logs=WrittenLogs({TOPIC: COMMITTED_AND_ABORTED[:4]}))
     p.there.create()
     p.there.add_topics([TOPIC])

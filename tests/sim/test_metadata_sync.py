@@ -24,7 +24,7 @@ def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() ->
     reply = p.b.client.call(p.b.endpoints()[0], request, 0)
     assert isinstance(reply, AddTopicsToMirrorResponse)
     assert [(row.name, row.error_code) for row in reply.topics] == [(TOPIC, ErrorCode.NONE)]
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     assert p.b.image.configs[ResourceType.TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
     assert TOPIC not in p.b.image.topics, "nobody but the source knows its id"
     p.simulation.heal(p.a, p.b)

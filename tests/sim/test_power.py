@@ -24,7 +24,7 @@ def test_what_was_acknowledged_outlives_the_power_of_any_one_broker() -> None:
         victim = cluster.await_leader().broker_id if seed % 2 else cluster.broker_ids[seed // 2]
         cluster.kill(victim, power_cut=True)
         cluster.restart(victim)
-        cluster.simulation.run_for(10)
+        cluster.simulation.run_for(span_s=10)
         cluster.settle()
         assert [value for _, value in values(cluster.log())] == written
         ends = {replica.log.log_end_offset for replica in cluster.replicas(TP).values()}

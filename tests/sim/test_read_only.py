@@ -19,7 +19,7 @@ def set_mirror_name(cluster: StagedCluster, value: str) -> None:
     record = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name="mirror.name", value=value)
     controller = cluster.controller
     controller.commit(cluster.simulation.world.now, [record])
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
 
 
 @pytest.mark.decision("D7")

@@ -1,4 +1,4 @@
-"""What a cluster serves, with Cluster Mirroring and without; who coordinates a mirror (D1)."""
+"""What a cluster serves, with Cluster Mirroring and without; which broker coordinates a mirror (D1)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def make(mirror_version: int) -> Cluster:
 
 
 def versions(cluster: Cluster, node_id: int) -> dict[str, int]:
-    """Return the newest version of every API that a node tells."""
+    """Return the newest version of every API that a node serves."""
     reply = cluster.client.call(cluster.endpoint(node_id), ApiVersionsRequest(), 0)
     assert isinstance(reply, ApiVersionsResponse)
     return {by_key(row.api_key).name: row.max_version for row in reply.api_keys}
@@ -113,7 +113,7 @@ def without_mirroring() -> tuple[Cluster, RawClient]:
 
 
 def errors_of(struct: Struct, version: int) -> list[tuple[str, int]]:
-    """Return every error in an answer, with the field's name; nested ones behind their own."""
+    """Return every error in an answer, with the field's name; nested ones after their own."""
     found: list[tuple[str, int]] = []
     for field in struct.FIELDS:
         value = getattr(struct, field.attribute)

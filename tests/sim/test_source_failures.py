@@ -103,7 +103,7 @@ def test_the_source_dies_and_comes_back() -> None:
     p.begin()
     for node in (1, 2, 3, 100):
         p.a.kill(node)
-    p.simulation.run_for(60)
+    p.simulation.run_for(span_s=60)
     assert p.b.state() == "MIRRORING", "a source that is away is no reason to give up"
     assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
     for node in (1, 2, 3, 100):
@@ -301,7 +301,7 @@ def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
     p.a.write("l")
     mirrored(p.there)
     p.fail_over()
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     for broker_id in p.b.broker_ids:
         p.b.kill(broker_id)
     for broker_id in p.b.broker_ids:

@@ -65,7 +65,7 @@ def test_a_batch_of_a_transaction_that_is_over_is_refused(version: int, error: E
     producer.begin_transaction()
     producer.add_partitions([TP])
     producer.abort_transaction()
-    cluster.simulation.run_for(2)
+    cluster.simulation.run_for(span_s=2)
     assert sent(cluster, producer, version) is error
     assert not cluster.log().producers.ongoing
 
@@ -77,9 +77,9 @@ def test_without_verification_it_hangs() -> None:
     producer.begin_transaction()
     producer.add_partitions([TP])
     producer.abort_transaction()
-    cluster.simulation.run_for(2)
+    cluster.simulation.run_for(span_s=2)
     assert sent(cluster, producer, 11) is ErrorCode.NONE
-    cluster.simulation.run_for(120)
+    cluster.simulation.run_for(span_s=120)
     assert cluster.log().producers.ongoing
 
 
@@ -175,7 +175,7 @@ def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
     p.there.add_topics([TOPIC])
     mirrored(p.there)
     producer.abort_transaction()
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     p.there.remove_topics([TOPIC])
     stopped(p.there)
     assert sent(p.b, producer, 11) is ErrorCode.TRANSACTION_ABORTABLE

@@ -49,6 +49,8 @@ METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
+    """What a controller is started with."""
+
     node_id: int
     cluster_id: str
     endpoint: Endpoint
@@ -60,9 +62,11 @@ class ControllerOptions:
 
 
 class ControllerComponent(Protocol):
-    """What plugs into a controller: handlers for APIs that the cluster package does not know."""
+    """A component of a controller: decides requests that the cluster package does not know."""
 
-    def decisions(self) -> Mapping[type[Message], Decide]: ...
+    def decisions(self) -> Mapping[type[Message], Decide]:
+        """Return the class of each request that it decides, and the function for it."""
+        ...
 
 
 class Controller:
@@ -93,7 +97,7 @@ class Controller:
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return what follows from `event`."""
+        """Return the effects of `event`, in the order in which they arose."""
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self.outbox.drain()
 
@@ -150,7 +154,7 @@ class Controller:
         inbound.reply(answer)
 
     def decide(self, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
-        """Decide a request, persist what was decided, return the answer; None if it is not one to decide."""
+        """Decide a request, persist the records, and return the answer; None if no decision exists for its class."""
         if type(body) not in self._decisions:
             return None
         decision = self._decisions[type(body)](self.context, now, body, version, rights)
@@ -158,7 +162,7 @@ class Controller:
         return decision.response
 
     def commit(self, now: Instant, records: Sequence[Message]) -> None:
-        """Append `records` as one batch and replay them; nothing happens if there are none."""
+        """Append `records` as one batch and replay them; no records, no batch."""
         if not records:
             return
         delta = Delta()

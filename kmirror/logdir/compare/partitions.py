@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(slots=True)
-class Comparison:
+class ComparisonResult:
     """What was compared and where it differs."""
 
     differences: list[Difference] = field(default_factory=list)
@@ -136,7 +136,7 @@ class _Side:
 
 
 def compare_partitions(
-    left: PartitionFolder, right: PartitionFolder, result: Comparison, *, until_lso: bool, progress: Progress
+    left: PartitionFolder, right: PartitionFolder, result: ComparisonResult, *, until_lso: bool, progress: Progress
 ) -> None:
     """Compare two partitions and add the outcome to `result`."""
     result.partitions += 1
@@ -160,7 +160,7 @@ def compare_partitions(
         result.differences.append(found)
 
 
-def _walk(left: _Side, right: _Side, result: Comparison, progress: Progress) -> Difference | None:
+def _walk(left: _Side, right: _Side, result: ComparisonResult, progress: Progress) -> Difference | None:
     while True:
         one, other = left.head(), right.head()
         if one is None or other is None:
@@ -275,9 +275,9 @@ def compare(
     until_lso: bool = False,
     progress: Progress = lambda count: None,
     tell: Callable[[Difference], None] = lambda difference: None,
-) -> Comparison:
+) -> ComparisonResult:
     """Compare everything; `tell` gets each difference as it is found."""
-    result = Comparison()
+    result = ComparisonResult()
     for side, folders in (("left", pairs.only_left), ("right", pairs.only_right)):
         for folder in folders:
             has = (True, False) if side == "left" else (False, True)

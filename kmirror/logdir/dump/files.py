@@ -20,8 +20,8 @@ from kmirror.kernel import java
 from kmirror.logdir.dump.batches import FileBatch, FileMessage, Head, iter_heads, open_batch
 from kmirror.logdir.dump.decoders import DEFAULT_DECODER, DecodeError, Decoder, plain_decoder
 from kmirror.logdir.dump.indexes import (
+    BatchLookup,
     CorruptSnapshot,
-    LogWalk,
     OffsetIndexFile,
     TimeIndexFile,
     TimeRow,
@@ -187,7 +187,7 @@ class Dump:
                 index.sanity_check()
                 self._printer.verdict(shown, "passed sanity check")
                 return
-            walk = LogWalk(log)
+            walk = BatchLookup(log)
             for number in range(index.rows):
                 row = index.row(number)
                 if row.offset == base_offset and number > 0:
@@ -208,7 +208,7 @@ class Dump:
                 index.sanity_check()
                 self._printer.verdict(shown, "passed sanity check")
                 return
-            positions, walk = OffsetIndexFile(offsets, base_offset), LogWalk(log)
+            positions, walk = OffsetIndexFile(offsets, base_offset), BatchLookup(log)
             before = -1
             for number in range(index.rows):
                 row = index.row(number)

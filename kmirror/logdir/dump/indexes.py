@@ -134,7 +134,7 @@ def _check_whole_rows(file: Mapped, size: int) -> None:
         raise FileFault(reason, path=file.path, position=file.size - file.size % size)
 
 
-class LogWalk:
+class BatchLookup:
     """The batches of a segment from any position on, found once where positions are those of batches."""
 
     def __init__(self, file: Mapped) -> None:

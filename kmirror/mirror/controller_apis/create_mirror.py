@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.broker.internal_topics import creatable
-from kmirror.cluster.controller.apis.create_topics import Refused, topic_records
+from kmirror.cluster.controller.apis.create_topics import topic_records
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.naming import problem_with_mirror
@@ -36,7 +36,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     if MIRROR_STATE_TOPIC not in context.image.topics:
         try:
             records += topic_records(context, creatable(MIRROR_STATE_TOPIC, context.configs))
-        except Refused as refused:
+        except ApiError as refused:
             return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
     records += [
         ConfigRecord(

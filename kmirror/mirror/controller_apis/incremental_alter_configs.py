@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
-from kmirror.cluster.controller.apis.create_topics import Refused
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
@@ -26,13 +25,13 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
-    """Return the changes of a mirror's configs; raises Refused."""
+    """Return the changes of a mirror's configs; raises ApiError."""
     if not context.mirror_enabled:  # A request of an older version can still name resource type MIRROR (D1).
-        raise Refused(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
     name = resource.resource_name
     known = context.image.configs.get((ResourceType.MIRROR, name))
     if known is None:
-        raise Refused(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
+        raise ApiError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
     learned = {
         config.name: config.value
         for config in resource.configs

@@ -85,10 +85,10 @@ class _History:
             scene.after_ms(at, lambda number=number, step=step: self._hands.do(number, step))  # type: ignore[misc]
         world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
         self._hands.end_faults()
-        world.run_for(AFTER_FAULTS_MS * MILLISECOND)
+        world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)
         scene.writing = False
         self._come_to_rest()
-        world.run_for(READ_ON_MS * MILLISECOND)
+        world.run_for(span_us=READ_ON_MS * MILLISECOND)
         scene.reading = False
         self._observer.look_at_everything()
 
@@ -123,7 +123,7 @@ class _History:
         rest = Rest(scene, self._observer)
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
-            world.run_for(LOOK_MS * MILLISECOND)
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
             if not self._has_ended():
                 continue
             if not rest.missing(self._owed()):

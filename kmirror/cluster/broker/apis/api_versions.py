@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0-4: what this broker serves now."""
+"""ApiVersions, versions 0-4: the versions that this broker serves now."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""FindCoordinator, versions 0-7: who coordinates a transactional id (1) or a mirror (3, D1).
+"""FindCoordinator, versions 0-7: the coordinator of a transactional id (1) or a mirror (3, D1).
 
 The coordinator of a key leads one partition of an internal topic. A topic that does not exist yet
-is created on the first question. Left out: group (0) and share (2) coordinators.
+is created by the first request for it. Left out: group (0) and share (2) coordinators.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ FIRST_VERSION: dict[int, int] = {
     CoordinatorType.SHARE: 6,
     CoordinatorType.MIRROR: 7,
 }
-"""Coordinator type to the first version that may ask for it; type 3 is D1's."""
+"""Coordinator type to the first version that has it; type 3 is KIP-1279's (D1)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each key with its coordinator; COORDINATOR_NOT_AVAILABLE, or INVALID_REQUEST for a type not served."""
     request = inbound.body
     assert isinstance(request, FindCoordinatorRequest)
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]

@@ -1,7 +1,7 @@
 """Metadata, versions 0-13: brokers that are alive, and topics by name or by id.
 
-A partition without a living leader is told as LEADER_NOT_AVAILABLE with its last known epoch. Who may not describe a
-topic does not learn from the answer whether its name exists; where all topics are wanted it is left out.
+A partition without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch.
+A topic that the client may not describe is refused, whether it exists or not; where all are asked for it is left out.
 Left out: creation of missing topics, authorized operations.
 """
 
@@ -25,10 +25,11 @@ from kmirror.spec.topics import is_internal, problem_with_name
 from kmirror.spec.wire_values import AclOperation
 
 TOPIC_IDS_FROM = 12
-"""Versions 10 and 11 have the field, but a topic may not be asked for by it yet (KAFKA-15275)."""
+"""Versions 10 and 11 have the field, but a request may not use it yet (KAFKA-15275)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition."""
     request = inbound.body
     assert isinstance(request, MetadataRequest)
     # Version 0 had no null: there an empty list means every topic.

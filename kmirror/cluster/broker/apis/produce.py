@@ -1,10 +1,9 @@
 """Produce, versions 3-13.
 
-acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before
-anything is read of the records. acks=-1 needs min.insync.replicas members before and after. A client that
-wants no answer (acks=0) learns of an error by the end of its link. Internal topics are the coordinators' own.
-The first batch of a transaction is verified with its coordinator (KIP-890). Left out: quotas, conversion from older
-formats.
+acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before its records are
+read. acks=-1 needs min.insync.replicas members before and after the append. With acks=0 an error closes the link. Only
+coordinators write to internal topics. The first batch of a transaction is verified with its coordinator (KIP-890). Left
+out: quotas, conversion from older formats.
 """
 
 from __future__ import annotations
@@ -34,10 +33,11 @@ from kmirror.spec.wire_values import Acks, AclOperation
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
 CURRENT_LEADER_FROM = 10
-"""First version that can tell who leads instead (KIP-951)."""
+"""First version in which an error names the present leader (KIP-951)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
     assert isinstance(request, ProduceRequest)
     if not _may_transact(inbound, request):
@@ -86,7 +86,7 @@ def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> 
 
 
 def _name(parts: BrokerParts, inbound: Inbound, topic: TopicProduceData) -> str:
-    """Return the name of a topic that is named by its id since v13; empty if nobody knows the id."""
+    """Return the name of a topic, which since v13 has only its id; empty if the id is unknown."""
     return topic.name if inbound.version < IDS_FROM else parts.context.image.topic_names.get(topic.topic_id, "")
 
 
@@ -114,7 +114,7 @@ def _append_all(
             appended = _append(parts, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
             if appended is not None and request.acks == Acks.ALL:
                 waits.append((appended[0], appended[1], answer))
-    if request.acks == 0:
+    if request.acks == Acks.NONE:
         _end_unanswered(inbound, response)
     elif not waits:
         inbound.reply(response)
@@ -138,7 +138,7 @@ def _append(
     answer: PartitionProduceResponse,
     verdict: ErrorCode,
 ) -> tuple[Partition, AppendInfo] | None:
-    """Append one partition's batch; `answer` says what came of it."""
+    """Append one partition's batch, and fill in `answer`; return None if it has an error."""
     assert isinstance(inbound.body, ProduceRequest)
     acks = inbound.body.acks
     if acks not in tuple(Acks):
@@ -188,7 +188,7 @@ def _wait(
 ) -> None:
     left = len(waits)
 
-    def settle(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+    def one_acked(answer: PartitionProduceResponse, error: ErrorCode) -> None:
         nonlocal left
         if error:
             answer.error_code, answer.base_offset = error, -1
@@ -199,6 +199,6 @@ def _wait(
     for partition, info, answer in waits:
 
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
-            settle(answer, error)
+            one_acked(answer, error)
 
         parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

@@ -16,6 +16,7 @@ BLOCK = 1000
 
 
 def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the next block of BLOCK ids; STALE_BROKER_EPOCH for a broker that has registered anew since."""
     assert isinstance(request, AllocateProducerIdsRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:

@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0-4: what this controller serves now."""
+"""ApiVersions, versions 0-4: the versions that this controller serves now."""
 
 from __future__ import annotations
 

@@ -26,6 +26,10 @@ TIMER = "metadata-fetch"
 
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with metadata records, or wait for some up to `max_wait_ms`.
+
+    INVALID_REQUEST for other partitions; a version without a top-level error costs the link.
+    """
     request = inbound.body
     assert isinstance(request, FetchRequest)
     error = inbound.rights.error(AclOperation.CLUSTER_ACTION, CLUSTER)
@@ -34,7 +38,7 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
         return
     asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
     if asked != [(METADATA_TOPIC_ID, 0)]:
-        if inbound.version < 7:  # No room for an error that is no partition's.
+        if inbound.version < 7:  # There is no top-level error before v7.
             inbound.drop()
         else:
             inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
@@ -51,7 +55,7 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
             context.outbox.cancel_timer((TIMER, timer))
         return True
 
-    # A broker that has not caught up with an empty answer yet must learn the high watermark at once.
+    # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
     if attempt(now, wanted.fetch_offset == 0):
         return
     timer = context.log.park(attempt)

@@ -1,6 +1,6 @@
 """EndTxn, versions 0-4: commit or abort.
 
-Answered when the decision is persisted; the markers follow. A repeated request with the same
+The answer is sent when PREPARE_* is persisted; the markers follow. A repeated request with the same
 outcome succeeds. Left out: the epoch bump of v5 (KIP-890).
 """
 
@@ -19,6 +19,7 @@ from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    """End the transaction; CONCURRENT_TRANSACTIONS while it is ending, INVALID_TXN_STATE if none is open."""
     request = inbound.body
     assert isinstance(request, EndTxnRequest)
 

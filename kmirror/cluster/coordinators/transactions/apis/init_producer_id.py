@@ -21,6 +21,7 @@ from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Answer with a producer id and epoch, or an error with -1 for both."""
     request = inbound.body
     assert isinstance(request, InitProducerIdRequest)
     name = request.transactional_id
@@ -81,7 +82,7 @@ def _refuse(inbound: Inbound, error: ErrorCode) -> None:
 def _fresh(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, name: str | None, known: Transaction | None
 ) -> None:
-    """Answer with a producer id never used before, in epoch 0; `known` is what it takes the place of."""
+    """Answer with a producer id never used before, in epoch 0; `known` is the state that it replaces."""
     request = inbound.body
     assert isinstance(request, InitProducerIdRequest)
 

@@ -41,7 +41,7 @@ def start(configs: Mapping[str, str]) -> tuple[Cluster, int, TopicPartition, Top
     topic = CreatableTopic(name="t", num_partitions=-1, replication_factor=-1, assignments=rows)
     cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
     cluster.simulation.run_until(lambda: "t" in cluster.image.topics and cluster.is_settled())
-    cluster.simulation.run_for(3)
+    cluster.simulation.run_for(span_s=3)
     return cluster, state.broker_id, TopicPartition("t", 0), TopicPartition("t", 1)
 
 
@@ -158,7 +158,7 @@ def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() ->
     cut_off(cluster, coordinator)
     assert ask(cluster, coordinator, producer, commit=True) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     log = cluster.broker(coordinator).parts.replicas.partitions[own].log
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert not any(batch.is_control for batch in log.batches()), "the successor may decide otherwise"
     cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)
     cut_off(cluster, coordinator, heal=True)

@@ -60,7 +60,7 @@ def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cl
     assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.is_active(1)
     cluster.simulation.run_until(lambda: all(broker.context.image.offset >= needed for broker in others))
     assert not reply(cluster, wish).should_shut_down, "they have not reported it yet"
-    cluster.simulation.run_for(5)
+    cluster.simulation.run_for(span_s=5)
     last = reply(cluster, wish)
     assert last.should_shut_down and last.is_fenced
 
@@ -107,7 +107,7 @@ def test_a_killed_broker_recovers_its_logs(cluster: Cluster) -> None:
 def test_a_broker_that_was_never_let_in_ends_at_once() -> None:
     cluster = Cluster(Simulation(5), "a", brokers=1)
     cluster.simulation.world.start(cluster.process(1))
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     before = cluster.simulation.world.now
     cluster.stop(1)
     assert cluster.simulation.world.now == before and not cluster.runs(1)

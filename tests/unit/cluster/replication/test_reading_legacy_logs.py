@@ -12,7 +12,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.cluster.legacy_logs import TP, Run, contents, converge, fetch, log
+from tests.unit.cluster.replication.legacy_logs import TP, Run, contents, converge, fetch, log
 
 pytestmark = pytest.mark.decision("D28")
 
@@ -52,7 +52,7 @@ def test_an_emptied_log_names_no_epoch() -> None:
 @pytest.mark.parametrize(
     ("runs", "epoch", "offset", "answer"),
     [
-        ([(None, 8)], 0, 6, (0, 8)),  # Nothing but old messages: the asker is behind, or as far.
+        ([(None, 8)], 0, 6, (0, 8)),  # Nothing but old messages: the asker lags, or is as far.
         ([(None, 8)], 0, 8, (0, 8)),
         ([(None, 8)], 0, 12, (0, 8)),  # The asker has more of them.
         ([(None, 8)], 5, 12, (0, 8)),  # The asker has batches above: to the end of its old messages.
@@ -145,7 +145,7 @@ def test_logs_without_anything_in_common_are_copied_anew(leader_runs: list[Run],
 
 
 def test_an_epoch_without_a_batch_costs_no_message() -> None:
-    """Whoever led and wrote nothing has an epoch that begins at the log end; the mirror's leader does not know it."""
+    """A replica that led and wrote nothing has an epoch from its log end on; the mirror's leader does not know it."""
     leader, follower = log((None, 8)), log((None, 8))
     follower.assign_epoch_start(7)
     assert converge(leader, follower, foreign=True) == [8]

@@ -1,4 +1,4 @@
-"""Who leads after brokers came or went."""
+"""Which replica leads after brokers came or went."""
 
 from __future__ import annotations
 

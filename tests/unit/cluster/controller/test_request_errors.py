@@ -36,7 +36,7 @@ def cluster() -> Cluster:
     made = Cluster(Simulation(1), "a", configs={"transaction.state.log.num.partitions": "1"})
     made.start()
     made.client.call(made.endpoint(1), create("t"), 7)
-    made.simulation.run_for(1)
+    made.simulation.run_for(span_s=1)
     return made
 
 
@@ -86,7 +86,7 @@ def test_an_error_ends_the_link_of_a_client_that_wants_no_answer(cluster: Cluste
 
 def test_clients_do_not_write_to_internal_topics(cluster: Cluster) -> None:
     created(cluster, create(TRANSACTION_TOPIC))
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert produce_error(cluster, TRANSACTION_TOPIC, -1) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs at the controller: the operations, what is refused in whose words, who reads the outcome."""
+"""IncrementalAlterConfigs at the controller: the operations, the refusals, and what reads the outcome."""
 
 from __future__ import annotations
 
