@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
 from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
@@ -34,6 +35,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
+P = ParamSpec("P")
 API_VERSIONS = key_of(ApiVersionsRequest)
 WAITING_MAX = 5
 """Number of waiting requests at which a link is not read any more.
@@ -63,6 +65,8 @@ class Inbound:
     frame: Chunk
     arrived: Instant
     open: bool = True
+    has_failed: bool = False
+    """Was it answered with an error of this node's own? What is left of its work has nobody to tell then."""
 
     @property
     def version(self) -> int:
@@ -74,17 +78,23 @@ class Inbound:
 
     def reply_raw(self, *chunks: Chunk) -> None:
         """Answer with a whole response frame, in chunks."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.outbox.add(Reply(self.client.link, chunks))
         self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
         """End a request that gets no answer (acks=0)."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.finished(self.client.link)
 
     def drop(self) -> None:
         """Close the link without an answer: the client has to connect and ask again."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.close(self.client.link)
 
@@ -94,9 +104,30 @@ class Inbound:
             return
         if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
             self.drop()
+            self.has_failed = True
             return
         error = ErrorCode.UNKNOWN_SERVER_ERROR
         self.reply(refusal(self.body, self.version, error, error.text))
+        self.has_failed = True
+
+    def failed(self, error: Exception) -> None:
+        """Count and note an exception in the work on this request, and `fail`; call it in the `except` clause."""
+        self.server.failures.caught(f"{self.body.NAME} of version {self.version}", error)
+        self.fail()
+
+    def guard(self, work: Callable[P, None]) -> Callable[P, None]:
+        """Return `work`, for a handler to be called back with, such that an exception in it is this request's own.
+
+        Without it the exception would end in whatever calls back, and the request would stay unanswered.
+        """
+
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                work(*args, **kwargs)
+            except Exception as error:
+                self.failed(error)
+
+        return guarded
 
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
@@ -159,7 +190,7 @@ class Server:
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
         self._authorizer = authorizer
-        self._failures = failures or Failures(outbox)
+        self.failures = failures or Failures(outbox)
         self.outbox = outbox
 
     @property
@@ -253,8 +284,7 @@ class Server:
             else:
                 inbound.reply(denied)
         except Exception as error:
-            self._failures.caught(f"{body.NAME} of version {head.api_version}", error)
-            inbound.fail()
+            inbound.failed(error)
 
     def _unserved(self, head: RequestHead) -> Handler:
         """Return the handler of a request that is not served now; raise ProtocolError if it never is."""

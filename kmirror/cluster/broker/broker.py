@@ -137,7 +137,7 @@ class Broker:
         parts.components.before_metadata(now, delta)
         changed = parts.replicas.apply(now, self._with_defaults(delta) if altered else delta)
         for tp in dict.fromkeys((*delta.partitions, *changed)):
-            parts.fetchers.assign(now, tp)
+            parts.fetchers.on_changed(now, tp)
         if delta.brokers:
             parts.fetchers.on_brokers(now)
         parts.components.on_metadata(now, delta, changed)

@@ -25,6 +25,7 @@ def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
         client_host_address=host_bytes(inbound.client.address.host),
     )
 
+    @inbound.guard
     def on_reply(_: Instant, reply: Message | None) -> None:
         if not isinstance(reply, EnvelopeResponse) or reply.error_code == ErrorCode.UNSUPPORTED_VERSION:
             inbound.drop()

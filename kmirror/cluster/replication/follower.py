@@ -50,8 +50,24 @@ class ReplicaFetchers:
         self._replicas = replicas
         self._loop = FetchLoop(self, context.outbox, lambda: context.configs, (TIMER,))
         self.replica_id = context.node_id
+        self._given_up: dict[TopicPartition, None] = {}
+        """Partitions that are not fetched any more because this broker stops and is out of their ISR."""
 
-    def assign(self, now: Instant, tp: TopicPartition) -> None:
+    def on_changed(self, now: Instant, tp: TopicPartition) -> None:
+        """Take over what the image says of a partition that changed.
+
+        In a controlled shutdown a replica that was taken out of the ISR is not fetched any more (ReplicaManager,
+        applyLocalFollowersDelta): nobody waits for it.
+        """
+        partition = self._replicas.partitions.get(tp)
+        self._given_up.pop(tp, None)
+        if self._lifecycle.is_stopping and partition is not None and self.replica_id not in partition.image.isr:
+            self._given_up[tp] = None
+            self._loop.remove(tp)
+        else:
+            self._assign(now, tp)
+
+    def _assign(self, now: Instant, tp: TopicPartition) -> None:
         """Fetch `tp` from the leader that the image names; if there is none, or it is this broker, stop fetching."""
         partition = self._replicas.partitions.get(tp)
         known = self._loop.find(tp)
@@ -76,8 +92,8 @@ class ReplicaFetchers:
     def on_brokers(self, now: Instant) -> None:
         """Follow all leaders at their present endpoints, after brokers came or went."""
         for partition in self._replicas.partitions.values():
-            if not partition.is_leader and partition.image.leader >= 0:
-                self.assign(now, partition.tp)
+            if not partition.is_leader and partition.image.leader >= 0 and partition.tp not in self._given_up:
+                self._assign(now, partition.tp)
 
     def on_timer(self, now: Instant, broker_id: int) -> None:
         """Fetch again from a leader after a pause."""

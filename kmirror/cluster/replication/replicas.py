@@ -256,11 +256,11 @@ class ReplicaManager:
                 woken.setdefault(key, []).append(tp)
         for key, moved in woken.items():
             parked = self._parked.get(key)
-            if parked is not None and parked.attempt(now, moved):
+            if parked is not None and self._is_answered(now, parked, moved):
                 self._unpark(key, cancel=True)
         for tp in dirty:
             if self.led(tp) is not None:
-                self._components.on_progress(now, tp)
+                self._tell_progress(now, tp)
         return True
 
     def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
@@ -287,7 +287,24 @@ class ReplicaManager:
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
         self._timed.pop(wait.timer, None)
         self._context.outbox.cancel_timer((TIMER, wait.timer))
-        wait.on_acked(now, error)
+        try:
+            wait.on_acked(now, error)
+        except Exception as failure:  # The others that wait are not to suffer.
+            self._context.failures.caught("acknowledging an append", failure)
+
+    def _is_answered(self, now: Instant, parked: Parked, moved: Collection[TopicPartition]) -> bool:
+        """Call the attempt of a parked request; return whether it was answered, or fails and is given up."""
+        try:
+            return parked.attempt(now, moved)
+        except Exception as failure:
+            self._context.failures.caught("trying a parked request", failure)
+            return True
+
+    def _tell_progress(self, now: Instant, tp: TopicPartition) -> None:
+        try:
+            self._components.on_progress(now, tp)
+        except Exception as failure:
+            self._context.failures.caught(f"telling components of {tp}", failure)
 
     def on_timer(self, now: Instant, key: int) -> None:
         """End a wait whose time is up: force a parked request, or time out an AckWait."""

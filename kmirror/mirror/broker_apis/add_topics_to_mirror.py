@@ -44,6 +44,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         return
     refused: list[str] = []
 
+    @inbound.guard
     def on_read(later: Instant, found: PartitionState | None, key: StateKey, topic: str) -> None:
         nonlocal left
         state = None if found is None else found.state

@@ -49,6 +49,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
                 continue
             left += 1
 
+            @inbound.guard
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
                 one_done()

@@ -88,9 +88,12 @@ class _Fetch:
 
     def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
         """Answer if the time is up, or there is enough after these partitions moved; return whether it was answered."""
-        if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
-            return False
-        self._answer()
+        try:
+            if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
+                return False
+            self._answer()
+        except Exception as error:
+            self.inbound.failed(error)
         return True
 
     def _name(self, key: Key) -> TopicPartition | None:

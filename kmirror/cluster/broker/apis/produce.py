@@ -57,7 +57,12 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             partition = parts.replicas.led(TopicPartition(name, data.index))
             if partition is not None and parts.components.produce_error(partition.tp) is None:
                 verification.look_at(partition, data.records or b"")
-    verification.ask(now, lambda later, verdicts: _append_all(parts, later, inbound, denied, verdicts))
+
+    @inbound.guard
+    def on_verified(later: Instant, verdicts: Verdicts) -> None:
+        _append_all(parts, later, inbound, denied, verdicts)
+
+    verification.ask(now, on_verified)
 
 
 def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
@@ -198,6 +203,7 @@ def _wait(
 
     for partition, info, answer in waits:
 
+        @inbound.guard
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
             one_acked(answer, error)
 

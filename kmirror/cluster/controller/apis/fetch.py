@@ -46,7 +46,7 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     wanted = request.topics[0].partitions[0]
     timer = 0
 
-    def attempt(later: Instant, forced: bool) -> bool:
+    def read_and_answer(later: Instant, forced: bool) -> bool:
         data = _read(context.log.log, wanted)
         if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
             return False
@@ -54,6 +54,13 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
         if timer:
             context.outbox.cancel_timer((TIMER, timer))
         return True
+
+    def attempt(later: Instant, forced: bool) -> bool:
+        try:
+            return read_and_answer(later, forced)
+        except Exception as error:
+            inbound.failed(error)
+            return True
 
     # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
     if attempt(now, wanted.fetch_offset == 0):

@@ -55,6 +55,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         topics=request.v3_and_below_topics,
     )
 
+    @inbound.guard
     def on_done(errors: Errors) -> None:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
 
@@ -97,6 +98,7 @@ def _handle_batch(
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
         response.results_by_transaction.append(result)
 
+        @inbound.guard
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
             one_done()

@@ -23,6 +23,7 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     request = inbound.body
     assert isinstance(request, EndTxnRequest)
 
+    @inbound.guard
     def answer(_: Instant, error: ErrorCode) -> None:
         inbound.reply(EndTxnResponse(error_code=error))
 

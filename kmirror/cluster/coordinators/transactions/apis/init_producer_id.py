@@ -86,6 +86,7 @@ def _fresh(
     request = inbound.body
     assert isinstance(request, InitProducerIdRequest)
 
+    @inbound.guard
     def on_producer_id(later: Instant, producer_id: int | None) -> None:
         if producer_id is None:
             _refuse(inbound, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -105,6 +106,7 @@ def _persist(
     before: Transaction | None,
     transaction: Transaction,
 ) -> None:
+    @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
         if error:
             _refuse(inbound, error)
