@@ -8,7 +8,8 @@ A link with too many waiting requests is not read any more until all of them hav
 meanwhile stays in its own buffers, and costs memory there.
 
 A request of an API or version that the node does not know closes the link, as in Kafka. One that it knows but must not
-serve, because its feature is off, is answered with UNSUPPORTED_VERSION (D1).
+serve, because its feature is off, is answered with UNSUPPORTED_VERSION (D1). One whose sender would need a right on
+the whole cluster is refused here; rights on what a request names are asked by its handler.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
@@ -54,6 +56,8 @@ class Inbound:
     server: Server
     client: LinkOpened
     """The link of the request, with the principal and the address that opened it."""
+    rights: Rights
+    """What whoever sent it may do."""
     head: RequestHead
     body: Message
     frame: Chunk
@@ -123,6 +127,7 @@ def disabled(request: Message, version: int) -> Message:
 @dataclass(slots=True)
 class _Link:
     client: LinkOpened
+    rights: Rights
     waiting: deque[Chunk] = field(default_factory=deque)
     waiting_bytes: int = 0
     busy: bool = False
@@ -140,6 +145,7 @@ class Server:
         versions: Callable[[], Versions],
         disabled_versions: Callable[[], Versions],
         outbox: Outbox,
+        authorizer: Authorizer,
         *,
         failures: Failures | None = None,
         accepting: bool = True,
@@ -152,6 +158,7 @@ class Server:
         self._accepting = accepting
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
+        self._authorizer = authorizer
         self._failures = failures or Failures(outbox)
         self.outbox = outbox
 
@@ -167,7 +174,8 @@ class Server:
 
     def on_opened(self, opened: LinkOpened) -> None:
         """Take up a link that a client or another node has opened."""
-        self._links[opened.link] = _Link(opened)
+        rights = Rights(self._authorizer, opened.principal, opened.address.host)
+        self._links[opened.link] = _Link(opened, rights)
 
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         """Handle a request, or let it wait; ignore it if this node has closed the link."""
@@ -237,9 +245,13 @@ class Server:
             self.outbox.note(f"closing {name.name}: {error}")
             self.close(name)
             return
-        inbound = Inbound(self, link.client, head, body, frame, now)
+        inbound = Inbound(self, link.client, link.rights, head, body, frame, now)
         try:
-            handler(now, inbound)
+            denied = None if handler is refuse else cluster_refusal(link.rights, body, head.api_version)
+            if denied is None:
+                handler(now, inbound)
+            else:
+                inbound.reply(denied)
         except Exception as error:
             self._failures.caught(f"{body.NAME} of version {head.api_version}", error)
             inbound.fail()

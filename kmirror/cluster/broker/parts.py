@@ -41,7 +41,12 @@ class BrokerParts:
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     """Return the parts of a new broker; `publish` is called with every change of its image."""
     server = Server(
-        context.api_versions, context.disabled_versions, context.outbox, failures=context.failures, accepting=False
+        context.api_versions,
+        context.disabled_versions,
+        context.outbox,
+        context.authorizer,
+        failures=context.failures,
+        accepting=False,
     )
     components = Components()
     lifecycle = Lifecycle(context)

@@ -5,6 +5,7 @@ Only `__cluster_metadata`, by topic id, without sessions. Left out: snapshots (F
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import CLUSTER, refused
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.replication.fetch_read import failed
@@ -19,6 +20,7 @@ from kmirror.protocol.gen.fetch_response import (
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 TIMER = "metadata-fetch"
 
@@ -30,6 +32,10 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     """
     request = inbound.body
     assert isinstance(request, FetchRequest)
+    error = inbound.rights.error(AclOperation.CLUSTER_ACTION, CLUSTER)
+    if error:
+        inbound.reply(refused(request, inbound.version, error))
+        return
     asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
     if asked != [(METADATA_TOPIC_ID, 0)]:
         if inbound.version < 7:  # There is no top-level error before v7.
