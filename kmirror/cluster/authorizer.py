@@ -1,8 +1,8 @@
-"""Who may do what? An authorizer says it; a node asks it for each request, with the principal and host that sent it.
+"""Authorisation: a node asks its authorizer about each request, with the principal and the host that sent it (D18).
 
-What is asked is Kafka's: rows in `kmirror/spec/acls.py`, and the handlers where a name stands in the request. A node of
-this cluster is a principal like any other. A request that comes in an Envelope is asked about twice: may the broker
-pass requests on, and may its client do what is inside?
+The checks are Kafka's: on the cluster by the rows of `kmirror/spec/acls.py`, on named resources in the handlers. A node
+of this cluster is a principal like any other. A request in an Envelope is checked twice: whether the broker may forward
+requests, and whether its client may do what is inside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
 class Resource(NamedTuple):
-    """One thing that an operation may be allowed on."""
+    """A resource, as an ACL names it."""
 
     type: AclResourceType
     name: str
@@ -49,21 +49,21 @@ CLUSTER = Resource(AclResourceType.CLUSTER, CLUSTER_NAME)
 
 
 class Authorizer(Protocol):
-    """Says who may do what. An answer may change from one request to the next; a node keeps none."""
+    """Allows or denies operations (Kafka's Authorizer). Answers may change at any time: a node caches none."""
 
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
-        """May `principal`, at the address `host`, do `operation` with `resource`?"""
+        """Return whether `principal`, at the address `host`, may do `operation` on `resource`."""
         ...
 
     def authorize_by_resource_type(
         self, principal: Principal, host: str, operation: AclOperation, resource_type: AclResourceType
     ) -> bool:
-        """May it do so with any resource of this type at all?"""
+        """Return whether there is any resource of this type on which it may do `operation`."""
         ...
 
 
 class AllowAll:
-    """Everybody may do everything: a cluster without an authorizer."""
+    """Allows everything, as in a cluster without an authorizer."""
 
     def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
         return True
@@ -86,15 +86,15 @@ class Rights:
     host: str
 
     def allow(self, operation: AclOperation, resource: Resource) -> bool:
-        """Is `operation` on `resource` allowed?"""
+        """Return whether `operation` on `resource` is allowed."""
         return self.authorizer.authorize(self.principal, self.host, operation, resource)
 
     def allow_any(self, operation: AclOperation, resource_type: AclResourceType) -> bool:
-        """Is there a resource of this type on which `operation` is allowed?"""
+        """Return whether there is a resource of this type on which `operation` is allowed."""
         return self.authorizer.authorize_by_resource_type(self.principal, self.host, operation, resource_type)
 
     def error(self, operation: AclOperation, resource: Resource) -> ErrorCode:
-        """Return the error of whoever may not do `operation` with `resource`, or NONE."""
+        """Return NONE if `operation` on `resource` is allowed, else the error for that type of resource."""
         return ErrorCode.NONE if self.allow(operation, resource) else DENIED[resource.type]
 
     def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
@@ -112,5 +112,5 @@ def cluster_refusal(rights: Rights, request: Message, version: int) -> Message |
 
 
 def refused(request: Message, version: int, error: ErrorCode) -> Message:
-    """Return the answer that says `error` to all of a request, in Kafka's words."""
+    """Return the answer that has `error`, with Kafka's message, for all of a request."""
     return refusal(request, version, error, error.text)

@@ -59,7 +59,7 @@ class Inbound:
     client: LinkOpened
     """The link of the request, with the principal and the address that opened it."""
     rights: Rights
-    """What whoever sent it may do."""
+    """The rights of the principal that sent it."""
     head: RequestHead
     body: Message
     frame: Chunk

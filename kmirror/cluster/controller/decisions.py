@@ -29,8 +29,8 @@ class Decision:
 
 
 Decide = Callable[[ControllerContext, Instant, Message, int, Rights], Decision]
-"""(controller's context, now, request, version, what its sender may do) -> decision"""
+"""(controller's context, now, request, version, the sender's rights) -> decision"""
 
 DecideAndCommit = Callable[[Instant, Message, int, Rights], Message | None]
-"""(now, request, version, what its sender may do) -> the answer, after the records are persisted; None for a request
-that has no decision."""
+"""(now, request, version, the sender's rights) -> the answer, after the records are persisted; None for a request that
+has no decision."""

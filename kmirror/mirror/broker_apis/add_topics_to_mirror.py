@@ -25,7 +25,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     request = inbound.body
     assert isinstance(request, AddTopicsToMirrorRequest)
     denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
-    if denied:  # Asked here as well as by the controller, for what is said below tells of states.
+    if denied:  # The controller checks it too; but the answer below would disclose states.
         inbound.reply(
             AddTopicsToMirrorResponse(error_code=denied, error_message=denied.text, mirror_name=request.mirror_name)
         )

@@ -51,7 +51,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
 
 def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
-    """Return the answer to whoever may not look for the coordinator of `key`, or None."""
+    """Return the answer if the client may not look up the coordinator of `key`, else None."""
     if key_type not in COORDINATED:
         return None
     operation, kind = COORDINATED[key_type]

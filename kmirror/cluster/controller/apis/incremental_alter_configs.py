@@ -87,7 +87,7 @@ def _check_form(configs: Sequence[AlterableConfig]) -> None:
 
 
 def _check_rights(rights: Rights, kind: int, name: str) -> None:
-    """Raise ApiError for whoever may not alter the configs of a resource; those of every broker are the cluster's."""
+    """Raise ApiError if the client may not alter the resource's configs; brokers' configs belong to the cluster."""
     owner = CONFIGURED[kind]
     error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
     if error:

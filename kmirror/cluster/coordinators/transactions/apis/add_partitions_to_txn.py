@@ -67,7 +67,10 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
 
 
 def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddPartitionsToTxnTransaction) -> Errors:
-    """Return the errors of a client that may not write to all of it, empty if it may; to internal topics none may."""
+    """Return an error for each partition if the client may not write to all of them, else nothing.
+
+    Partitions of internal topics are always denied.
+    """
     wanted = _partitions(asked)
     error = rights.error(AclOperation.WRITE, Resource.transactional_id(asked.transactional_id))
     if error:

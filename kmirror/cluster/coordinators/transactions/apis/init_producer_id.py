@@ -64,7 +64,10 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
 
 
 def _denied(rights: Rights, name: str | None) -> ErrorCode:
-    """Return the error of a producer that may not have an id, or NONE; without a name, who may write anything may."""
+    """Return NONE if the client may have a producer id, else the error.
+
+    Without a transactional id it needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic.
+    """
     if name is not None:
         return rights.error(AclOperation.WRITE, Resource.transactional_id(name))
     error = rights.error(AclOperation.IDEMPOTENT_WRITE, CLUSTER)
