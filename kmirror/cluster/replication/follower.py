@@ -38,6 +38,8 @@ class Following:
     topic_id: Uuid
     leader_epoch: int
     mirror_epoch: int = -1
+    answered: bool = False
+    """Has the leader said what `mirror_epoch` is?"""
     paused_until: Instant = 0
     resolving: bool = False
 
@@ -74,6 +76,17 @@ class ReplicaFetchers:
             following = Following(tp, partition.topic_id, partition.leader_epoch)
         self._loop.assign(now, (partition.image.leader,), endpoint, following)
 
+    def knows_local_epochs(self, tp: TopicPartition) -> bool:
+        """Return whether the leader of `tp` has said that this cluster's epochs go on in its log (D13)."""
+        known = self._loop.find(tp)
+        return known is not None and known[1].answered and known[1].mirror_epoch < 0
+
+    def go_on(self, now: Instant, tp: TopicPartition) -> None:
+        """Fetch again what was not fetched because a flush was due."""
+        known = self._loop.find(tp)
+        if known is not None:
+            self._loop.on_timer(now, known[0].key)
+
     def on_brokers(self, now: Instant) -> None:
         """Brokers came or went: follow them under their present endpoints."""
         for partition in self._replicas.partitions.values():
@@ -108,9 +121,11 @@ class ReplicaFetchers:
         """Fetch as a replica, in the present incarnation of this broker."""
         request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
 
-    def position(self, now: Instant, following: Following) -> FetchPartition:
-        """Return the log end, and the epoch of the last batch."""
+    def position(self, now: Instant, following: Following) -> FetchPartition | None:
+        """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed."""
         log = self.log_of(following)
+        if log.is_flush_due:
+            return None
         return FetchPartition(
             partition=following.tp.partition,
             current_leader_epoch=following.leader_epoch,
@@ -150,6 +165,7 @@ class ReplicaFetchers:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
+                self._replicas.grew(following.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{following.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
                 self._loop.pause(now, fetcher, following)
@@ -157,7 +173,7 @@ class ReplicaFetchers:
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
-        following.mirror_epoch = data.mirror_leader_epoch
+        following.mirror_epoch, following.answered = data.mirror_leader_epoch, True
 
     def on_diverged(
         self,
