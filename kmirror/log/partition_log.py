@@ -361,10 +361,11 @@ class PartitionLog:
         if active.base_offset == base_offset:
             assert active.size == 0, f"{self.tp}: segment {base_offset} is not empty"
             return active
-        self.segments.seal()
+        self.segments.seal(flushes=not self.flushing.is_deferred)
         self.producers.map_end_offset = base_offset
         take_snapshot(self.producers, self.store)
-        self.flushing.raise_to(base_offset, self.now_ms)
+        if not self.flushing.is_deferred:
+            self.flushing.raise_to(base_offset, self.now_ms)
         return self.segments.add(base_offset, self.config, self.now_ms)
 
     def _assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
@@ -437,9 +438,8 @@ class PartitionLog:
         Raises OffsetOutOfRange above the high watermark.
         """
         if offset > self.high_watermark:
-            raise self._out_of_range(
-                offset, f"log start {offset} would be above the high watermark {self.high_watermark}"
-            )
+            reason = f"log start {offset} would be above the high watermark {self.high_watermark}"
+            raise self._out_of_range(offset, reason)
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset

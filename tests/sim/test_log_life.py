@@ -263,6 +263,19 @@ def test_what_lies_unflushed_is_flushed_when_the_config_asks_for_it() -> None:
     assert cluster.write("r1") == 1
 
 
+def test_a_segment_that_was_rolled_is_flushed_beside_the_broker() -> None:
+    cluster = cluster_of(1, job_ms=50)
+    for number in range(3):
+        cluster.write(f"r{number}")
+    assert cluster.log().segment_base_offsets == [0, 2] and cluster.log().recovery_point == 0
+    cluster.simulation.run_for(1)
+    assert cluster.log().recovery_point == 2
+    cluster.kill(1, power_cut=True)
+    cluster.restart(1)
+    cluster.settle()
+    assert [value for _, value in values(cluster.log())][:2] == ["r0", "r1"]
+
+
 def test_flush_ms_is_looked_after_at_the_interval_of_the_scheduler() -> None:
     cluster = cluster_of(1, topic={"flush.ms": "1500"}, log_flush_scheduler_interval_ms="500")
     cluster.write("r0")

@@ -4,8 +4,9 @@
                  `file.delete.delay.ms`; of a log that is compacted too, after each round of the cleaner
     cleaner      one log at a time, the dirtiest first, until none is dirty enough; then again after
                  `log.cleaner.backoff.ms`
-    flush        of what has lain unflushed for `flush.ms`, or is as many records as `flush.messages`; the latter do
-                 not count as held by this broker before, neither for the high watermark nor in a follower's fetch
+    flush        of segments that were rolled, of what has lain unflushed for `flush.ms`, and of as many records as
+                 `flush.messages`, which do not count as held by this broker before: neither for the high watermark nor
+                 in a follower's fetch
     expiry       of producers that were silent for `producer.id.expiration.ms`
 
 Flush, compaction and deletion are jobs for the disk: the log goes on meanwhile, and if it is cut below what a job is
@@ -114,7 +115,7 @@ class LogManager:
         for tp in self._replicas.take_grown():
             partition = self._replicas.partitions.get(tp)
             if partition is not None:
-                self._flush_by_count(partition)
+                self._flush_if_due(partition)
         for name in self._replicas.take_dropped():
             delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
             self._purge_later(now, delay_ms, PurgePartition(self._context.disk, name))
@@ -211,19 +212,19 @@ class LogManager:
     def _flush_by_time(self, now: Instant) -> None:
         for partition in self._replicas.partitions.values():
             if to_ms(now) - partition.log.flushing.last_flush_ms >= partition.log.config.flush_ms:
-                self._flush(partition)
+                self._flush(partition, partition.log.log_end_offset)
         self._again(now, "flush", self._context.configs.integer("log.flush.scheduler.interval.ms"))
 
     def _flush_again(self, now: Instant) -> None:
         for partition in self._replicas.partitions.values():
-            self._flush_by_count(partition)
+            self._flush_if_due(partition)
 
-    def _flush_by_count(self, partition: Partition) -> None:
-        if partition.log.is_flush_due:
-            self._flush(partition)
+    def _flush_if_due(self, partition: Partition) -> None:
+        log = partition.log
+        self._flush(partition, log.log_end_offset if log.is_flush_due else log.segments.active.base_offset)
 
-    def _flush(self, partition: Partition) -> None:
-        job = partition.log.flushing.begin(partition.log.segments)
+    def _flush(self, partition: Partition, end_offset: int) -> None:
+        job = partition.log.flushing.begin(partition.log.segments, end_offset)
         if job is not None:
             self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
 
@@ -234,7 +235,7 @@ class LogManager:
             self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
             self._again(now, "flush again", RETRY_MS)
         elif self._replicas.partitions.get(tp) is partition:
-            self._flush_by_count(partition)  # What came meanwhile.
+            self._flush_if_due(partition)  # What came meanwhile.
             if partition.is_leader:
                 self._replicas.flushed(partition)
             else:

@@ -130,6 +130,7 @@ class ReplicaManager:
             partition = None
         if partition is None:
             log = self._open_log(now, tp, topic_id)
+            log.flushing.is_deferred = True  # No handling of a request waits for a disk.
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
             self.grew(tp)
