@@ -88,15 +88,15 @@ def test_what_was_acknowledged_outlives_power_cuts_amid_flush_compaction_and_del
         key, value = b"k%d" % draw.below(7), b"v%d" % number
         offset = Producer(cluster).send({TP: [RecordData(key=key, value=value)]})[TP]
         latest[key] = offset, value
-        simulation.run_for(draw.below(4) / 10)
+        simulation.run_for(span_s=draw.below(4) / 10)
         if number % 6 == 5:
             victim = cluster.broker_ids[draw.below(3)]
             jobs += not cluster.broker(victim).context.disk_jobs.idle
             cluster.kill(victim, power_cut=True)
-            simulation.run_for(draw.below(3) / 10)
+            simulation.run_for(span_s=draw.below(3) / 10)
             cluster.restart(victim)
             cluster.settle()
-    simulation.run_for(5)
+    simulation.run_for(span_s=5)
     assert jobs, "no cut came amid a job"
     logs = [replica.log for replica in cluster.replicas(TP).values()]
     start, end = cluster.log().log_start_offset, cluster.log().log_end_offset
