@@ -1,9 +1,9 @@
-"""What is an application given of a log? One round: who leads, where to begin, a fetch from each leader.
+"""The consumer: one round looks up leaders and start offsets, then fetches once from each leader.
 
-A round asks each leader once and ends in one call, with what came. Whoever wants more begins the next one, after
-`retry.backoff.ms` if this one brought nothing; with `fetch.max.wait.ms` the leaders themselves wait for records. A
-position is an offset and the epoch of the batch before it, so that a leader whose log was cut says so (KIP-320, by the
-divergence in Fetch); reading then goes on where the two part. No group is joined and nothing is committed.
+A round ends in one call with its result. The caller begins the next round, after `retry.backoff.ms` if this one brought
+nothing; up to `fetch.max.wait.ms` the leaders themselves wait for records. A position is an offset and the epoch of the
+batch before it, so a leader whose log was cut answers with a divergence (KIP-320), and reading goes on from there. No
+group is joined and no offset is committed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class ConsumerConfigs:
-    """Kafka's names and defaults; but reading begins at the earliest offset, for nothing is committed."""
+    """Kafka's names and defaults, except that reading begins at the earliest offset, as no offset is committed."""
 
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST
@@ -64,30 +64,32 @@ class ConsumerRecord:
 
     @property
     def next_position(self) -> Position:
-        """Return where to read on after this record."""
+        """Return the position after this record."""
         return Position(self.offset + 1, self.leader_epoch)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
+    """The next offset to read (Kafka's FetchPosition)."""
+
     offset: int
     epoch: int = NO_EPOCH
-    """Of the batch before it, or -1 after a seek."""
+    """Leader epoch of the batch before it, or -1 after a seek."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """What one partition gave. The position has not moved: whoever takes the records moves it."""
+class FetchedRecords:
+    """The records of one partition. The caller that takes them has to move the consumer's position."""
 
     before: Position
     records: list[ConsumerRecord]
     after: Position
-    """Behind the last batch, which may have held nothing that this reader sees."""
+    """The position after the last batch, even if that had no records for this consumer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A topic or partition cannot be read, and asking again will not help."""
+    """A topic or partition that cannot be read, with an error that is not retriable."""
 
     what: TopicPartition | str
     error: ErrorCode
@@ -95,9 +97,9 @@ class Refusal:
 
 @dataclass(slots=True)
 class Round:
-    """What one round brought."""
+    """The result of one round."""
 
-    fetched: dict[TopicPartition, Fetched] = field(default_factory=dict)
+    fetched: dict[TopicPartition, FetchedRecords] = field(default_factory=dict)
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
 
@@ -113,19 +115,19 @@ class Consumer:
     ) -> None:
         self.configs = configs or ConsumerConfigs()
         self.positions: dict[TopicPartition, Position] = {}
-        """Where to read on; a partition that is not here begins where `auto.offset.reset` says."""
+        """Where to read next; a partition that is missing begins as `auto.offset.reset` says."""
         self.cluster = RemoteCluster(
             name, requester, servers, timeout_ms=self.configs.request_timeout_ms, on_refreshed=self._on_refreshed
         )
         self._sessions: dict[Endpoint, FetchSession] = {}
         self._doubtful: dict[str, None] = {}
-        """Topics whose leaders have to be asked for again."""
+        """Topics whose leaders must be looked up again."""
         self._after_refresh: list[Callable[[Instant], None]] = []
 
     # -- rounds -------------------------------------------------------------------------------
 
     def find(self, now: Instant, topics: Iterable[str], on_round: OnRound) -> None:
-        """Look the topics up; afterwards `partitions_of` knows them. Refuses those that do not exist."""
+        """Look the topics up, so that `partitions_of` knows them; `refusals` has those that do not exist."""
         names = list(topics)
         self._doubtful.update(dict.fromkeys(names))
         found = Round()
@@ -139,7 +141,7 @@ class Consumer:
     def list_offsets(
         self, now: Instant, partitions: Iterable[TopicPartition], spec: OffsetSpec, on_round: OnRound
     ) -> None:
-        """Ask where the logs begin or end for this isolation level; who was not told is missing in `offsets`."""
+        """Ask for the first or last offsets of logs, in this isolation level; `offsets` has those that were found."""
         wanted = list(partitions)
         found = Round()
 
@@ -151,7 +153,7 @@ class Consumer:
     def poll(
         self, now: Instant, partitions: Iterable[TopicPartition], on_round: OnRound, *, max_wait_ms: int | None = None
     ) -> None:
-        """Fetch from each leader once; positions that are not known are asked for before."""
+        """Fetch once from each leader, after a look-up of the start offset of partitions without a position."""
         wanted = list(partitions)
         found = Round()
         wait_ms = self.configs.fetch_max_wait_ms if max_wait_ms is None else max_wait_ms
@@ -322,7 +324,7 @@ class Consumer:
                 tp = TopicPartition(topic.topic or names.get(topic.topic_id, ""), data.partition_index)
                 position = asked.get(tp)
                 if position is None or self.positions.get(tp) is not position:
-                    session.reset()  # Somebody has moved the position; the leader believes that this was heard.
+                    session.reset()  # The position was moved meanwhile; a new session repeats the dropped answer.
                     continue
                 taken = self._take(tp, position, data)
                 if isinstance(taken, Refusal):
@@ -330,8 +332,8 @@ class Consumer:
                 elif taken is not None:
                     found.fetched[tp] = taken
 
-    def _take(self, tp: TopicPartition, position: Position, data: PartitionData) -> Fetched | Refusal | None:
-        """Return what a leader's answer comes to; None where there is nothing, and the next round asks differently."""
+    def _take(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords | Refusal | None:
+        """Return the records or the refusal in a leader's answer; None if the next round has to ask again."""
         error = code_of(data.error_code)
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:
             del self.positions[tp]
@@ -353,7 +355,7 @@ class Consumer:
         except CorruptBatch:
             return Refusal(tp, ErrorCode.CORRUPT_MESSAGE)
 
-    def _read(self, tp: TopicPartition, position: Position, data: PartitionData) -> Fetched:
+    def _read(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords:
         after = position
         records: list[ConsumerRecord] = []
         aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or ()]
@@ -373,12 +375,12 @@ class Consumer:
                 )
         except TornBatch:
             if after is position:
-                raise  # Not even one batch: an answer is never cut before the first.
-        return Fetched(position, records, after)
+                raise  # The first batch of an answer is always whole, so this one is damaged.
+        return FetchedRecords(position, records, after)
 
 
 def _after(count: int, now: Instant, then: Callable[[Instant], None]) -> Callable[[Instant], None]:
-    """Return what to call once for each of `count` answers: the last one goes on with `then`; at once if it is 0."""
+    """Return a function to call for each of `count` answers; the last call calls `then` (at once if `count` is 0)."""
     left = count
 
     def answered(later: Instant) -> None:

@@ -1,9 +1,9 @@
-"""How does a batch get into a log, once and in order? Sent until acknowledged, refused, or `delivery.timeout.ms` over.
+"""The producer: sends each batch until it is acknowledged, refused, or `delivery.timeout.ms` is over.
 
-A batch of an idempotent producer has a sequence number, given when it is first sent and kept for every retry; so a
-leader that has it already says so. A batch that is refused was not written: the later ones take its numbers. One whose
-fate nobody knows when its time is over leaves a gap that no number fills: the producer goes on in a new epoch
-(KIP-360), a transaction is to be aborted. Batches are as the caller makes them: nothing is gathered here.
+A batch of an idempotent producer gets its sequence number when it is first sent and keeps it for every retry, so a
+leader recognises a duplicate. A refused batch was not written: the later ones take over its numbers. If it is unknown
+at the end whether a batch was written, its numbers can be neither used nor skipped: the producer goes on in a new epoch
+(KIP-360), and a transaction must be aborted. Batches are sent as the caller makes them, none are joined.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class ProducerConfigs:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What became of a batch; REQUEST_TIMED_OUT means that nobody knows."""
+    """The outcome of a batch; with REQUEST_TIMED_OUT it is unknown whether it was written."""
 
     error: ErrorCode
     base_offset: int = -1
-    """-1 where the leader had the batch already and does not tell where."""
+    """-1 for a duplicate whose offset the leader does not know any more."""
     message: str = ""
 
 
@@ -76,27 +76,27 @@ class _Batch:
     until: Instant
     sequence: int = -1
     renumbered: bool = False
-    """It got another number while it was in flight; the answer speaks of the old one."""
+    """Its sequence number changed while it was in flight; the answer is about the old number."""
     attempts: int = 0
 
 
 @dataclass(slots=True)
 class _Partition:
-    """What waits for one partition, and what is under way, both in the order of their numbers."""
+    """The waiting and the in-flight batches of one partition, both in the order of their sequence numbers."""
 
     waiting: list[_Batch] = field(default_factory=list)
     in_flight: list[_Batch] = field(default_factory=list)
     epoch: int = -1
     next_sequence: int = 0
     restarts: bool = False
-    """Numbers begin anew, in the next epoch, once nothing is in flight."""
+    """Sequence numbers begin at 0 again, in the next epoch, once nothing is in flight."""
     paused_until: Instant = 0
     doubtful: bool = False
-    """Who leads has to be asked for again before anything is sent."""
+    """The leader must be looked up again before anything is sent."""
 
 
 class Producer:
-    """Writes to one cluster; its timers have its name."""
+    """A producer for one cluster; the keys of its timers begin with its name."""
 
     def __init__(
         self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: ProducerConfigs | None = None
@@ -118,14 +118,15 @@ class Producer:
         )
         self._partitions: dict[TopicPartition, _Partition] = {}
         self._requests: dict[Endpoint, int] = {}
-        """How many are under way."""
+        """Number of requests in flight to each broker."""
         self._ending: tuple[bool, OnDone] | None = None
-        """Commit or not, and whom to tell, once nothing is under way."""
+        """Whether to commit, and what to call, once nothing is under way."""
         self._refresh_at: Instant = 0
         self._refresh_failures = 0
 
     @property
     def is_idempotent(self) -> bool:
+        """Return whether batches have a producer id and sequence numbers; a transactional producer's always do."""
         return self.configs.enable_idempotence or self.configs.transactional_id is not None
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
@@ -141,11 +142,11 @@ class Producer:
     # -- what an application does ---------------------------------------------------------------
 
     def init(self, now: Instant, on_done: OnDone) -> None:
-        """Get a producer id; an idempotent producer is not to send before."""
+        """Get a producer id; an idempotent producer must not send before that."""
         self.transactions.init(now, on_done)
 
     def send(self, now: Instant, tp: TopicPartition, records: Sequence[RecordData], on_delivery: OnDelivery) -> None:
-        """Write one batch; `on_delivery` is called once. UsageError if a transaction, or the id, is missing."""
+        """Send a batch and call `on_delivery` once; raise UsageError without a producer id or an open transaction."""
         if self.is_idempotent and self.transactions.producer_id < 0:
             raise UsageError("an idempotent producer needs an id before it sends")
         if self.configs.transactional_id is not None and self.transactions.state is not State.IN_TRANSACTION:
@@ -166,7 +167,7 @@ class Producer:
         self.transactions.add_partitions(now, [tp], on_added)
 
     def _drop(self, now: Instant, tp: TopicPartition, error: ErrorCode) -> None:
-        """Give up what waits for a partition and was never sent."""
+        """End the waiting batches of a partition that were never sent, with `error`."""
         partition = self._partitions[tp]
         unsent = [batch for batch in partition.waiting if batch.sequence < 0]
         partition.waiting = [batch for batch in partition.waiting if batch.sequence >= 0]
@@ -174,17 +175,17 @@ class Producer:
             batch.on_delivery(now, Delivery(error))
 
     def begin(self) -> None:
-        """Begin a transaction; UsageError if one is open, or the producer is lost."""
+        """Begin a transaction; raise UsageError if one is open, or the producer has failed."""
         self.transactions.begin()
 
     def add_partitions(self, now: Instant, partitions: Iterable[TopicPartition], on_done: OnDone) -> None:
-        """Tell the coordinator at once of several partitions that the transaction is about to write to."""
+        """Add several partitions to the transaction in one request, before anything is sent to them."""
         self.transactions.add_partitions(now, partitions, on_done)
 
     def end(self, now: Instant, on_done: OnDone, *, commit: bool) -> None:
-        """Commit or abort, once nothing is under way; an abort gives up what was never sent.
+        """Commit or abort, once nothing is under way; an abort ends batches that were never sent.
 
-        A transaction that lost a batch is not committed: `on_done` gets the batch's error.
+        A transaction in which a batch failed is not committed: `on_done` gets the batch's error.
         """
         self._ending = commit, on_done
         if not commit:
@@ -204,7 +205,7 @@ class Producer:
     # -- sending ------------------------------------------------------------------------------
 
     def _send_all(self, now: Instant) -> None:
-        """Send what can be sent, a batch for each partition in a request, and wake up for what cannot."""
+        """Send what may be sent, one batch for each partition in a request, and set the timer for the rest."""
         self._expire(now)
         while self._send_some(now):
             pass
@@ -214,7 +215,7 @@ class Producer:
         self._maybe_end(now)
 
     def _wakes_at(self, now: Instant, tp: TopicPartition, partition: _Partition) -> Instant:
-        """Return when to look at a partition again if nothing is heard before."""
+        """Return when to look at a partition again if no answer comes before."""
         if partition.paused_until > now:
             return partition.paused_until
         if self._leader(tp, partition) is None and not self.cluster.refreshing:
@@ -240,12 +241,12 @@ class Producer:
             return False
         if self.configs.transactional_id is not None and tp not in self.transactions.added:
             return False
-        # What is sent again comes before all else; without numbers, order needs one batch at a time.
+        # A retry must be answered before anything else is sent; without sequence numbers there is one batch in flight.
         again = partition.waiting[0].attempts > 0 or partition.restarts
         return not partition.in_flight or (self.is_idempotent and not again)
 
     def _take(self, partition: _Partition) -> _Batch:
-        """Return the next batch, now in flight, with its number."""
+        """Return the next batch with its sequence number; it counts as in flight."""
         if self.is_idempotent:
             epoch = self.transactions.epoch
             is_first_try = partition.waiting[0].sequence < 0
@@ -318,9 +319,9 @@ class Producer:
         if error in TAKEN and row is not None:
             batch.on_delivery(now, Delivery(ErrorCode.NONE, row.base_offset))
             return
-        is_behind = any(_is_before(other, batch) for other in (*partition.in_flight, *partition.waiting))
-        is_behind, batch.renumbered = is_behind or batch.renumbered or partition.restarts, False
-        if error.retriable or (error in LOST_SEQUENCE and is_behind):
+        has_earlier = any(_is_before(other, batch) for other in (*partition.in_flight, *partition.waiting))
+        has_earlier, batch.renumbered = has_earlier or batch.renumbered or partition.restarts, False
+        if error.retriable or (error in LOST_SEQUENCE and has_earlier):
             self._retry(now, batch, row)
         elif error in LOST_SEQUENCE and self.configs.transactional_id is None and self.is_idempotent:
             self._restart(now, partition)
@@ -342,7 +343,7 @@ class Producer:
             self._refresh(now)
 
     def _expire(self, now: Instant) -> None:
-        """Give up what has waited for too long; what was sent may have been written."""
+        """Fail waiting batches whose `delivery.timeout.ms` is over; one that was sent before may have been written."""
         for partition in list(self._partitions.values()):
             for batch in [batch for batch in partition.waiting if batch.until <= now]:
                 partition.waiting.remove(batch)
@@ -350,7 +351,7 @@ class Producer:
                 self._fail(now, batch, delivery, is_written=batch.attempts > 0)
 
     def _fail(self, now: Instant, batch: _Batch, delivery: Delivery, *, is_written: bool) -> None:
-        """A batch is given up; if it may have been written, its number is neither used nor free."""
+        """Fail a batch; unless it may have been written (`is_written`), the later batches take over its numbers."""
         partition = self._partitions[batch.tp]
         if self.configs.transactional_id is not None:
             self.transactions.fail_transaction(delivery.error, needs_new_epoch=is_written)
@@ -366,7 +367,7 @@ class Producer:
         batch.on_delivery(now, delivery)
 
     def _restart(self, now: Instant, partition: _Partition) -> None:
-        """Begin the partition's numbers anew in another epoch."""
+        """Begin the partition's sequence numbers at 0 again, in the next epoch."""
         if not self.is_idempotent or partition.restarts:
             return
         partition.restarts = True
@@ -398,7 +399,7 @@ class Producer:
 
 
 def _is_before(one: _Batch, other: _Batch) -> bool:
-    """Has `one` the smaller number? Numbers go round, so the shorter way between them counts."""
+    """Return whether `one` has the earlier sequence number; numbers wrap, so the shorter distance counts."""
     if one.sequence < 0 or other.sequence < 0:
         return one.sequence >= 0 > other.sequence
     return 0 < (other.sequence - one.sequence) % SEQUENCES < SEQUENCES // 2

@@ -1,8 +1,8 @@
-"""What does a producer ask of a coordinator? An id and an epoch, to know a transaction's partitions, to end it.
+"""A producer's requests to the coordinator: get an id and an epoch, add partitions, end the transaction.
 
-This is transaction.version 1 (KIP-98, KIP-360): the producer itself adds partitions, and its epoch stays from one
-transaction to the next. One request is under way at a time; each is repeated until the coordinator has done it,
-refuses, or `max.block.ms` are over. The states and how one follows another are those of Kafka's TransactionManager.
+This is transaction.version 1 (KIP-98, KIP-360): the producer itself adds partitions, and its epoch stays the same from
+one transaction to the next. One request is under way at a time; each is repeated until the coordinator has carried it
+out or refused it, or `max.block.ms` is over. The states and transitions are those of Kafka's TransactionManager.
 """
 
 from __future__ import annotations
@@ -41,12 +41,14 @@ ABORTABLE = (
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
     ErrorCode.UNKNOWN_PRODUCER_ID,
 )
-"""The transaction is lost, the producer is not: it may abort and go on."""
+"""Errors after which the producer can abort the transaction and go on."""
 OnDone = Callable[[Instant, ErrorCode], None]
-"""Gets NONE, why it was refused, or REQUEST_TIMED_OUT."""
+"""Gets NONE, the error of the coordinator, or REQUEST_TIMED_OUT."""
 
 
 class State(Enum):
+    """The states of Kafka's TransactionManager."""
+
     UNINITIALIZED = auto()
     INITIALIZING = auto()
     READY = auto()
@@ -57,7 +59,7 @@ class State(Enum):
     FATAL_ERROR = auto()
 
 
-FROM: Mapping[State, tuple[State, ...]] = {
+PREDECESSORS: Mapping[State, tuple[State, ...]] = {
     State.UNINITIALIZED: (State.INITIALIZING,),
     State.INITIALIZING: (State.UNINITIALIZED, State.READY, State.ABORTING),
     State.READY: (State.INITIALIZING, State.COMMITTING, State.ABORTING),
@@ -67,7 +69,7 @@ FROM: Mapping[State, tuple[State, ...]] = {
     State.ABORTABLE_ERROR: (State.IN_TRANSACTION, State.COMMITTING, State.ABORTABLE_ERROR),
     State.FATAL_ERROR: tuple(State),
 }
-"""Which states each one may follow."""
+"""State to the states from which it may be entered."""
 
 
 @dataclass(slots=True)
@@ -80,7 +82,7 @@ class _Ask:
 
 
 class TransactionManager:
-    """The producer id, and with a transactional id the transaction that is open."""
+    """The producer id and epoch, and with a transactional id the state of its transaction."""
 
     def __init__(
         self,
@@ -97,9 +99,9 @@ class TransactionManager:
         self.epoch = -1
         self.state = State.UNINITIALIZED
         self.error = ErrorCode.NONE
-        """Why the transaction, or the producer, is lost."""
+        """Why the transaction or the producer has failed."""
         self.added: dict[TopicPartition, None] = {}
-        """The partitions that the coordinator knows to be in the transaction."""
+        """The partitions that the coordinator has added to the transaction."""
         self._cluster = cluster
         self._outbox = outbox
         self._timeout_ms = timeout_ms
@@ -112,15 +114,15 @@ class TransactionManager:
         self.timer: TimerKey = (cluster.name, "coordinator")
 
     def enter(self, state: State) -> None:
-        """Go to another state; UsageError if it does not follow on the present one."""
-        if self.state not in FROM[state]:
+        """Go to another state; raise UsageError if it may not follow the present one."""
+        if self.state not in PREDECESSORS[state]:
             raise UsageError(f"a producer that is {self.state.name} cannot become {state.name}")
         self.state = state
 
     # -- what a producer does -----------------------------------------------------------------
 
     def init(self, now: Instant, on_done: OnDone) -> None:
-        """Get a producer id, or with a transactional id the next epoch, which fences whoever had the one before."""
+        """Get a producer id; with a transactional id also its next epoch, which fences the former producer."""
         self.enter(State.INITIALIZING)
         bump = self._needs_new_epoch
         request = InitProducerIdRequest(
@@ -142,12 +144,12 @@ class TransactionManager:
         self._ask(now, request, _init_error, done)
 
     def begin(self) -> None:
-        """Begin a transaction; the coordinator hears of it with its first partition."""
+        """Begin a transaction; at the coordinator it begins with its first partition."""
         self.enter(State.IN_TRANSACTION)
         self.added.clear()
 
     def add_partitions(self, now: Instant, partitions: Iterable[TopicPartition], on_done: OnDone) -> None:
-        """Tell the coordinator where the transaction is about to write."""
+        """Add partitions to the transaction at the coordinator; those that are in it already are left out."""
         new = [tp for tp in partitions if tp not in self.added]
         if not new:
             on_done(now, ErrorCode.NONE)
@@ -170,7 +172,7 @@ class TransactionManager:
         self._ask(now, request, _added_error, done)
 
     def end(self, now: Instant, on_done: OnDone, *, commit: bool) -> None:
-        """Commit or abort; markers follow on their own. Without any partition there is nothing to tell anybody."""
+        """Commit or abort; `on_done` is called before the markers are written. Without partitions nothing is sent."""
         self.enter(State.COMMITTING if commit else State.ABORTING)
 
         def done(later: Instant, reply: Message | None, error: ErrorCode) -> None:
@@ -195,21 +197,21 @@ class TransactionManager:
         self._ask(now, request, _end_error, done)
 
     def fail_transaction(self, error: ErrorCode, *, needs_new_epoch: bool) -> None:
-        """A batch was lost: the transaction can only be aborted; in a new epoch, if nobody knows what was written."""
+        """Take over that a batch failed: the transaction can only be aborted, and the producer may need a new epoch."""
         self._needs_new_epoch = self._needs_new_epoch or needs_new_epoch
-        if error is ErrorCode.PRODUCER_FENCED or self.state in FROM[State.ABORTABLE_ERROR]:
+        if error is ErrorCode.PRODUCER_FENCED or self.state in PREDECESSORS[State.ABORTABLE_ERROR]:
             self.error = error
             self.enter(State.FATAL_ERROR if error is ErrorCode.PRODUCER_FENCED else State.ABORTABLE_ERROR)
 
     def _lose(self, error: ErrorCode) -> None:
         self.error = error
-        abortable = error in ABORTABLE and self.state in FROM[State.ABORTABLE_ERROR]
+        abortable = error in ABORTABLE and self.state in PREDECESSORS[State.ABORTABLE_ERROR]
         self.enter(State.ABORTABLE_ERROR if abortable else State.FATAL_ERROR)
 
     # -- asking -------------------------------------------------------------------------------
 
     def on_timer(self, now: Instant) -> None:
-        """Ask again after a pause."""
+        """Send the first request in the queue again, after a pause."""
         self._send(now)
 
     def _ask(
@@ -293,11 +295,11 @@ def _end_error(reply: Message) -> ErrorCode:
 
 
 def _added_error(reply: Message) -> ErrorCode:
-    """Return the worst error of AddPartitionsToTxn: one that waiting does not mend goes first."""
+    """Return one error of an AddPartitionsToTxn answer: one that is not retriable if there is any."""
     assert isinstance(reply, AddPartitionsToTxnResponse), reply
     codes = [row.partition_error_code for t in reply.results_by_topic_v3_and_below for row in t.results_by_partition]
     errors = [code_of(code) for code in codes if code]
-    # What was not attempted says only that another partition was refused.
-    told = [error for error in errors if error is not ErrorCode.OPERATION_NOT_ATTEMPTED]
-    final = [error for error in told if not error.retriable]
-    return (final or told or [ErrorCode.NONE])[0]
+    # OPERATION_NOT_ATTEMPTED only says that another partition has an error.
+    causes = [error for error in errors if error is not ErrorCode.OPERATION_NOT_ATTEMPTED]
+    final = [error for error in causes if not error.retriable]
+    return (final or causes or [ErrorCode.NONE])[0]

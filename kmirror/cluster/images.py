@@ -32,6 +32,8 @@ METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 
 @dataclass(frozen=True, slots=True)
 class BrokerImage:
+    """One registered broker; `epoch` is the offset of its registration."""
+
     broker_id: int
     epoch: int
     incarnation: Uuid
@@ -43,6 +45,8 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
+    """The state of one partition; `leader` is NO_LEADER if there is none."""
+
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int

@@ -8,7 +8,8 @@ A link with too many waiting requests is not read any more until all of them hav
 meanwhile stays in its own buffers, and costs memory there.
 
 A request of an API or version that the node does not know closes the link, as in Kafka. One that it knows but must not
-serve, because its feature is off, is answered with UNSUPPORTED_VERSION (D1).
+serve, because its feature is off, is answered with UNSUPPORTED_VERSION (D1). One whose sender would need a right on
+the whole cluster is refused here; rights on what a request names are asked by its handler.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
+from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
@@ -32,6 +35,7 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
+P = ParamSpec("P")
 API_VERSIONS = key_of(ApiVersionsRequest)
 WAITING_MAX = 5
 """Number of waiting requests at which a link is not read any more.
@@ -54,11 +58,15 @@ class Inbound:
     server: Server
     client: LinkOpened
     """The link of the request, with the principal and the address that opened it."""
+    rights: Rights
+    """The rights of the principal that sent it."""
     head: RequestHead
     body: Message
     frame: Chunk
     arrived: Instant
     open: bool = True
+    has_failed: bool = False
+    """Was it answered with an error of this node's own? What is left of its work has nobody to tell then."""
 
     @property
     def version(self) -> int:
@@ -70,17 +78,23 @@ class Inbound:
 
     def reply_raw(self, *chunks: Chunk) -> None:
         """Answer with a whole response frame, in chunks."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.outbox.add(Reply(self.client.link, chunks))
         self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
         """End a request that gets no answer (acks=0)."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.finished(self.client.link)
 
     def drop(self) -> None:
         """Close the link without an answer: the client has to connect and ask again."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.close(self.client.link)
 
@@ -90,9 +104,30 @@ class Inbound:
             return
         if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
             self.drop()
+            self.has_failed = True
             return
         error = ErrorCode.UNKNOWN_SERVER_ERROR
         self.reply(refusal(self.body, self.version, error, error.text))
+        self.has_failed = True
+
+    def failed(self, error: Exception) -> None:
+        """Count and note an exception in the work on this request, and `fail`; call it in the `except` clause."""
+        self.server.failures.caught(f"{self.body.NAME} of version {self.version}", error)
+        self.fail()
+
+    def guard(self, work: Callable[P, None]) -> Callable[P, None]:
+        """Return `work`, for a handler to be called back with, such that an exception in it is this request's own.
+
+        Without it the exception would end in whatever calls back, and the request would stay unanswered.
+        """
+
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                work(*args, **kwargs)
+            except Exception as error:
+                self.failed(error)
+
+        return guarded
 
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
@@ -123,6 +158,7 @@ def disabled(request: Message, version: int) -> Message:
 @dataclass(slots=True)
 class _Link:
     client: LinkOpened
+    rights: Rights
     waiting: deque[Chunk] = field(default_factory=deque)
     waiting_bytes: int = 0
     busy: bool = False
@@ -140,6 +176,7 @@ class Server:
         versions: Callable[[], Versions],
         disabled_versions: Callable[[], Versions],
         outbox: Outbox,
+        authorizer: Authorizer,
         *,
         failures: Failures | None = None,
         accepting: bool = True,
@@ -152,7 +189,8 @@ class Server:
         self._accepting = accepting
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
-        self._failures = failures or Failures(outbox)
+        self._authorizer = authorizer
+        self.failures = failures or Failures(outbox)
         self.outbox = outbox
 
     @property
@@ -167,7 +205,8 @@ class Server:
 
     def on_opened(self, opened: LinkOpened) -> None:
         """Take up a link that a client or another node has opened."""
-        self._links[opened.link] = _Link(opened)
+        rights = Rights(self._authorizer, opened.principal, opened.address.host)
+        self._links[opened.link] = _Link(opened, rights)
 
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
         """Handle a request, or let it wait; ignore it if this node has closed the link."""
@@ -237,12 +276,15 @@ class Server:
             self.outbox.note(f"closing {name.name}: {error}")
             self.close(name)
             return
-        inbound = Inbound(self, link.client, head, body, frame, now)
+        inbound = Inbound(self, link.client, link.rights, head, body, frame, now)
         try:
-            handler(now, inbound)
+            denied = None if handler is refuse else cluster_refusal(link.rights, body, head.api_version)
+            if denied is None:
+                handler(now, inbound)
+            else:
+                inbound.reply(denied)
         except Exception as error:
-            self._failures.caught(f"{body.NAME} of version {head.api_version}", error)
-            inbound.fail()
+            inbound.failed(error)
 
     def _unserved(self, head: RequestHead) -> Handler:
         """Return the handler of a request that is not served now; raise ProtocolError if it never is."""

@@ -162,7 +162,9 @@ class Preparing:
                 self._context.retry_later(later, mp, f"the source did not answer ListMirrors{error_suffix(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
-            if theirs and theirs[0] not in ("", self._context.broker.cluster_id):
+            if not theirs:  # The mirror was deleted, or we may not see it: the epoch may be for another cluster.
+                self._context.retry_later(later, mp, "the source described its mirror, and does not list it")
+            elif theirs[0] not in ("", self._context.broker.cluster_id):
                 # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
                 self._decide(later, mp, self._without_source_epoch(mp))
             elif found.state != MirrorState.STOPPED.name:

@@ -100,7 +100,7 @@ class StateWriter:
         self._context.states.write(now, write, on_written)
 
     def go_on(self, now: Instant, mp: MirrorPartition) -> None:
-        """Look at a partition whose state was read or written; its log gets the leader's epoch if it is our own."""
+        """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
         partition = self._context.replicas.led(mp.tp)
         if partition is not None and not foreign_epochs(self._context, partition):
             partition.log.assign_epoch_start(partition.leader_epoch)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from kmirror.client import consumer as client
-from kmirror.client.consumer import ConsumerConfigs, ConsumerRecord, Fetched, OnRound, Position, Round
+from kmirror.client.consumer import ConsumerConfigs, ConsumerRecord, FetchedRecords, OnRound, Position, Round
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
@@ -142,7 +142,7 @@ class Consumer:
             for tp, part in fetched.items():
                 yield from self._handed_out(tp, part)
 
-    def _handed_out(self, tp: TopicPartition, part: Fetched) -> Iterator[ConsumerRecord]:
+    def _handed_out(self, tp: TopicPartition, part: FetchedRecords) -> Iterator[ConsumerRecord]:
         """Yield the records of one partition, moving its position one by one, until somebody else moves it."""
         expected = part.before
         for record in part.records:
@@ -153,7 +153,7 @@ class Consumer:
         if self._positions.get(tp) is expected:
             self._positions[tp] = part.after
 
-    def _fetch_within(self, timeout_ms: int) -> dict[TopicPartition, Fetched]:
+    def _fetch_within(self, timeout_ms: int) -> dict[TopicPartition, FetchedRecords]:
         """Fetch again and again until there are records or the time is up; no position has moved past a record."""
         world = self._cluster.simulation.world
         deadline = world.now + timeout_ms * MILLISECOND

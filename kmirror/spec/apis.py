@@ -47,7 +47,7 @@ ROWS: tuple[ApiRow, ...] = (
     ApiRow("WriteTxnMarkers", 1, 1, _BROKER),
     ApiRow("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
     ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
-    ApiRow("Envelope", 0, 0, _CONTROLLER, left_out="authorisation of the principal"),
+    ApiRow("Envelope", 0, 0, _CONTROLLER),
     ApiRow("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
     ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
     ApiRow("AllocateProducerIds", 0, 0, _CONTROLLER),

@@ -11,7 +11,6 @@ from tests.repo.decisions import Mark
 from tests.repo.sources import Source, sources
 
 WITHOUT_TEST = {
-    "D18": "not built: no handler asks who may do what",
     "D27": "withdrawn: D29 took its place, and D29's tests hold that a stop cuts once",
 }
 """Decision to the reason why no test holds it."""

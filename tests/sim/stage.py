@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.assembly import Logs
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -44,6 +45,7 @@ from kmirror.spec.wire_values import ResourceType
 
 SMALL: Mapping[str, str] = {
     "default.replication.factor": "3",
+    "log.retention.ms": "-1",  # Logs written by hand are of 2023, and the simulated clock begins in 2027.
     "transaction.state.log.num.partitions": "1",
     "mirror.topic.num.partitions": "2",
     "min.insync.replicas": "2",
@@ -299,6 +301,7 @@ def pair(
     a_configs: Mapping[str, str] | None = None,
     b_configs: Mapping[str, str] | None = None,
     b_logs: Logs | None = None,
+    b_authorizer: Authorizer = ALLOW_ALL,
     start: bool = True,
 ) -> Pair:
     """Return two clusters that run; one broker each means a replication factor of one."""
@@ -314,6 +317,7 @@ def pair(
         brokers=brokers,
         replication_factor=brokers,
         configs={**base, **(b_configs or {})},
+        authorizer=b_authorizer,
     )
     made = Pair(simulation, a, b)
 

@@ -11,7 +11,6 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
@@ -22,7 +21,7 @@ from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened
+from tests.links import opened, wrapped
 from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
 from tests.sim.stage import T0_MS
 
@@ -70,9 +69,7 @@ def test_any_request_inside_an_envelope_is_answered(row: ApiRow) -> None:
             for _ in range(5):
                 body = generator.message(by_key(row.key).request, version)
                 inner = encode_request(body, version, correlation_id=7, client_id="c")
-                envelope = EnvelopeRequest(
-                    request_data=inner, request_principal=b"", client_host_address=b"\x7f\x00\x00\x01"
-                )
+                envelope = wrapped(inner)
                 answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
                 assert isinstance(answer, EnvelopeResponse), "the link was closed"
                 if answer.response_data is not None:

@@ -19,7 +19,6 @@ from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
-from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
@@ -39,6 +38,7 @@ from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import ROWS, versions_disabled
 from kmirror.spec.error_codes import ErrorCode
+from tests.links import wrapped
 from tests.sim.random_requests import Generator, RawClient, read_back
 from tests.sim.stage import SMALL
 
@@ -196,7 +196,7 @@ def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple
     """A broker that has not heard yet that the feature is off hands the controller's refusal on."""
     cluster, raw = without_mirroring
     inner = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=5, client_id=None)
-    envelope = EnvelopeRequest(request_data=inner, request_principal=b"", client_host_address=b"")
+    envelope = wrapped(inner)
     answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
     assert isinstance(answer, EnvelopeResponse) and answer.error_code == 0 and answer.response_data is not None
     body = read_back(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)

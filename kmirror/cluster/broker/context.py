@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.client.requester import OnReply, Requester
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
@@ -37,6 +38,7 @@ class BrokerOptions:
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
     on_failure: OnFailure = OnFailure.RAISE
+    authorizer: Authorizer = ALLOW_ALL
 
 
 class BrokerContext:
@@ -54,6 +56,7 @@ class BrokerContext:
         self.previous_epoch = clean_shutdown.take(disk)
         """The broker epoch in which the last process over this disk ended cleanly, or None."""
         self.rng = rng
+        self.authorizer = options.authorizer
         self.outbox = Outbox()
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)

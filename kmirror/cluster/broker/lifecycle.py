@@ -45,7 +45,8 @@ class Lifecycle:
         """Whether this broker was asked to stop and need not wait for the controller any more."""
         self._ran = False
         """Whether this process was ever unfenced."""
-        self._stopping = False
+        self.is_stopping = False
+        """Whether this broker's controlled shutdown has begun."""
         self._wishes = 0
         """Number of heartbeats sent that ask to shut down."""
         self._in_flight = False
@@ -54,8 +55,8 @@ class Lifecycle:
         """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
         if not self._ran:
             self.may_stop = True
-        elif not self._stopping:
-            self._stopping = True
+        elif not self.is_stopping:
+            self.is_stopping = True
             self._context.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
             if not self._in_flight:
                 self.on_timer(now)
@@ -96,10 +97,10 @@ class Lifecycle:
             broker_epoch=self.epoch,
             current_metadata_offset=self._context.image.offset,
             want_fence=not self.caught_up,
-            want_shut_down=self._stopping,
+            want_shut_down=self.is_stopping,
         )
         self._in_flight = True
-        self._wishes += self._stopping
+        self._wishes += self.is_stopping
         self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
@@ -125,7 +126,7 @@ class Lifecycle:
             self.may_stop = reply.should_shut_down
         # A fenced broker reports often, so that it is unfenced soon after it has caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
-        if self._stopping and self._wishes < 2:
+        if self.is_stopping and self._wishes < 2:
             interval = STOP_RETRY_MS if self._wishes else 0
         self._again(now, interval)
 

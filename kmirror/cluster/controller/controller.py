@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
 from kmirror.cluster.controller import sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
@@ -57,6 +58,7 @@ class ControllerOptions:
     bootstrap: Sequence[Message] = ()
     """Records that a formatted but empty metadata log begins with."""
     on_failure: OnFailure = OnFailure.RAISE
+    authorizer: Authorizer = ALLOW_ALL
 
 
 class ControllerComponent(Protocol):
@@ -84,7 +86,11 @@ class Controller:
             self._decisions.update(component.decisions())
         self.failures = Failures(self.outbox, options.on_failure)
         self.server = Server(
-            self.context.api_versions, self.context.disabled_versions, self.outbox, failures=self.failures
+            self.context.api_versions,
+            self.context.disabled_versions,
+            self.outbox,
+            options.authorizer,
+            failures=self.failures,
         )
         self._ended = False
         self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
@@ -143,15 +149,15 @@ class Controller:
     # -- decisions ----------------------------------------------------------------------------
 
     def _on_decision(self, now: Instant, inbound: Inbound) -> None:
-        answer = self.decide(now, inbound.body, inbound.version)
+        answer = self.decide(now, inbound.body, inbound.version, inbound.rights)
         assert answer is not None, "served because it is decided"
         inbound.reply(answer)
 
-    def decide(self, now: Instant, body: Message, version: int) -> Message | None:
+    def decide(self, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
         """Decide a request, persist the records, and return the answer; None if no decision exists for its class."""
         if type(body) not in self._decisions:
             return None
-        decision = self._decisions[type(body)](self.context, now, body, version)
+        decision = self._decisions[type(body)](self.context, now, body, version, rights)
         self.commit(now, decision.records)
         return decision.response
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.message import Message
@@ -27,8 +28,9 @@ class Decision:
     response: Message
 
 
-Decide = Callable[[ControllerContext, Instant, Message, int], Decision]
-"""(controller's context, now, request, version) -> decision"""
+Decide = Callable[[ControllerContext, Instant, Message, int, Rights], Decision]
+"""(controller's context, now, request, version, the sender's rights) -> decision"""
 
-DecideAndCommit = Callable[[Instant, Message, int], Message | None]
-"""(now, request, version) -> the answer, after the records are persisted; None for a request that has no decision."""
+DecideAndCommit = Callable[[Instant, Message, int, Rights], Message | None]
+"""(now, request, version, the sender's rights) -> the answer, after the records are persisted; None for a request that
+has no decision."""

@@ -5,6 +5,7 @@ A topic that was removed before must be STOPPED in every partition, else INVALID
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -14,6 +15,7 @@ from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
@@ -22,6 +24,12 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
     """Read the states of topics that were removed before; then forward the request, or answer INVALID_REQUEST."""
     request = inbound.body
     assert isinstance(request, AddTopicsToMirrorRequest)
+    denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
+    if denied:  # The controller checks it too; but the answer below would disclose states.
+        inbound.reply(
+            AddTopicsToMirrorResponse(error_code=denied, error_message=denied.text, mirror_name=request.mirror_name)
+        )
+        return
     image = context.broker.image
     keys: list[tuple[StateKey, str]] = []
     for topic in request.topics:
@@ -36,6 +44,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         return
     refused: list[str] = []
 
+    @inbound.guard
     def on_read(later: Instant, found: PartitionState | None, key: StateKey, topic: str) -> None:
         nonlocal left
         state = None if found is None else found.state

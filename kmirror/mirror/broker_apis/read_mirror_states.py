@@ -1,6 +1,6 @@
 """ReadMirrorStates: what the coordinator has persisted, for partitions whose shard this broker leads.
 
-A partition of which nothing is persisted is UNKNOWN, without an error. Left out: authorisation (D18).
+A partition of which nothing is persisted is UNKNOWN, without an error.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Each partition has its own error: fenced (D9), unknown topic id, not coordinated here, or outside the
 table of transitions (INVALID_REQUEST). `RemovedTopics` is ignored, as in the KIP's prototype (D9).
-Left out: authorisation (D18).
 """
 
 from __future__ import annotations
@@ -50,6 +49,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
                 continue
             left += 1
 
+            @inbound.guard
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
                 one_done()

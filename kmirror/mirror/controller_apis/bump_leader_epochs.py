@@ -6,6 +6,7 @@ the epoch is already high enough, the request succeeds and changes nothing.
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
@@ -23,7 +24,7 @@ EPOCH_MAX = 0x7FFFFFFF - 1000
 """The highest epoch that may be requested; later elections need room above it."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the records that raise epochs, and each partition's error.
 
     UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, or INVALID_REQUEST above EPOCH_MAX.

@@ -5,6 +5,7 @@ The rules are CreateMirror's. `source.cluster.id` may be set once, by the metada
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
@@ -18,9 +19,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
-    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request)
+    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request, rights)
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:

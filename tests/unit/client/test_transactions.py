@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from kmirror.client.producer import Producer, ProducerConfigs
-from kmirror.client.transactions import FROM, State
+from kmirror.client.transactions import PREDECESSORS, State
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest
@@ -250,7 +250,7 @@ def test_a_batch_needs_a_transaction() -> None:
 def test_states_follow_each_other_as_the_table_says(before: State, after: State) -> None:
     manager = Stage().producer.transactions
     manager.state = before
-    if before in FROM[after]:
+    if before in PREDECESSORS[after]:
         manager.enter(after)
         assert manager.state is after
     else:
@@ -260,5 +260,5 @@ def test_states_follow_each_other_as_the_table_says(before: State, after: State)
 
 
 def test_every_state_can_be_entered_and_a_lost_producer_stays_so() -> None:
-    assert set(FROM) == set(State) and all(FROM.values())
-    assert [state for state, sources in FROM.items() if State.FATAL_ERROR in sources] == [State.FATAL_ERROR]
+    assert set(PREDECESSORS) == set(State) and all(PREDECESSORS.values())
+    assert [state for state, sources in PREDECESSORS.items() if State.FATAL_ERROR in sources] == [State.FATAL_ERROR]

@@ -9,4 +9,5 @@ from kmirror.kernel.clock import Instant
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer with the served versions and the features (D1)."""
     inbound.reply(describe(parts.context.api_versions(), parts.context.image, inbound.version))

@@ -6,6 +6,7 @@ MirrorLeaderEpoch in v19 (D13).
 
 A fetch waits until min_bytes are there, max_wait_ms is over, or there is something that cannot wait:
 an error, a divergence, or a high watermark that the follower does not know yet.
+A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic.
 Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from kmirror.cluster.authorizer import CLUSTER
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, failed, read_partition
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, Key, Session, knows_too_low
@@ -29,7 +31,7 @@ from kmirror.protocol.gen.fetch_response import (
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel
+from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
 TOPIC_IDS_FROM = 13
 CURRENT_LEADER_FROM = 16
@@ -65,15 +67,18 @@ class _Fetch:
         self.session = session
         self.asked = asked
         self.names: dict[Key, TopicPartition | None] = {}
+        self.denied: dict[Key, ErrorCode] = {}
+        """What may not be fetched by whoever asks, and why."""
         self.waiting: dict[TopicPartition, Key] = {}
         self.sizes: dict[Key, int] = {}
         self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
 
     def start(self, now: Instant) -> None:
         """Take over what a follower's fetch offsets say, then answer or park the fetch."""
-        if self.reader.is_follower:
-            self._learn_follower(now)
         self.names = {key: self._name(key) for key in self.asked}
+        self.denied = self._denied()
+        if self.reader.is_follower and not self.denied:
+            self._learn_follower(now)
         at_once = self.request.max_wait_ms <= 0 or not self.asked
         if self._is_ready(self.asked) or at_once:
             self._answer()
@@ -83,9 +88,12 @@ class _Fetch:
 
     def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
         """Answer if the time is up, or there is enough after these partitions moved; return whether it was answered."""
-        if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
-            return False
-        self._answer()
+        try:
+            if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
+                return False
+            self._answer()
+        except Exception as error:
+            self.inbound.failed(error)
         return True
 
     def _name(self, key: Key) -> TopicPartition | None:
@@ -95,6 +103,15 @@ class _Fetch:
             return None if found is None else TopicPartition(found, index)
         return TopicPartition(topic, index)
 
+    def _denied(self) -> dict[Key, ErrorCode]:
+        rights = self.inbound.rights
+        if self.reader.is_follower:
+            allowed = rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
+            return {} if allowed else dict.fromkeys(self.asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        named = {key: tp.topic for key, tp in self.names.items() if tp is not None}
+        denied = rights.denied_topics(AclOperation.READ, named.values())
+        return {key: denied[topic] for key, topic in named.items() if topic in denied}
+
     def _led(self, key: Key) -> Partition | None:
         tp = self.names[key]
         return None if tp is None else self.parts.replicas.led(tp)
@@ -103,7 +120,7 @@ class _Fetch:
         """Take over a follower's fetch offsets as its log ends; a fetch that gets an error or a divergence is none."""
         epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
         for key, wanted in self.asked.items():
-            tp = self._name(key)
+            tp = self.names[key]
             partition = None if tp is None else self.parts.replicas.led(tp)
             if partition is None or tp is None or self.reader.replica_id not in partition.followers:
                 continue
@@ -154,6 +171,8 @@ class _Fetch:
         return data
 
     def _read_led(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
+        if key in self.denied:
+            return failed(wanted.partition, self.denied[key])
         tp = self.names[key]
         if tp is None:
             return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)

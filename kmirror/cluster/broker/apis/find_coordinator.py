@@ -6,11 +6,13 @@ is created by the first request for it. Left out: group (0) and share (2) coordi
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from kmirror.spec.acls import COORDINATED
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
@@ -29,7 +31,10 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     assert isinstance(request, FindCoordinatorRequest)
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
-    found = [_find(parts, now, request.key_type, key, served=served) for key in keys]
+    found = [
+        _denied(inbound.rights, request.key_type, key) or _find(parts, now, request.key_type, key, served=served)
+        for key in keys
+    ]
     if inbound.version >= 4:
         inbound.reply(FindCoordinatorResponse(coordinators=found))
         return
@@ -43,6 +48,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             port=one.port,
         )
     )
+
+
+def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
+    """Return the answer if the client may not look up the coordinator of `key`, else None."""
+    if key_type not in COORDINATED:
+        return None
+    operation, kind = COORDINATED[key_type]
+    error = rights.error(operation, CLUSTER if kind is CLUSTER.type else Resource(kind, key))
+    if not error:
+        return None
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=error.text)
 
 
 def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:

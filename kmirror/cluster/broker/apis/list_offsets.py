@@ -25,7 +25,7 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import AclOperation, IsolationLevel, OffsetSpec
 
 FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST: 1,
@@ -45,9 +45,12 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     """Answer each partition with (timestamp in ms, offset), -1 for none, or an error."""
     request = inbound.body
     assert isinstance(request, ListOffsetsRequest)
+    denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in request.topics])
     named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
 
     def answer(topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        if topic in denied:
+            return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=denied[topic])
         if named[topic, asked.partition_index] > 1:
             return ListOffsetsPartitionResponse(
                 partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST

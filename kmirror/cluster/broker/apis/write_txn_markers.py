@@ -48,6 +48,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
                 answers.partitions.append(answer)
                 left += 1
 
+                @inbound.guard
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
                     one_done()

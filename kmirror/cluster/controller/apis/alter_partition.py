@@ -6,6 +6,7 @@ member that is fenced, stops, or has restarted since (KIP-903). Left out: eligib
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.images import PartitionImage
@@ -18,7 +19,7 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the ISR changes, and for each partition its ISR from now on or an error.
 
     FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION or NOT_CONTROLLER for epochs that do not match, INELIGIBLE_REPLICA for

@@ -9,4 +9,5 @@ from kmirror.kernel.clock import Instant
 
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with the served versions and the features (D1)."""
     inbound.reply(describe(context.api_versions(), context.image, inbound.version))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.images import METADATA_TOPIC_ID
@@ -24,24 +25,30 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
-from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
+from kmirror.spec.wire_values import USE_DEFAULT, AclOperation, ResourceType
 
 PARTITIONS_MAX = 10_000
 """Partitions that one request may create: bounds the memory that a number in a request can take."""
 RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the records of the topics that can be created, and each topic's result; none with `validate_only`."""
     assert isinstance(request, CreateTopicsRequest)
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
     named = Counter(topic.name for topic in request.topics)
+    once = [name for name, count in named.items() if count == 1 and name != METADATA_TOPIC]
+    may_create_any = rights.allow(AclOperation.CREATE, CLUSTER)
+    denied = {} if may_create_any else rights.denied_topics(AclOperation.CREATE, once)
+    undescribed = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, once)
     excess = sum(_partition_count(context, topic) for topic in request.topics) > PARTITIONS_MAX
     for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)
         try:
+            if topic.name in denied:
+                raise ApiError(denied[topic.name], "Authorization failed.")
             if excess:
                 raise ApiError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
             if named[topic.name] > 1:
@@ -54,8 +61,11 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
         assert isinstance(first, TopicRecord)
         result.topic_id = first.topic_id
         partitions = [record for record in made if isinstance(record, PartitionRecord)]
-        result.num_partitions = len(partitions)
-        result.replication_factor = len(partitions[0].replicas)
+        if topic.name in undescribed:
+            result.topic_config_error_code = undescribed[topic.name]
+        else:
+            result.num_partitions = len(partitions)
+            result.replication_factor = len(partitions[0].replicas)
         if not request.validate_only:
             records += made
     return Decision(records, response)

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
@@ -27,10 +28,11 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from kmirror.protocol.message import Message
+from kmirror.spec.acls import CONFIGURED
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
-from kmirror.spec.wire_values import ConfigOp, ResourceType
+from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
 LIST_OPERATIONS: dict[int, str] = {ConfigOp.APPEND: "APPEND", ConfigOp.SUBTRACT: "SUBTRACT"}
 NODE_ID_MAX = 0x7FFFFFFF
@@ -42,12 +44,12 @@ Alter = Callable[[ControllerContext, AlterConfigsResource], Changes]
 """Return the changes that a resource asks for; raises ApiError."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
     """Return the decision about topics and brokers; INVALID_REQUEST for any other resource type."""
-    return decide_with(ALTERS, context, request)
+    return decide_with(ALTERS, context, request, rights)
 
 
-def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message) -> Decision:
+def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message, rights: Rights) -> Decision:
     """Return the decision about every resource, made by the function of its type in `alters`."""
     assert isinstance(request, IncrementalAlterConfigsRequest)
     records: list[Message] = []
@@ -63,6 +65,7 @@ def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request
             if kind not in alters:
                 raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
             _check_form(resource.configs)
+            _check_rights(rights, kind, name)
             changes = alters[kind](context, resource)
         except ApiError as refused:
             answer.error_code, answer.error_message = refused.error, str(refused)
@@ -81,6 +84,14 @@ def _check_form(configs: Sequence[AlterableConfig]) -> None:
     for config in configs:
         if config.config_operation not in (ConfigOp.SET, ConfigOp.DELETE, *LIST_OPERATIONS):
             raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
+
+
+def _check_rights(rights: Rights, kind: int, name: str) -> None:
+    """Raise ApiError if the client may not alter the resource's configs; brokers' configs belong to the cluster."""
+    owner = CONFIGURED[kind]
+    error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
+    if error:
+        raise ApiError(error, error.text)
 
 
 def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:

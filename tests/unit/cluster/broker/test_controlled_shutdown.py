@@ -132,3 +132,25 @@ def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, dat
     disk = cluster.disks[1]
     disk.write_file(clean_shutdown.FILE, data)
     assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
+
+
+def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster: Cluster) -> None:
+    """In Kafka the controller's change reaches the broker while it waits to be let go, and stops its fetchers."""
+    network, world = cluster.simulation.world.network, cluster.simulation.world
+    tp = next(TopicPartition("t", p) for p in range(PARTITIONS) if leaders(cluster)[p] != 1)
+    stopping = cluster.broker(1)
+    network.cut(cluster.process(3), cluster.process(CONTROLLER_ID))  # It cannot tell that it knows, so 1 has to wait.
+    world.stop(cluster.process(1))
+    cluster.simulation.run_until(lambda: 1 not in stopping.context.image.topics["t"].partitions[tp.partition].isr)
+    held = stopping.parts.replicas.partitions[tp].log.log_end_offset
+    cluster.produce("t", tp.partition, [b"after"])
+    cluster.simulation.run_for(span_s=1)
+    assert cluster.runs(1), "it still waits"
+    leader = cluster.leader(tp)
+    assert leader is not None and leader.log.log_end_offset == held + 1
+    assert stopping.parts.replicas.partitions[tp].log.log_end_offset == held
+    network.heal(cluster.process(3), cluster.process(CONTROLLER_ID))
+    cluster.simulation.run_until(lambda: not cluster.runs(1), within_s=60)
+    cluster.restart(1)
+    cluster.simulation.run_until(cluster.is_settled, within_s=60)
+    assert cluster.broker(1).parts.replicas.partitions[tp].log.log_end_offset == held + 1

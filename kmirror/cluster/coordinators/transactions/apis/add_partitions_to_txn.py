@@ -1,7 +1,7 @@
 """AddPartitionsToTxn, versions 0-5: a transaction is about to write to these partitions.
 
-If one partition is unknown, none is added. From v4 on brokers send it, for many transactions at once, also to verify
-only that partitions have been added (KIP-890).
+If one partition is unknown, or may not be written to, none is added. From v4 on brokers send it, for many transactions
+at once, also to verify only that partitions have been added (KIP-890).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
 from kmirror.cluster.server import Inbound
@@ -22,6 +23,8 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import AclOperation
 
 BATCHED_FROM = 4
 
@@ -52,10 +55,34 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         topics=request.v3_and_below_topics,
     )
 
+    @inbound.guard
     def on_done(errors: Errors) -> None:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
 
+    denied = _denied(coordinator, inbound.rights, asked)
+    if denied:
+        on_done(denied)
+        return
     _add(coordinator, now, asked, inbound.version, on_done)
+
+
+def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddPartitionsToTxnTransaction) -> Errors:
+    """Return an error for each partition if the client may not write to all of them, else nothing.
+
+    Partitions of internal topics are always denied.
+    """
+    wanted = _partitions(asked)
+    error = rights.error(AclOperation.WRITE, Resource.transactional_id(asked.transactional_id))
+    if error:
+        return dict.fromkeys(wanted, error)
+    topics = dict.fromkeys(tp.topic for tp in wanted)
+    denied = dict(rights.denied_topics(AclOperation.WRITE, [name for name in topics if not is_internal(name)]))
+    denied.update({name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in topics if is_internal(name)})
+    if not denied:
+        return {}
+    known = coordinator.context.image.partition
+    missing, rest = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
+    return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
 
 
 def _handle_batch(
@@ -74,6 +101,7 @@ def _handle_batch(
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
         response.results_by_transaction.append(result)
 
+        @inbound.guard
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
             one_done()

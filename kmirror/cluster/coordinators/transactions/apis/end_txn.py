@@ -6,6 +6,7 @@ outcome succeeds. Left out: the epoch bump of v5 (KIP-890).
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import producer_error
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import Status
@@ -14,6 +15,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
@@ -21,9 +23,14 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
     request = inbound.body
     assert isinstance(request, EndTxnRequest)
 
+    @inbound.guard
     def answer(_: Instant, error: ErrorCode) -> None:
         inbound.reply(EndTxnResponse(error_code=error))
 
+    denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
+    if denied:
+        answer(now, denied)
+        return
     if coordinator.runtime.state(coordinator.shard_of(request.transactional_id)) is None:
         answer(now, ErrorCode.NOT_COORDINATOR)
         return
