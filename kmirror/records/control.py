@@ -9,6 +9,9 @@ Its key is two int16: the version of the key (0) and the type. Its value depends
 A control batch holds one record, is not compressed, and takes one offset. A transaction marker is
 transactional and names the producer whose transaction it ends. KIP-1279 does not say what the header of a
 PID reset holds; it names no producer (D15), so it is not transactional, like KRaft's control batches.
+
+MirrorPidResetRecord is read and written by hand here, because opening or verifying a log would otherwise load the code
+of messages; a property test holds both forms equal.
 """
 
 from __future__ import annotations
