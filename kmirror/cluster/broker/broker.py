@@ -73,7 +73,9 @@ class Broker:
         """Close the logs, so that the next start need not recover them; the last thing that a broker does."""
         try:
             self.parts.replicas.close()
-            clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
+            if self.parts.lifecycle.recovered or self.context.previous_epoch is not None:
+                # Logs that nobody has recovered yet are as torn as they were.
+                clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
         finally:  # A disk that refuses does not keep a broker from ending; its next start recovers the logs.
             self.context.outbox.add(Stopped())
             self._ended = True

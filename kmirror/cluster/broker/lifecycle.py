@@ -41,6 +41,8 @@ class Lifecycle:
         self.fenced = True
         self.caught_up = False
         """Has this broker replayed the metadata log up to its own registration?"""
+        self.recovered = False
+        """Has it opened its logs then? Until it has, it asks to stay fenced."""
         self.may_stop = False
         """Has nothing to be waited for any more before this broker ends, as it was asked to?"""
         self._ran = False
@@ -93,7 +95,7 @@ class Lifecycle:
             broker_id=self._context.node_id,
             broker_epoch=self.epoch,
             current_metadata_offset=self._context.image.offset,
-            want_fence=not self.caught_up,
+            want_fence=not self.recovered,
             want_shut_down=self._stopping,
         )
         self._in_flight = True

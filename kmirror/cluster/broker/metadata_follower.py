@@ -1,7 +1,7 @@
 """How a broker learns the cluster's metadata: it fetches the controller's log and replays it.
 
-The image is published once for each answer, after all of its records, and not at all before the
-broker has caught up with its own registration: until then the log may name it the leader that it was
+The image is published once for each answer, after all of its records, and not at all before the broker has opened its
+logs. That begins when it has caught up with its own registration: until then the log may name it the leader that it was
 before it died, in an epoch in which it knows nothing of what it promised. Nor does it serve anybody until then.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
+from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
@@ -34,10 +35,13 @@ Publish = Callable[[Instant, Delta], None]
 class MetadataFollower:
     """Keeps the broker's image up to date."""
 
-    def __init__(self, context: BrokerContext, lifecycle: Lifecycle, server: Server, publish: Publish) -> None:
+    def __init__(
+        self, context: BrokerContext, lifecycle: Lifecycle, server: Server, recovery: LogRecovery, publish: Publish
+    ) -> None:
         self._context = context
         self._lifecycle = lifecycle
         self._server = server
+        self._recovery = recovery
         self._publish = publish
         self._delta = Delta()
         self._epoch = -1
@@ -84,8 +88,17 @@ class MetadataFollower:
             image.offset = batch.last_offset
         at_end = image.offset + 1 >= data.high_watermark
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
-            self._server.accept()
-        if self._lifecycle.caught_up and not self._delta.is_empty():
+            self._recovery.begin(now, self._on_recovered)
+            return
+        self._go_on(now)
+
+    def _on_recovered(self, now: Instant) -> None:
+        self._lifecycle.recovered = True
+        self._server.accept()
+        self._go_on(now)
+
+    def _go_on(self, now: Instant) -> None:
+        if self._lifecycle.recovered and not self._delta.is_empty():
             delta, self._delta = self._delta, Delta()
             self._publish(now, delta)
         self.fetch(now)
