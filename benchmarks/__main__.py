@@ -71,13 +71,13 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     then = report.read_rows(options.compare or [])
     source = report.read_rows(options.given) if options.given else measured(options, QUICK if options.quick else FULL)
-    is_told = options.compare is None or not options.given  # Rows that are measured are told as they come.
-    if options.output == "table" and is_told:
+    is_printed = options.compare is None or not options.given  # Measured rows are printed as they come.
+    if options.output == "table" and is_printed:
         print(report.header(), flush=True)
     rows = []
     for row in source:
         rows.append(row)
-        if is_told and options.output != "markdown":
+        if is_printed and options.output != "markdown":
             print(row.to_json() if options.output == "json" else report.line(row), flush=True)
     if options.output == "markdown":
         print(report.markdown(rows), end="")
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
         lines, fallen = report.comparison(then, rows)
         # Standard output is for rows where a program reads it.
         print("\n".join(lines), file=sys.stdout if options.output == "table" else sys.stderr)
-    return int(fallen > 0 or (is_told and any(row.is_below_floor for row in rows)))
+    return int(fallen > 0 or (is_printed and any(row.is_below_floor for row in rows)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Ratios that a drifting machine cannot spoil.
 
 Ours and the peer's run in turns within one process, in slices of some tens of milliseconds; each pair of neighbouring
-slices gives one ratio, and the median of those is told. A ratio above 1 means that ours is better by that factor,
-also where memory or import time is compared. Absolute times are not told: they mean nothing on another machine, and
+slices gives one ratio, and the median of those is the row's. A ratio above 1 means that ours is better by that factor,
+also where memory or import time is compared. Absolute times are not shown: they mean nothing on another machine, and
 little on this one.
 """
 
@@ -97,7 +97,7 @@ def calls_per_slice(run: Run, slice_ns: int) -> int:
         calls *= 4
 
 
-# A slice is cut in so many parts, of which the best one counts: whoever else runs on the machine then spoils no pair.
+# A slice is cut in so many parts, of which the best one counts: another process on the machine then spoils no pair.
 PARTS = 8
 
 
@@ -122,7 +122,7 @@ def paired_ratios(ours: Run, theirs: Run, effort: Effort) -> list[float]:
     ratios = []
     for turn in range(effort.pairs):
         gc.collect()
-        # Who goes first takes turns too.
+        # The two take turns in going first.
         if turn % 2:
             their_time = best_time(theirs, their_calls)
             our_time = best_time(ours, our_calls)

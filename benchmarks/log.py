@@ -27,7 +27,7 @@ TP = TopicPartition("benchmark", 0)
 RUN_BYTES = 16 << 20  # What a mirror appends while it catches up, in one call or many.
 FETCH_BYTES = 1 << 20  # What it gets in one fetch, and what a reader of the peers' is handed.
 KIB, MIB = 1 << 10, 1 << 20
-IDEMPOTENT = 7  # A producer's id: what producers send since Kafka 3.0 bears one.
+IDEMPOTENT = 7  # A producer's id: what producers send since Kafka 3.0 has one.
 
 
 def batches(size: int, total: int = RUN_BYTES, *, producer_id: int = -1) -> tuple[memoryview, int]:

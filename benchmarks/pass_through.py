@@ -254,7 +254,7 @@ def cases() -> list[Case]:
     none, snappy, lz4, zstd, gzip = kind.NONE, kind.SNAPPY, kind.LZ4, kind.ZSTD, kind.GZIP
     gates = {none: (25, 35), snappy: (50, 70), lz4: (90, 130), zstd: (100, 140), gzip: (300, 420)}
     found = [
-        # The gates are for small records, of which the other groups too have their own; large ones are told without.
+        # The gates are for small records, of which the other groups too have their own; large ones are shown without.
         Case(
             "P5",
             f"append / re-encode, 16 kB raw, {name} records, {codec.name.lower()}",

@@ -70,8 +70,7 @@ def cases() -> list[Case]:
     return sorted(found, key=lambda case: case.id)
 
 
-# ---------------------------------------------------------------------------
-# Decoding and encoding
+# -- decoding and encoding --------------------------------------------------------------------
 
 
 def _decode(shape: Shape, peer: Callable[[Shape, bytes], Run], lazy: bool = False) -> Callable[[], tuple[Run, Run]]:
@@ -159,8 +158,7 @@ def _build(shape: Shape, peer: Callable[[Shape], Run]) -> Callable[[], tuple[Run
     return prepare
 
 
-# ---------------------------------------------------------------------------
-# Memory and import time
+# -- memory and import time -------------------------------------------------------------------
 
 
 def _memory_cases() -> list[Case]:
@@ -229,8 +227,7 @@ def import_ns(before: str, code: str, cache: str) -> int:
     return int(done.stdout)
 
 
-# ---------------------------------------------------------------------------
-# aiokafka, in the newest versions that it knows
+# -- aiokafka, in the newest versions that it knows -------------------------------------------
 
 
 def _aiokafka_cases() -> list[Case]:

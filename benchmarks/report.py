@@ -79,8 +79,8 @@ def markdown(rows: Sequence[Row]) -> str:
             for row in rows
             if (row.commit, row.machine) == (commit, machine) and row.peer_version != "-"
         }
-        told = ", ".join(f"{peer} {version}" for peer, version in sorted(peers.items()))
-        lines.append(f"Commit {commit}; {machine}{'; ' if told else ''}{told}.")
+        versions = ", ".join(f"{peer} {version}" for peer, version in sorted(peers.items()))
+        lines.append(f"Commit {commit}; {machine}{'; ' if versions else ''}{versions}.")
     lines += [
         "",
         "| id | case | beside | ratio | low | high | floor | reach | |",

@@ -91,7 +91,7 @@ def _k1(document: dict[str, Any], pairs: int) -> list[float]:
 
 
 def _pairs(one: Callable[[], object], other: Callable[[], object], pairs: int) -> Iterator[float]:
-    """Yield the time of `one` over that of `other`; who goes first takes turns."""
+    """Yield the time of `one` over that of `other`; they take turns in going first."""
     for turn in range(min(pairs, PAIRS_MAX)):
         order = [one, other] if turn % 2 else [other, one]
         spent = {}
@@ -136,12 +136,12 @@ def tuples_in_spark() -> None:
 def arrow_alone() -> None:
     from kmirror.log.committed import Committed
     from kmirror.spark.folders import find_segments, split
-    from kmirror.spark.rows import Wanted, read_split
+    from kmirror.spark.rows import RowQuery, read_split
 
     count = 0
     for item in find_segments(segment()):
         for piece in split(item, 1 << 30):
-            count += sum(batch.num_rows for batch in read_split(piece, Wanted(), Committed()))
+            count += sum(batch.num_rows for batch in read_split(piece, RowQuery(), Committed()))
     assert count == RECORDS
 
 

@@ -1,7 +1,7 @@
 """`python -m benchmarks.spark_scale [--gib 1]`: a large folder of real logs, read and compared, with and without Spark.
 
 The logs are the package's sample, laid down again and again with higher offsets until they have the size asked
-for. Told are rows and megabytes a second for each core, and how long it takes to find one flipped bit.
+for. It prints rows and megabytes a second for each core, and how long it takes to find one flipped bit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kmirror.logdir.load import read_sample
 from kmirror.records.batch import Batch, iter_batches
 from kmirror.records.build import set_base_offset_and_epoch
 from kmirror.spark.folders import find_segments, split
-from kmirror.spark.rows import Wanted, read_split
+from kmirror.spark.rows import RowQuery, read_split
 from kmirror.spark.verification import verify
 
 SEGMENT_BYTES = 128 << 20
@@ -64,7 +64,7 @@ def _repeat(folder: Path, batches: list[Batch], size: int) -> int:
 def alone(path: Path) -> int:
     """Read everything in this process; returns the rows."""
     pieces = [piece for segment in find_segments(str(path)) for piece in split(segment)]
-    return sum(batch.num_rows for piece in pieces for batch in read_split(piece, Wanted(), Committed()))
+    return sum(batch.num_rows for piece in pieces for batch in read_split(piece, RowQuery(), Committed()))
 
 
 def main() -> None:
@@ -79,21 +79,21 @@ def main() -> None:
         print(f"{actual / (1 << 20):.0f} MiB, {records} records, {len(list((top / 'a').iterdir()))} partitions")
         session = spark()
 
-        def tell(what: str, began: float, cores: int) -> None:
+        def show(what: str, began: float, cores: int) -> None:
             spent = (time.perf_counter() - began) * cores
             rates = f"{records / spent / 1e6:7.3f} M rows/s and {actual / spent / 1e6:7.1f} MB/s a core"
             print(f"{what:<44} {rates}", flush=True)
 
         began = time.perf_counter()
         assert alone(top / "a") == records
-        tell("no Spark, one process, all columns", began, 1)
+        show("no Spark, one process, all columns", began, 1)
         began = time.perf_counter()
         frame = session.read.format("kafka-log").load(str(top / "a"))
         frame.write.format("noop").mode("overwrite").save()
-        tell("Spark, all columns", began, WORKERS)
+        show("Spark, all columns", began, WORKERS)
         began = time.perf_counter()
         assert frame.count() == records
-        tell("Spark, count: by headers, CRC checked", began, WORKERS)
+        show("Spark, count: by headers, CRC checked", began, WORKERS)
         shutil.copytree(top / "a", top / "b")
         began = time.perf_counter()
         equal = verify(session, str(top / "a"), str(top / "b"))

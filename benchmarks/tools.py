@@ -6,9 +6,9 @@ leader epochs, producers and indexes, and decodes nothing; `verify --deep` infla
 
 Both sides are whole processes with their start, run in turns and bound to one core, over files that are in the page
 cache; what they print is thrown away. The JVM gets the options that Kafka's script gives it; the time of the shell
-script is not counted. Python has its modules compiled, as an installed package has. A line told apart leaves out the
-start: what one batch takes is taken off both sides. Compared is processor time, which nobody else on the machine can
-take away.
+script is not counted. Python has its modules compiled, as an installed package has. A line of its own leaves out
+the start: what one batch takes is taken off both sides. Compared is processor time, which no other process on the
+machine can take away.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SHAPES = (
     Shape("zstd batches of 16 KiB", 16 * KIB, Compression.ZSTD),
 )
 MIDDLE = SHAPES[1]  # What a producer sends by default, when it has much to send.
-GATES = (10.0, 15.0)  # Floor and reach from there on; the smallest batches are told without a gate.
+GATES = (10.0, 15.0)  # Floor and reach from there on; the smallest batches are shown without a gate.
 
 
 # -- Kafka --------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def environment() -> dict[str, str]:
 
 
 def seconds(command: Sequence[str]) -> float:
-    """Processor time of a process: on one core, with files in memory, that is how long it takes if nobody else runs."""
+    """Return a process's processor time, which is how long it takes alone on one core with its files in memory."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, env=environment(), stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -163,9 +163,9 @@ def against_kafka(
         folder = partition(shape, GIB)
         mine, other = kmirror("verify", *ours, str(folder)), dump_log(folder, *theirs)
         with one_core():
-            told = re.search(r"no fault in 1 partitions, \d+ segments, (\d+) batches", output(mine))
-            assert told, "verify finds nothing wrong"
-            assert output(other).count(" isvalid: true") == int(told[1]), "Kafka sees the same batches"
+            found = re.search(r"no fault in 1 partitions, \d+ segments, (\d+) batches", output(mine))
+            assert found, "verify finds nothing wrong"
+            assert output(other).count(" isvalid: true") == int(found[1]), "Kafka sees the same batches"
             return in_turns(mine, other, rounds(pairs))
 
     return measure
@@ -262,7 +262,7 @@ def difference(shape: Shape) -> Callable[[int], list[float]]:
     return measure
 
 
-# The last line tells what the process had at its peak; `ru_maxrss` would begin with what its parent has.
+# The last line has the process's peak; `ru_maxrss` would begin with what its parent has.
 PEAK = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -361,6 +361,6 @@ def _beside_kafka(version: str) -> list[Case]:
 
 
 def _cmp_version() -> str:
-    told = subprocess.run(["cmp", "--version"], capture_output=True, text=True, check=False).stdout
-    match = re.search(r"[0-9][0-9.]*", told)
+    found = subprocess.run(["cmp", "--version"], capture_output=True, text=True, check=False).stdout
+    match = re.search(r"[0-9][0-9.]*", found)
     return match[0] if match else "-"

@@ -304,7 +304,7 @@ class ReaderMaker(Maker):
         """Write a loop whose head stores the values of each row into the fields of an object."""
         names = [f"{item}.{f.attribute}" for f in fields]
         if item not in self.declared:
-            # A type checker cannot tell what is taken apart and stored into in one go.
+            # A type checker cannot follow values that are unpacked and stored in one statement.
             self.declared.add(item)
             self.out.line(f"{item}: {struct}")
         self.out.line("for (")
@@ -356,7 +356,7 @@ class ReaderMaker(Maker):
         owner, _, attribute = target.rpartition(".")
         loader = f"load_{shape}"
         with out.block("if lazy:"):
-            # What a type checker may not see: the slot holds who is to read, and the class knows.
+            # Hidden from a type checker: until it is read, the slot holds the function that reads it.
             out.line(f"{owner}.{attribute} = ({loader}, buf, pos, end, n, rows)  # type: ignore[assignment]")
             out.line(f"{owner}.__class__ = {self.late(struct, attribute)}")
         with out.block("else:"):

@@ -118,7 +118,7 @@ def lint_text(text: str, source: str) -> list[Fault]:
             continue
         where = f"{source}:{block.line}"
         if "validVersions" in raw and "extends" not in raw:
-            # What was mended was told; it need not be told again as a value of the wrong type.
+            # What was mended has been reported; it is no second fault as a value of the wrong type.
             told = {"apiKey": 0} if isinstance(raw.get("apiKey"), str) and mended else {}
             faults += check_message({**raw, **told}, where)
             faults += _null_in_words(raw, where)

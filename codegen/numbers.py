@@ -1,7 +1,7 @@
 """Which number does a default name, as Kafka's generator and Java read it?
 
 An integer is decimal, or `0x` and hexadecimal digits. A leading zero would make it octal in the generated class, where
-the generator has read it as decimal; that nobody means. A float64 is what Java's `Double.parseDouble` takes.
+the generator has read it as decimal, which no author means. A float64 is what Java's `Double.parseDouble` takes.
 """
 
 from __future__ import annotations

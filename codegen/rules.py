@@ -1,7 +1,7 @@
 """What is a legal schema? Every fault is named with file and field, and all of them at once.
 
 Kafka's own generator refuses the same, one fault per run, and `tests/data/schemas` has what it said to some thousand
-objects. It lets pass what nobody means, and what is refused here: a reversed version range, a struct that is declared
+objects. It accepts what no author can mean, which is refused here: a reversed version range, a struct that is declared
 nowhere, a default of records, which it ignores, an integer with a leading zero (Java then reads an octal one), values
 of another JSON type than the key's (a number as text, null), blanks around a type. It does not know the words that are
 ours or the KIP's: `extends`, `about` of a message, the entity type `mirrorName`.
@@ -405,7 +405,7 @@ class _Checker:
 
     def entity(self, entity: Any, type_: FieldType, path: str) -> None:
         if not isinstance(entity, str):
-            return  # `keys` has told of another value.
+            return  # `keys` has reported any other value.
         if entity not in ENTITY_TYPES:
             self.fault(path, f"entityType {entity!r} is none of {', '.join(ENTITY_TYPES)}")
             return

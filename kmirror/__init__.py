@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kmirror.client.consumer import ConsumerRecord
     from kmirror.errors import (
         CorruptBatch,
         KafkaError,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from kmirror.records.codecs import Compression
     from kmirror.records.record import Record, RecordData
     from kmirror.sim.cluster import Cluster
-    from kmirror.sim.consumer import Consumer, ConsumerRecord
+    from kmirror.sim.consumer import Consumer
     from kmirror.sim.mirror import Mirror
     from kmirror.sim.producer import Producer
     from kmirror.sim.simulation import Simulation
@@ -42,7 +43,7 @@ _HOME = {
     "Mirror": "kmirror.sim.mirror",
     "Producer": "kmirror.sim.producer",
     "Consumer": "kmirror.sim.consumer",
-    "ConsumerRecord": "kmirror.sim.consumer",
+    "ConsumerRecord": "kmirror.client.consumer",
     "read_log_dirs": "kmirror.logdir.load",
     "read_sample": "kmirror.logdir.load",
     "Batch": "kmirror.records.batch",

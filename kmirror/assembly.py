@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.broker.context import BrokerOptions
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
@@ -63,6 +64,8 @@ class Assembly:
     bootstrap: Sequence[Message]
     """What an empty metadata log begins with."""
     on_failure: OnFailure = OnFailure.RAISE
+    authorizer: Authorizer = ALLOW_ALL
+    """Whom every node asks what a principal may do, the other nodes among them."""
 
     def node(self, node_id: int, disk: Disk, rng: Rng) -> Broker | Controller:
         """Return the node of this id, with every component; it waits for `Started`."""
@@ -72,14 +75,22 @@ class Assembly:
         """Return the controller."""
         endpoint = self.endpoints[self.controller_id]
         options = ControllerOptions(
-            self.controller_id, self.cluster_id, endpoint, self.configs, self.bootstrap, self.on_failure
+            self.controller_id,
+            self.cluster_id,
+            endpoint,
+            self.configs,
+            self.bootstrap,
+            self.on_failure,
+            self.authorizer,
         )
         return Controller(options, disk, rng, [MirrorControllerComponent()])
 
     def broker(self, broker_id: int, disk: Disk, rng: Rng) -> Broker:
         """Return one broker."""
         here, controller = self.endpoints[broker_id], self.endpoints[self.controller_id]
-        options = BrokerOptions(broker_id, self.cluster_id, here, controller, self.configs, self.on_failure)
+        options = BrokerOptions(
+            broker_id, self.cluster_id, here, controller, self.configs, self.on_failure, self.authorizer
+        )
         broker = Broker(options, disk, rng)
         broker.add(MirrorComponent(broker.parts))
         return broker

@@ -34,7 +34,7 @@ def batch_of(
 
 
 def run(count: int, *, start: int = 0, epoch: int = 0, records: int = 1, **fields: Any) -> Iterable[bytes]:
-    """Yield `count` batches of `records` records, one behind the other."""
+    """Yield `count` batches of `records` records, one after the other."""
     for number in range(count):
         yield batch(records, offset=start + number * records, epoch=epoch, **fields)
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from kmirror.cluster.envelope import host_bytes, principal_bytes
 from kmirror.kernel.events import InboundLink, LinkOpened
-from kmirror.kernel.ids import ANONYMOUS, Endpoint
+from kmirror.kernel.ids import ANONYMOUS, Endpoint, Principal
+from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 
 
 def opened(*name: Hashable) -> LinkOpened:
     """Return the event that opens the link `name`."""
     return LinkOpened(InboundLink(name), "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 40000))
+
+
+def wrapped(frame: bytes, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> EnvelopeRequest:
+    """Return the envelope in which a broker passes on a client's frame."""
+    return EnvelopeRequest(
+        request_data=frame, request_principal=principal_bytes(principal), client_host_address=host_bytes(host)
+    )

@@ -10,7 +10,7 @@ from typing import Final
 
 from kmirror.logdir.available_memory import in_words
 
-# With one of these rich takes stderr for a terminal, whatever it is.
+# With one of these variables rich takes stderr for a terminal, whatever it is.
 _FORCES: Final = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE"})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from kmirror.cli.output import Output
-from kmirror.logdir.consume import Wanted, consume
+from kmirror.logdir.consume import ConsumeQuery, consume
 from kmirror.logdir.dump.printers import TIMESTAMP_NAMES
 from kmirror.logdir.kcat_format import compile_format
 from kmirror.logdir.partition import open_partition
@@ -55,7 +55,7 @@ def command(
     """
     folder = open_partition(directory)
     render = compile_format(template, folder.tp)
-    wanted = Wanted(from_offset=from_offset, timestamp=timestamp, read_committed=read_committed, to_end=to_end)
+    wanted = ConsumeQuery(from_offset=from_offset, timestamp=timestamp, read_committed=read_committed, to_end=to_end)
     with Output() as out:
         for record in consume(folder, wanted):
             if output == "json":

@@ -6,28 +6,19 @@ from typing import NamedTuple
 
 
 class CommandRow(NamedTuple):
-    """One command: where its click object lives, and the line that `--help` shows for it.
-
-    `quick` names a function that takes the words after the command's name and returns the exit code, or None for words
-    that click has to read. It is for commands that scripts call once a folder: click takes as long to be imported as a
-    quarter of a gibibyte takes to be verified.
-    """
+    """One command: where its click object lives, and the line that `--help` shows for it."""
 
     name: str
     module: str
     attribute: str
     help: str
-    quick: str = ""
 
 
 COMMANDS: tuple[CommandRow, ...] = (
     CommandRow("demo", "kmirror.cli.demo", "command", "Mirror, fail over, fail back; prove each step."),
     CommandRow("dump-log", "kmirror.cli.dump_log", "command", "kafka-dump-log: what log files and indexes hold."),
     CommandRow("cat", "kmirror.cli.cat", "command", "Print the records of a partition folder, as a consumer would."),
-    CommandRow(
-        *("verify", "kmirror.cli.verify", "command", "Check every file of a log folder or a partition."),
-        quick="kmirror.cli.verify_folder:quick",
-    ),
+    CommandRow("verify", "kmirror.cli.verify", "command", "Check every file of a log folder or a partition."),
     CommandRow("diff", "kmirror.cli.diff", "command", "Compare two partitions or log folders by batch."),
     CommandRow("decode", "kmirror.cli.decode", "command", "Print a request, a response or any message as JSON."),
     CommandRow("apis", "kmirror.cli.apis", "command", "Print keys, versions and header versions of all APIs."),

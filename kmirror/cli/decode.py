@@ -28,7 +28,7 @@ class Part(NamedTuple):
     version: int
 
 
-class Row(NamedTuple):
+class FieldRow(NamedTuple):
     start: int
     end: int
     path: str
@@ -62,7 +62,7 @@ def command(
     lead them. Byte ranges begin with the first byte and end before the last number.
     """
     data = without_length(read_source(source))
-    wanted = Wanted(is_request, is_response, api_name, message_name, version)
+    wanted = DecodeOptions(is_request, is_response, api_name, message_name, version)
     parts = wanted.parts(data)
     policy = Policy.LENIENT if lenient else Policy.STRICT
     if show_bytes:
@@ -82,7 +82,7 @@ def command(
     return 0
 
 
-class Wanted(NamedTuple):
+class DecodeOptions(NamedTuple):
     """What the options say of the bytes."""
 
     is_request: bool
@@ -123,8 +123,7 @@ class Wanted(NamedTuple):
         return [header, Part("body", api.request, version)]
 
 
-# ---------------------------------------------------------------------------
-# The bytes
+# -- the bytes --------------------------------------------------------------------------------
 
 
 def read_source(source: str) -> bytes:
@@ -134,7 +133,7 @@ def read_source(source: str) -> bytes:
             raise UsageError("stdin is closed")
         return from_text(sys.stdin.buffer.read())
     bare = bare_hex(source)
-    # A file may bear a name that is hex, but not one that is longer than names can be.
+    # The name of a file may be hex, but no name is longer than 255 characters.
     if bare is not None and (len(source) > 255 or not Path(source).exists()):
         return bytes.fromhex(bare)
     try:
@@ -177,8 +176,7 @@ def has_unknown_tags(part: Struct) -> bool:
     return False
 
 
-# ---------------------------------------------------------------------------
-# The annotated form
+# -- the annotated form -----------------------------------------------------------------------
 
 
 def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool) -> int:
@@ -186,11 +184,13 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
     position = 0
     for part in parts:
         check_version(part.cls, part.version, ProtocolError)
-        rows: list[Row] = []
+        rows: list[FieldRow] = []
         prefix = part.name if len(parts) > 1 else ""
 
-        def note(start: int, end: int, path: str, value: object, prefix: str = prefix, rows: list[Row] = rows) -> None:
-            rows.append(Row(start, end, ".".join(p for p in (prefix, path) if p), value))
+        def note(
+            start: int, end: int, path: str, value: object, prefix: str = prefix, rows: list[FieldRow] = rows
+        ) -> None:
+            rows.append(FieldRow(start, end, ".".join(p for p in (prefix, path) if p), value))
 
         try:
             _, position = careful.decode(part.cls, data, part.version, position, policy, note)
@@ -198,12 +198,12 @@ def print_bytes(data: bytes, parts: list[Part], policy: Policy, *, as_json: bool
             for line in lines(rows, as_json=as_json):
                 click.echo(line)
     if position < len(data):
-        rest = Row(position, len(data), "(after the message)", data[position:])
+        rest = FieldRow(position, len(data), "(after the message)", data[position:])
         click.echo(next(lines([rest], as_json=as_json)))
     return 0
 
 
-def lines(rows: list[Row], *, as_json: bool) -> Iterator[str]:
+def lines(rows: list[FieldRow], *, as_json: bool) -> Iterator[str]:
     """Yield the fields in the order of their first bytes; one that holds others comes before them."""
     width = max((len(row.path) for row in rows), default=0)
     for row in sorted(rows, key=lambda r: (r.start, -r.end, len(r.path))):

@@ -217,7 +217,7 @@ def command(
     console = Console(stderr=output == "json")
     if not console.is_terminal:
         console.width = PIPED_WIDTH
-        console.quiet = output == "json"  # A program reads: it wants the object, and nothing beside it.
+        console.quiet = output == "json"  # A program that reads the JSON wants nothing else on stderr.
     with Screen(console) as screen:
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:

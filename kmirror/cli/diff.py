@@ -15,7 +15,7 @@ import click
 from kmirror.cli.byte_progress import byte_progress
 from kmirror.cli.output import Output
 from kmirror.logdir.available_memory import in_words
-from kmirror.logdir.compare.partitions import Comparison, Difference, compare, pair_folders
+from kmirror.logdir.compare.partitions import ComparisonResult, Difference, compare, pair_folders
 
 
 @click.command("diff")
@@ -57,7 +57,7 @@ def as_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def summary_json(result: Comparison) -> dict[str, Any]:
+def summary_json(result: ComparisonResult) -> dict[str, Any]:
     """Return the last line of `-o json`."""
     return {
         "type": "summary",
@@ -69,7 +69,7 @@ def summary_json(result: Comparison) -> dict[str, Any]:
     }
 
 
-def summary(result: Comparison) -> str:
+def summary(result: ComparisonResult) -> str:
     """Return the last lines for people."""
     count = len(result.differences)
     found = "equal" if not count else f"{count} difference{'s' if count > 1 else ''}"

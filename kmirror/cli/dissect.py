@@ -11,8 +11,8 @@ import click
 
 from kmirror.cli.output import Output
 from kmirror.errors import CorruptBatch, UsageError
-from kmirror.logdir.dissect.core import Row, with_paths
-from kmirror.logdir.dissect.files import KINDS, Kind, dissect, kind_of
+from kmirror.logdir.dissect.core import DissectedRow, with_paths
+from kmirror.logdir.dissect.files import KINDS, FileKind, dissect, kind_of
 from kmirror.logdir.faults import Unreadable
 from kmirror.logdir.mapped import Mapped
 from kmirror.records.codecs import DECOMPRESSED_BYTES_MAX
@@ -59,7 +59,7 @@ def command(file: Path, kind_name: str | None, depth: int | None, limit: int, ou
     return int(has_fault)
 
 
-def _kind(file: Path, kind_name: str | None) -> tuple[Kind, int]:
+def _kind(file: Path, kind_name: str | None) -> tuple[FileKind, int]:
     found = kind_of(file.name)
     if kind_name is not None:
         return next(kind for kind in KINDS if kind.name == kind_name), found[1] if found else 0
@@ -76,7 +76,7 @@ def _read(file: Path) -> memoryview:
         raise Unreadable(file, error.strerror or str(error)) from None
 
 
-def as_text(row: Row) -> str:
+def as_text(row: DissectedRow) -> str:
     """Return the row as one line."""
     place = f"{row.start}..{row.end}" + ("~" if row.within else "")
     fault = "  FAULT" if row.is_fault else ""
@@ -84,7 +84,7 @@ def as_text(row: Row) -> str:
     return f"{place:>22}  {name:<32} {_value(row):<22} {row.meaning}{fault}".rstrip()
 
 
-def _value(row: Row) -> str:
+def _value(row: DissectedRow) -> str:
     value = row.value
     if value is None:
         return ""
@@ -95,7 +95,7 @@ def _value(row: Row) -> str:
     return value.hex()
 
 
-def _as_json(row: Row, path: str) -> dict[str, Any]:
+def _as_json(row: DissectedRow, path: str) -> dict[str, Any]:
     value = row.value
     return {
         "path": path,

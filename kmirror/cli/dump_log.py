@@ -13,7 +13,7 @@ from functools import partial
 
 import click
 
-from kmirror.cli.kafka_options import Given, KafkaCommand, OptionRow
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions
 from kmirror.cli.output import Output
 from kmirror.logdir.dump.decoders import (
     DEFAULT_DECODER,
@@ -63,7 +63,7 @@ OPTIONS = (
 
 
 @click.command("dump-log", cls=KafkaCommand, rows=OPTIONS, required="files", version=KAFKA_VERSION)
-def command(given: Given) -> int:
+def command(given: ParsedOptions) -> int:
     """Print what log segments, indexes and snapshots hold, as kafka-dump-log does."""
     files = _split(given.text("files", ""))
     with Output() as out:
@@ -85,7 +85,7 @@ def command(given: Given) -> int:
     return 0
 
 
-def _plain(given: Given) -> Decoder:
+def _plain(given: ParsedOptions) -> Decoder:
     value_class = given.text("value-decoder-class", DEFAULT_DECODER)
     return plain_decoder(given.text("key-decoder-class", DEFAULT_DECODER), value_class)
 

@@ -1,11 +1,13 @@
-"""How do Kafka's tools read a command line? As joptsimple does that may not abbreviate.
+"""How do Kafka's tools read a command line? As joptsimple does where abbreviations are off.
 
 Rule 1: one dash is as good as two, and `--name=value` as `--name value`. The word after the name of an option with a
 value is that value, whatever it looks like; where the value may be left out, it does not begin with a dash.
 Rule 2: words that belong to no option count for nothing, and so does a value for a flag. `--` ends the options.
-Rule 3: a value is judged when it is asked for: two of them, or one that is no number, harm only who needs it.
+Rule 3: a value is judged when it is asked for: two of them, or one that is no number, are an error only where it is
+needed.
 Rule 4: the exit code is 1 for a command line that is refused, and for none at all, which shows the help on stderr.
-Who asks for help gets it on stdout with exit code 0, as from all our commands; with Kafka's tools that is an error too.
+Help that was asked for is on stdout with exit code 0, as with all our commands; with Kafka's tools that is an error
+too.
 """
 
 from __future__ import annotations
@@ -32,14 +34,14 @@ class OptionRow:
 
     names: tuple[str, ...]
     help: str
-    metavar: str = ""  # Of its value; a flag has none.
+    metavar: str = ""  # The name of the option's value; a flag has none.
     is_optional: bool = False  # The value may be left out.
 
     def as_click(self) -> click.Option:
         """Return the option as click shows it in the help."""
         shown = f"[{self.metavar}]" if self.is_optional else self.metavar
         spelled = [f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names]
-        kind = click.Path() if self.metavar.startswith("FILE") else None  # Tells a shell how the word may go on.
+        kind = click.Path() if self.metavar.startswith("FILE") else None  # Completes the word for a shell.
         return click.Option(spelled, type=kind, is_flag=not self.metavar, metavar=shown or None, help=self.help)
 
 
@@ -47,7 +49,7 @@ HELP: Final = OptionRow(("help", "h"), "Show these lines.")
 VERSION: Final = OptionRow(("version",), "Print the version of Kafka whose text this is.")
 
 
-class Given:
+class ParsedOptions:
     """What a command line gave: the options in it, each with its values in their order."""
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
@@ -79,7 +81,7 @@ class Given:
         return text
 
 
-def read(words: Iterable[str], rows: Iterable[OptionRow]) -> Given:
+def read(words: Iterable[str], rows: Iterable[OptionRow]) -> ParsedOptions:
     """Return what the words give; raises `UsageError` for an option that is not in `rows` or lacks its value."""
     table = {name: row for row in rows for name in row.names}
     left = deque(words)
@@ -104,7 +106,7 @@ def read(words: Iterable[str], rows: Iterable[OptionRow]) -> Given:
         if value is None and not left:
             raise UsageError(f"--{row.names[0]} needs a value, {row.metavar}")
         values.append(left.popleft() if value is None else value)
-    return Given(found)
+    return ParsedOptions(found)
 
 
 def _is_option(word: str) -> bool:
@@ -132,7 +134,7 @@ class KafkaCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if ctx.resilient_parsing:
-            return super().parse_args(ctx, args)  # A shell asks how the words may go on.
+            return super().parse_args(ctx, args)  # A shell asks for completions.
         given = read(args, self.rows)
         if not args or given.has("help"):
             click.echo(ctx.get_help(), err=not args)

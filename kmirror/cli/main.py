@@ -10,14 +10,13 @@ Rule 3: a traceback means a bug in kmirror.
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import NoReturn
 
 from kmirror.cli.commands import COMMANDS, CommandRow
 from kmirror.cli.output import complain
+from kmirror.cli.quick_start import run_quickly
 from kmirror.errors import KmirrorError
 
 EXIT_FAILED = 1
@@ -30,9 +29,9 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
         _fail("assertions are part of how kmirror works: run it without -O and without PYTHONOPTIMIZE")
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        outcome = _run_quickly(words, rows)
+        outcome = run_quickly(words)
         if outcome is None:
-            from kmirror.cli.group import run_with_click  # See `CommandRow.quick`.
+            from kmirror.cli.group import run_with_click  # Its import takes longer than some commands.
 
             outcome = run_with_click(words, rows)
     except KeyboardInterrupt:
@@ -42,20 +41,6 @@ def run(arguments: Sequence[str] | None = None, *, rows: Sequence[CommandRow] = 
     except KmirrorError as error:
         _fail(str(error))
     sys.exit(outcome)
-
-
-def _run_quickly(words: Sequence[str], rows: Sequence[CommandRow]) -> int | None:
-    """Return the exit code of a command that had no need of click, else None."""
-    for row in rows:
-        if row.quick and words[:1] == [row.name]:
-            module, _, name = row.quick.partition(":")
-            gc.disable()  # Imported modules live until exit: the collector need not scan them.
-            function = getattr(import_module(module), name)
-            gc.freeze()
-            gc.enable()
-            outcome: int | None = function(words[1:])
-            return outcome
-    return None
 
 
 def _fail(message: str) -> NoReturn:

@@ -17,7 +17,7 @@ _HELD_BYTES_MAX = 1 << 16
 class Output:
     """Stdout for tools that print a lot; on the way out it writes what it still holds.
 
-    Raises `UsageError` where it cannot be written, `BrokenPipeError` where nobody reads on.
+    Raises `UsageError` where it cannot be written, `BrokenPipeError` where the reader has closed the pipe.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Guarded:
 
     def write(self, text: str) -> int:
         if text == "":
-            return 0  # click tries what it may write, and keeps to itself what comes of it.
+            return 0  # click probes with an empty text, and hides what that raises.
         with _writing(self._stream):
             return self._stream.write(text)
 

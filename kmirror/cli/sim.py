@@ -18,7 +18,7 @@ import click
 
 from kmirror.cli.demo import SEED_MAX
 from kmirror.cli.output import complain
-from kmirror.cli.sim_histories import Wish, again_with, many, one
+from kmirror.cli.sim_histories import HistoryOptions, again_with, many, one
 from kmirror.cli.sim_spark import on_spark
 from kmirror.errors import UsageError
 from kmirror.sim.history.plan import Plan
@@ -31,7 +31,7 @@ PROFILE = "full"
 RESULTS = "sim.results"
 
 
-class Refused(click.ClickException):
+class UsageRefusal(click.ClickException):
     """What cannot be run: one line, and the exit code for usage."""
 
     exit_code = int(Exit.USAGE)
@@ -112,13 +112,13 @@ def command(
         name = PROFILE if profile is None else profile
         if plan is None and name not in profiles():
             raise UsageError(f"there is no profile {name!r}: there are {', '.join(profiles())}")
-        wish = Wish(
+        options = HistoryOptions(
             seed_range(seed or 0, seeds), name, plan, again, jobs, output == "json", shrink_runs if is_shrinking else 0,
             save, html,
         )  # fmt: skip
         if is_spark:
-            return on_spark(wish, results or RESULTS, master, remote, tasks, confs)
-        return one(wish) if len(wish.seeds) == 1 else many(wish)
+            return on_spark(options, results or RESULTS, master, remote, tasks, confs)
+        return one(options) if len(options.seeds) == 1 else many(options)
 
 
 def seed_range(first: int, count: int) -> range:
@@ -142,7 +142,7 @@ def refusing() -> Iterator[None]:
     try:
         yield
     except UsageError as error:
-        raise Refused(str(error)) from None
+        raise UsageRefusal(str(error)) from None
 
 
 def read_plan(file: Path) -> Plan:

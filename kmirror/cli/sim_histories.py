@@ -1,4 +1,4 @@
-"""How is one history, or many, run and told, once the command line of `kmirror sim` is read?"""
+"""How is one history, or many, run and reported, once the command line of `kmirror sim` is read?"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from kmirror.cli.main import EXIT_INTERRUPTED
 from kmirror.cli.output import complain
 from kmirror.cli.sim_pool import rows as rows_of
-from kmirror.cli.sim_tally import Tally
+from kmirror.cli.sim_tally import HistoryTally
 from kmirror.errors import UsageError
 from kmirror.report.history_page import history_page
 from kmirror.sim.history.plan import Plan
@@ -31,7 +31,7 @@ from kmirror.sim.history.verdict import Exit, Outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class HistoryOptions:
     """The command line, read."""
 
     seeds: range
@@ -59,45 +59,45 @@ def again_with(file: Path) -> str:
 # -- one history ----------------------------------------------------------------------------------
 
 
-def one(wish: Wish) -> int:
+def one(options: HistoryOptions) -> int:
     """Run one history and tell it; returns the exit code."""
     run = runner()
     began = time.process_time()
     with progress("history") as (bar, task):
         bar.update(task, total=None)
-        outcome = run(wish.plan) if wish.plan is not None else run(seed=wish.seeds[0], profile=wish.profile)
+        outcome = run(options.plan) if options.plan is not None else run(seed=options.seeds[0], profile=options.profile)
     row = as_row(outcome) | {"cpu_seconds": round(time.process_time() - began, 3)}
-    return conclude(wish, run, outcome, row)
+    return conclude(options, run, outcome, row)
 
 
-def conclude(wish: Wish, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
+def conclude(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome, row: dict[str, Any] | None) -> int:
     """Shrink a failed history, keep and tell it; returns the exit code. Without `row` there is no JSON to print."""
     smallest, is_interrupted = outcome, False
-    if outcome.exit is not Exit.CLEAN and wish.shrink_runs:
-        smallest, is_interrupted = shrunk(wish, run, outcome)
-    again = wish.again or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
-    if wish.save is not None:
-        write(wish.save, smallest.plan.to_json() + "\n")
-        again = again_with(wish.save)
-    if wish.html is not None:
-        write(wish.html, history_page(smallest, again))
-    if not wish.is_json:
+    if outcome.exit is not Exit.CLEAN and options.shrink_runs:
+        smallest, is_interrupted = shrunk(options, run, outcome)
+    again = options.again or f"kmirror sim --seed {outcome.plan.seed} --profile {outcome.plan.profile}"
+    if options.save is not None:
+        write(options.save, smallest.plan.to_json() + "\n")
+        again = again_with(options.save)
+    if options.html is not None:
+        write(options.html, history_page(smallest, again))
+    if not options.is_json:
         click.echo(tell(smallest, again))
     elif row is not None:
         click.echo(json.dumps(row if smallest is outcome else row | {"shrunk": as_row(smallest)}))
     return EXIT_INTERRUPTED if is_interrupted else outcome.exit
 
 
-def shrunk(wish: Wish, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
+def shrunk(options: HistoryOptions, run: Callable[..., Outcome], outcome: Outcome) -> tuple[Outcome, bool]:
     """Return the smallest history that fails as `outcome` does, and whether the search was interrupted."""
     with progress("shrinking") as (bar, task):
-        bar.update(task, total=wish.shrink_runs)
+        bar.update(task, total=options.shrink_runs)
 
         def on_progress(runs: int, plan: Plan) -> None:
             left = f"{len(plan.steps)} steps, {len(plan.clients)} clients left"
             bar.update(task, completed=runs, description=f"shrinking: {left}")
 
-        shrinker = Shrinker(outcome, run, runs_max=wish.shrink_runs, on_progress=on_progress)
+        shrinker = Shrinker(outcome, run, runs_max=options.shrink_runs, on_progress=on_progress)
         try:
             shrinker.shrink()
         except KeyboardInterrupt:
@@ -131,40 +131,45 @@ def progress(what: str) -> Iterator[tuple[Progress, Any]]:
 # -- many histories -------------------------------------------------------------------------------
 
 
-def many(wish: Wish) -> int:
+def many(options: HistoryOptions) -> int:
     """Run many histories, print their table, and tell the first of the worst; returns the worst exit code."""
-    tally = Tally(wish.profile, wish.seeds[0], len(wish.seeds))
+    tally = HistoryTally(options.profile, options.seeds[0], len(options.seeds))
     run, began, is_interrupted = runner(), time.monotonic(), False
     try:
-        with progress("histories") as (bar, task), rows_of(run, wish.seeds, wish.profile, wish.jobs) as rows:
-            bar.update(task, total=len(wish.seeds))
+        with progress("histories") as (bar, task), rows_of(run, options.seeds, options.profile, options.jobs) as rows:
+            bar.update(task, total=len(options.seeds))
             for row in rows:
                 tally.add(row)
-                if wish.is_json:
+                if options.is_json:
                     click.echo(json.dumps(row))
                 rate = tally.done / max(time.monotonic() - began, 0.001)
                 bar.update(task, completed=tally.done, description=f"{rate:.2f}/s, {tally.so_far()}")
     except KeyboardInterrupt:
         is_interrupted = True
-    return summarise(wish, run, tally, time.monotonic() - began, is_interrupted)
+    return summarise(options, run, tally, time.monotonic() - began, is_interrupted)
 
 
 def summarise(
-    wish: Wish, run: Callable[..., Outcome], tally: Tally, seconds: float, is_interrupted: bool, skipped: int = 0
+    options: HistoryOptions,
+    run: Callable[..., Outcome],
+    tally: HistoryTally,
+    seconds: float,
+    is_interrupted: bool,
+    skipped: int = 0,
 ) -> int:
     """Print the table of many histories and tell the first of the worst; returns the exit code."""
-    if not wish.is_json:
+    if not options.is_json:
         click.echo("\n".join(tally.lines(seconds, skipped=skipped)))
     row = tally.told
     if row is None or is_interrupted:
         return EXIT_INTERRUPTED if is_interrupted else tally.exit
-    is_wanted = not wish.is_json or wish.save is not None or wish.html is not None
+    is_wanted = not options.is_json or options.save is not None or options.html is not None
     if row["plan"] is None:  # The runner itself raised: there is nothing to shrink.
         complain(f"{row['crash']}again: kmirror sim --seed {row['seed']} --profile {row['profile']}\n")
     elif is_wanted:
-        if not wish.is_json:
+        if not options.is_json:
             click.echo("")
-        ended = conclude(wish, run, run(seed=row["seed"], profile=row["profile"]), None)
+        ended = conclude(options, run, run(seed=row["seed"], profile=row["profile"]), None)
         if ended == EXIT_INTERRUPTED:
             return EXIT_INTERRUPTED
     sys.stdout.flush()

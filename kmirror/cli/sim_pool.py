@@ -18,12 +18,12 @@ from kmirror.experiments.one_history import RunSeed, execute_history
 
 @contextmanager
 def rows(run: RunSeed, seeds: range, profile: str, jobs: int) -> Iterator[Iterator[dict[str, Any]]]:
-    """Give an iterator over the rows of all seeds, in their order; whoever leaves early leaves nothing running."""
+    """Give an iterator over the rows of all seeds, in their order; when it is left early, no process goes on."""
     if jobs == 1 or len(seeds) == 1:
         yield (execute_history(run, seed, profile) for seed in seeds)
         return
     before = active_children()
-    # Spawned, not forked: a progress bar has a thread. What a terminal sends at Ctrl-C is for the parent alone.
+    # Spawned, not forked: a progress bar has a thread. At Ctrl-C only the parent acts on the signal.
     pool = ProcessPoolExecutor(min(jobs, len(seeds)), get_context("spawn"), _ignore_interrupts)
     is_done = False
     try:

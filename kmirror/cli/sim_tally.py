@@ -13,7 +13,7 @@ NAME = 42
 
 
 @dataclass(slots=True)
-class Tally:
+class HistoryTally:
     """Counts rows of histories (kmirror.sim.history.summary) as they come."""
 
     profile: str

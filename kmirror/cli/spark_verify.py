@@ -41,7 +41,7 @@ def command(
     configs = parse_confs(confs)
     spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs)
     try:
-        from kmirror.spark.verification import verify  # What it needs comes with Spark.
+        from kmirror.spark.verification import verify  # pyarrow comes with Spark.
 
         found = verify(spark, source, destination, topics=topics or None, internal=internal)
     finally:

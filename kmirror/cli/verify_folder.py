@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,25 +34,6 @@ def verify_folder(directory: Path, *, deep: bool, output: str) -> int:
         line = _json(summary_json(tally, elapsed_ns)) if output == "json" else summary(tally, elapsed_ns)
         out.write(line + "\n")
     return int(tally.faults > 0)
-
-
-def quick(words: Sequence[str]) -> int | None:
-    """Do what the words say if they are a folder and options as the help writes them; None leaves them to click."""
-    directories: list[str] = []
-    deep, output = False, OUTPUTS[0]
-    left = iter(words)
-    for word in left:
-        if word == "--deep":
-            deep = True
-        elif word in ("-o", "--output"):
-            output = next(left, "")
-        elif word.startswith("-"):
-            return None
-        else:
-            directories.append(word)
-    if len(directories) != 1 or output not in OUTPUTS:
-        return None
-    return verify_folder(Path(directories[0]), deep=deep, output=output)
 
 
 def _json(values: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""How is a cluster given an order? Asked of one broker after the other until one of them carries it out or refuses.
+"""The admin client: sends a request to one broker after the other until one of them carries it out or refuses it.
 
-CreateTopics, IncrementalAlterConfigs, and what KIP-1279 adds: whichever broker is asked hands an order on to the
-controller. An answer that only says "not now" is no answer; the request is sent again, as Kafka's admin client does.
+CreateTopics, IncrementalAlterConfigs, and the requests of KIP-1279: every broker forwards them to the controller. After
+an error that may pass, the request is sent again, as by Kafka's admin client.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REPEATED = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.THROTTLING_QUOTA_EXCEEDED,
 )
-"""Nothing was done, and it may be done later. Other errors are answers, also such as a producer would retry."""
+"""Nothing was done, so the request is repeated. All other errors are handed over, even those that are retriable."""
 OnAnswer = Callable[[Instant, Message | ErrorCode], None]
 """Gets the answer, or UNSUPPORTED_VERSION or REQUEST_TIMED_OUT where there is none."""
 
@@ -55,7 +55,7 @@ class _Order:
 
 
 class Admin:
-    """Gives orders to one cluster; its timers have its name."""
+    """An admin client of one cluster; the keys of its timers begin with its name."""
 
     def __init__(
         self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: AdminConfigs | None = None
@@ -69,9 +69,10 @@ class Admin:
         self._count = 0
 
     def ask(self, now: Instant, body: Message, on_answer: OnAnswer, *, version_min: int = 0) -> None:
-        """Send `body` until it is answered, or `default.api.timeout.ms` are over.
+        """Send `body` until it is answered or `default.api.timeout.ms` is over; call `on_answer` once.
 
-        A broker that serves the API only below `version_min`, or not at all, ends it: the others will not do so either.
+        It gets UNSUPPORTED_VERSION if a broker does not serve the API in `version_min` or above: the others are not
+        asked then.
         """
         self._count += 1
         until = now + self._configs.default_api_timeout_ms * MILLISECOND
@@ -79,7 +80,7 @@ class Admin:
         self._send(now, self._count)
 
     def on_timer(self, now: Instant, key: TimerKey) -> None:
-        """Repeat the order that `key` names."""
+        """Repeat the request that `key` names."""
         match key:
             case (_, int(number)):
                 self._send(now, number)

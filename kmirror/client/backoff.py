@@ -1,7 +1,7 @@
-"""How long does a client wait before it asks again? Longer each time, as `retry.backoff.ms` and its maximum say.
+"""Exponential backoff between `retry.backoff.ms` and its maximum (KIP-580).
 
-Kafka's clients spread the pause by 20 % at random (KIP-580). Ours do not: they are deterministic, and the nodes that
-they ask are not asked by thousands of them at once.
+Kafka's clients vary the pause at random by 20 %. Ours do not, because they are deterministic; and no node here is asked
+by thousands of them at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
+    """The first and the longest pause, in milliseconds."""
+
     first_ms: int
     most_ms: int
 

@@ -1,8 +1,8 @@
-"""How does a log follow another one? Fetch, take over, fetch again: what a follower and a mirror have in common.
+"""The fetch loop that followers and mirrors have in common (as Kafka's AbstractFetcherThread).
 
-There is one fetcher for each leader and one fetch in flight in each, in an incremental session (KIP-227). A partition
-that is refused rests for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked
-where its log ends or begins. The loop knows sessions, pauses and whom to ask; what is done about a log is its owner's.
+There is one fetcher for each leader, with one fetch in flight, in an incremental session (KIP-227). A partition with an
+error is paused for `replica.fetch.backoff.ms`; one that is out of range is left out while its leader is asked where its
+log ends or begins. The loop handles sessions, pauses and leaders; its owner decides what happens to a log.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ OFFSETS = "offsets"
 FetcherKey = tuple[Hashable, ...]
 
 
-class Fetched(Protocol):
-    """What the loop keeps with a partition; the owner has more there."""
+class FetchState(Protocol):
+    """The fields of a partition that the loop uses; the owner's class has more (Kafka's PartitionFetchState)."""
 
     tp: TopicPartition
     paused_until: Instant
@@ -49,7 +49,7 @@ class Fetched(Protocol):
     """The leader is being asked for its offsets; nothing is fetched meanwhile."""
 
 
-P = TypeVar("P", bound=Fetched)
+P = TypeVar("P", bound=FetchState)
 
 
 @dataclass(slots=True)
@@ -64,22 +64,22 @@ class Fetcher(Generic[P]):
 
 
 class Owner(Protocol[P]):
-    """Decides what is asked, and what becomes of the logs."""
+    """Decides what is fetched, and what happens to the logs."""
 
     replica_id: int
-    """As whom ListOffsets is asked; -1 is a consumer."""
+    """The replica id in ListOffsets; -1 is a consumer."""
 
     def may_ask(self, fetcher: Fetcher[P]) -> bool:
-        """Is there anybody to ask at present?"""
+        """Return whether the leader may be asked at present."""
 
     def send(self, now: Instant, fetcher: Fetcher[P], purpose: str, request: Message, on_reply: OnReply) -> None:
         """Send to the leader; FETCH and OFFSETS do not wait for each other."""
 
     def prepare(self, request: FetchRequest) -> None:
-        """Say in a fetch who asks."""
+        """Fill in the replica id or the isolation level of a fetch."""
 
     def position(self, now: Instant, state: P) -> FetchPartition | None:
-        """Return what to ask for; None if there is nothing to ask for now."""
+        """Return what to fetch next; None if nothing may be fetched now."""
 
     def topic_id(self, state: P) -> Uuid:
         """Return the id of the topic at the leader; zeros if it has none there."""
@@ -88,38 +88,39 @@ class Owner(Protocol[P]):
         """Return the epoch of the leader that is fetched from."""
 
     def log_of(self, state: P) -> PartitionLog | None:
-        """Return the log that follows; None if it does not any more."""
+        """Return the local log; None if the partition is not fetched any more."""
 
     def on_records(
         self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
     ) -> None:
-        """Take over what came for the log's end, be it nothing but marks."""
+        """Take over the records, if any, and the offsets of an answer for the log's end."""
 
-    def on_diverged(
-        self, now: Instant, fetcher: Fetcher[P], state: P, asked: FetchPartition, data: PartitionData
-    ) -> None:
-        """The leader ends our last epoch elsewhere: cut."""
+    def on_diverged(self, now: Instant, fetcher: Fetcher[P], state: P, data: PartitionData) -> None:
+        """Cut the log: the leader ends our last epoch at another offset."""
 
     def on_error(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
-        """The leader refuses; the partition is paused afterwards."""
+        """Handle an error of the partition; it is paused afterwards."""
 
     def on_unheard(self, fetcher: Fetcher[P]) -> None:
-        """Something came for a partition that is not fetched here any more, or not in this leader epoch."""
+        """Handle that an answer was dropped: its partition is not fetched here any more, or in another leader epoch."""
 
     def on_lost(self, now: Instant, fetcher: Fetcher[P]) -> bool:
-        """No answer, or one of no use; is it worth asking again after a pause?"""
+        """Handle that there was no usable answer; return whether to fetch again after a pause."""
 
     def on_no_offset(self, now: Instant, fetcher: Fetcher[P]) -> None:
-        """The leader did not tell where its log ends or begins; the partition is paused afterwards."""
+        """Handle that ListOffsets got no offset; the partition is paused afterwards."""
 
     def on_shorter(self, now: Instant, state: P, offset: int) -> None:
-        """The leader's log ends at `offset`, before ours: cut."""
+        """Cut the log: the leader's ends at `offset`, before ours."""
 
     def on_later_start(self, now: Instant, state: P, offset: int) -> None:
-        """The leader's log begins at `offset`, behind our end: begin anew."""
+        """Empty the log and begin at `offset`: the leader's log begins there, after our end."""
 
     def drop_unknown_epoch(self, now: Instant, state: P) -> bool:
-        """Our end is in range, so it is our last epoch that the leader does not know; did the log drop it?"""
+        """Drop the log's last epoch if it has no batch; return whether it was dropped.
+
+        Called when our log end is in the leader's range, so that it must be the epoch that the leader does not know.
+        """
 
 
 class FetchLoop(Generic[P]):
@@ -135,7 +136,7 @@ class FetchLoop(Generic[P]):
     # -- which partitions ---------------------------------------------------------------------
 
     def assign(self, now: Instant, key: FetcherKey, endpoint: Endpoint, state: P) -> None:
-        """Fetch a partition at the leader `key` from now on, and nowhere else."""
+        """Fetch a partition from the leader `key` from now on, and from no other."""
         fetcher = self._fetchers.get(key)
         if fetcher is None or fetcher.endpoint != endpoint:
             fetcher = self._fetchers[key] = Fetcher(key, endpoint)
@@ -151,14 +152,14 @@ class FetchLoop(Generic[P]):
             fetcher.partitions.pop(tp, None)
 
     def find(self, tp: TopicPartition) -> tuple[Fetcher[P], P] | None:
-        """Return where `tp` is fetched, and what is kept with it; None if it is not."""
+        """Return the fetcher of `tp` and its fetch state; None if it is not fetched."""
         for fetcher in self._fetchers.values():
             if tp in fetcher.partitions:
                 return fetcher, fetcher.partitions[tp]
         return None
 
     def on_timer(self, now: Instant, key: FetcherKey) -> None:
-        """Fetch again at the leader `key`."""
+        """Fetch again from the leader `key`, after a pause."""
         fetcher = self._fetchers.get(key)
         if fetcher is not None:
             self._fetch(now, fetcher)
@@ -238,19 +239,19 @@ class FetchLoop(Generic[P]):
         elif asked.fetch_offset != log.log_end_offset:
             pass  # The log moved since the question; the next fetch asks from where it is now.
         elif data.diverging_epoch.epoch != -1:
-            self._owner.on_diverged(now, fetcher, state, asked, data)
+            self._owner.on_diverged(now, fetcher, state, data)
         else:
             self._owner.on_records(now, fetcher, state, asked, data)
 
     # -- pauses -------------------------------------------------------------------------------
 
     def refused(self, now: Instant, fetcher: Fetcher[P], state: P, error: ErrorCode) -> None:
-        """The leader's answer for a partition comes to an error: tell the owner, and ask again later."""
+        """Hand an error of a partition to the owner, and pause the partition."""
         self._owner.on_error(now, fetcher, state, error)
         self.pause(now, fetcher, state)
 
     def pause(self, now: Instant, fetcher: Fetcher[P], state: P) -> None:
-        """Let a partition rest; the others are fetched meanwhile."""
+        """Leave a partition out for `replica.fetch.backoff.ms`; the others are fetched meanwhile."""
         state.paused_until = now + self._backoff()
         self._outbox.set_timer((*self._timer, *fetcher.key), state.paused_until)
 
@@ -301,7 +302,7 @@ class FetchLoop(Generic[P]):
 
 
 def _offset_in(reply: Message | None) -> int:
-    """Return the one offset that was asked for, or -1 if it was not told."""
+    """Return the one offset in a ListOffsets answer, or -1 if it has none."""
     if not isinstance(reply, ListOffsetsResponse):
         return -1
     rows = [row for topic in reply.topics for row in topic.partitions]

@@ -1,4 +1,4 @@
-"""The fetcher's half of an incremental fetch session (KIP-227): what the leader remembers of us."""
+"""The fetcher's half of an incremental fetch session (KIP-227), as Kafka's FetchSessionHandler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FULL = 0
 
 
 class FetchSession:
-    """Names only what changed since the last request; starts anew after any error."""
+    """Puts only changed partitions into a request; after an error a new session begins."""
 
     def __init__(self) -> None:
         self._id = 0
@@ -23,7 +23,7 @@ class FetchSession:
 
     @property
     def is_empty(self) -> bool:
-        """Does the leader remember no partition of ours?"""
+        """Return whether the session has no partitions at the leader."""
         return not self._sent
 
     def fill(
@@ -33,7 +33,7 @@ class FetchSession:
         request.session_id, request.session_epoch = self._id, self._epoch
         full = self._epoch == FULL
         topics: dict[str, FetchTopic] = {}
-        # A topic that was made anew is another one, though it has the same name.
+        # A topic that was deleted and created again is another one, though it has the same name.
         renewed = {name for name, topic_id in topic_ids.items() if self._topic_ids.get(name, topic_id) != topic_id}
         gone = [tp for tp in self._sent if tp not in wanted or tp.topic in renewed]
         if not full:
@@ -53,7 +53,7 @@ class FetchSession:
         self._sent = dict(wanted)
 
     def accept(self, reply: FetchResponse) -> None:
-        """The leader answered; the next request counts one further, or begins anew if it keeps no session."""
+        """Take over an answer without an error: go to the next epoch, or begin anew if the leader keeps no session."""
         if not reply.session_id:
             self._id = 0
             self.reset()
@@ -62,6 +62,6 @@ class FetchSession:
         self._epoch = self._epoch % 0x7FFFFFFF + 1
 
     def reset(self) -> None:
-        """The next request names everything; the leader closes the session that it may still keep."""
+        """Begin anew: the next request names all partitions, and closes the session that the leader may still have."""
         self._epoch = FULL
         self._sent.clear()

@@ -1,8 +1,8 @@
-"""What does a client know of a cluster, and how does it ask one of its brokers? Its leaders, versions, coordinators.
+"""What a client knows of a cluster (brokers, topics, leaders, versions), and how it sends a request to a broker.
 
-Nothing is assumed of the cluster but the protocol: versions are asked for, leaders are looked up, and the highest
-leader epoch ever heard of a partition wins over older news. What the cluster says is bounded here: an error code that
-nobody knows, a request that its versions cannot carry, must not end the node that asks.
+Nothing is assumed of the cluster but the protocol: versions are asked for, leaders are looked up, and metadata with a
+lower leader epoch than a known one is ignored. An unknown error code, or a request that the broker's versions cannot
+carry, never raises in the node that asks.
 """
 
 from __future__ import annotations
@@ -26,17 +26,21 @@ from kmirror.spec.apis import BY_KEY
 from kmirror.spec.error_codes import ErrorCode
 
 API_VERSIONS_ASKED = 0
-"""Every broker since 0.10 answers it; newer ones tell features as well, which nobody here goes by."""
+"""Every broker since 0.10 answers version 0; the features in later versions are not used here."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteLeader:
+    """The leader of a partition, and its leader epoch, -1 if the broker is too old to name one."""
+
     broker_id: int
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteTopic:
+    """A topic's id, zeros if the cluster has no topic ids, and its number of partitions."""
+
     topic_id: Uuid
     partitions: int
 
@@ -53,12 +57,12 @@ def parse_servers(text: str) -> tuple[Endpoint, ...]:
 
 
 def code_of(code: int) -> ErrorCode:
-    """Return an error code of another cluster; one that we do not know is UNKNOWN_SERVER_ERROR to us."""
+    """Return the ErrorCode of a number from another cluster; UNKNOWN_SERVER_ERROR if we do not know it."""
     return ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class RemoteCluster:
-    """What is known of one cluster; refreshed on demand. Each purpose has a link of its own to each broker."""
+    """What is known of one cluster, refreshed on demand. Requests of one purpose share a link to each broker."""
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class RemoteCluster:
         on_refreshed: Callable[[Instant, bool], None] | None = None,
     ) -> None:
         self.name = name
-        """Of who asks; the channels of its links begin with it."""
+        """The name of the client; the channels of its links begin with it."""
         self._requester = requester
         self.servers = servers
         """Where to ask before any broker is known: `bootstrap.servers`."""
@@ -84,7 +88,7 @@ class RemoteCluster:
         self.missing: dict[str, int] = {}
         """Topics that the last refresh did not find, and how many refreshes in a row did not."""
         self.refused: dict[str, ErrorCode] = {}
-        """Topics of which the last refresh told an error instead, such as a missing authorisation."""
+        """Topics for which the last refresh got another error, such as a missing authorisation."""
         self.leaders: dict[TopicPartition, RemoteLeader] = {}
         self._versions: dict[Endpoint, Mapping[int, Range]] = {}
         self.refreshing = False
@@ -92,7 +96,10 @@ class RemoteCluster:
     # -- metadata -----------------------------------------------------------------------------
 
     def refresh(self, now: Instant, topics: Iterable[str]) -> None:
-        """Ask one of the brokers about `topics`; `on_refreshed` learns whether it answered."""
+        """Ask one of the brokers about `topics`; `on_refreshed` is called with whether it answered.
+
+        Does nothing while another refresh is under way.
+        """
         if self.refreshing or not self.servers:
             return
         self.refreshing = True
@@ -110,7 +117,7 @@ class RemoteCluster:
         self.send(now, self.any_broker(), "metadata", request, on_reply)
 
     def any_broker(self) -> Endpoint:
-        """Return a broker to ask what every one of them can answer, another one each time."""
+        """Return the next broker in turn, for requests that every broker can answer."""
         choices = [*self.brokers.values(), *self.servers]
         endpoint = choices[self._turn % len(choices)]
         self._turn += 1
@@ -138,7 +145,7 @@ class RemoteCluster:
                 self.learn_leader(TopicPartition(name, row.partition_index), row.leader_id, row.leader_epoch)
 
     def learn_leader(self, tp: TopicPartition, broker_id: int, epoch: int) -> None:
-        """Take over who leads `tp`, unless that is an old broker's view: a leader epoch never falls."""
+        """Take over the leader of `tp`, unless a higher leader epoch is known already."""
         known = self.leaders.get(tp)
         if known is None or epoch >= known.epoch:
             self.leaders[tp] = RemoteLeader(broker_id, epoch)
@@ -151,17 +158,18 @@ class RemoteCluster:
     # -- versions -----------------------------------------------------------------------------
 
     def version(self, endpoint: Endpoint, request: type[Message]) -> int | None:
-        """Return the newest version of a request that both sides speak; None if there is none or it is not known."""
+        """Return the newest version of a request that both sides have; None if there is none or it is not known."""
         api_key = key_of(request)
         theirs = self._versions.get(endpoint, {}).get(api_key)
         row = BY_KEY[api_key]
         return None if theirs is None else negotiate((row.first, row.last), theirs)
 
     def supports(self, endpoint: Endpoint, request: type[Message]) -> bool:
-        """Does a broker whose versions are known serve this kind of request?"""
+        """Return whether a broker's versions are known and have this kind of request."""
         return self.version(endpoint, request) is not None
 
     def knows_versions(self, endpoint: Endpoint) -> bool:
+        """Return whether a broker's versions have been asked for and not been forgotten since."""
         return endpoint in self._versions
 
     def learn_versions(self, endpoint: Endpoint, versions: Mapping[int, Range]) -> None:
@@ -169,7 +177,7 @@ class RemoteCluster:
         self._versions[endpoint] = versions
 
     def forget_versions(self, endpoint: Endpoint) -> None:
-        """Have the next request to a broker ask for its versions again."""
+        """Make the next request to a broker ask for its versions again."""
         self._versions.pop(endpoint, None)
 
     def _ask_versions(self, now: Instant, endpoint: Endpoint, purpose: str, then: Callable[[Instant], None]) -> None:
@@ -207,10 +215,10 @@ class RemoteCluster:
         version_max: int | None = None,
         timeout_ms: int | None = None,
     ) -> None:
-        """Send `body` in the newest common version; asks for the versions first if they are not known.
+        """Send `body` in the newest common version; ask for the broker's versions first if they are not known.
 
-        `version_min` is the first one that the answer is of use in, `version_max` the last one in which `body` says
-        what is meant. `on_reply` gets None also when the broker serves none of these: `supports` tells the two apart.
+        The version lies between `version_min` and `version_max`. `on_reply` gets None if there is no answer, and also
+        if the broker serves no such version: `supports` distinguishes the two.
         """
 
         def go(later: Instant) -> None:
@@ -228,7 +236,7 @@ class RemoteCluster:
             self._ask_versions(now, endpoint, purpose, go)
 
     def _least(self, endpoint: Endpoint, body: Message, version_min: int) -> int:
-        """Return the first version that is of use to us and served there."""
+        """Return the lowest version that may be sent: both sides have it, and it is not below `version_min`."""
         api_key = key_of(type(body))
         return max(version_min, BY_KEY[api_key].first, self._versions[endpoint][api_key][0])
 

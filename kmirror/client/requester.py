@@ -1,9 +1,9 @@
-"""Requests under way: one table by correlation id, nothing awaited.
+"""Requests under way: one table by correlation id, no futures.
 
-Every request ends in exactly one call of its `on_reply`: with the answer, or with None when the
-link closed, the time ran out, or the answer could not be read. An `on_reply` that fails on an answer is told None
-as well, in a node that goes on after a failure. A node that restarts has an empty
-table; whatever waited must be derivable again from what is persisted.
+Every request ends in exactly one call of its `on_reply`: with the answer, or with None when the link closed, the time
+ran out, or the answer could not be read. In a node that goes on after an exception, an `on_reply` that raises on an
+answer is called again with None. A node that restarts has an empty table; what a request was for must be derivable
+again from persisted state.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ TIMER = "request-timeout"
 
 @dataclass(frozen=True, slots=True)
 class Pending:
+    """A request that was sent and is not answered yet."""
+
     link: OutboundLink
     api_key: int
     version: int
@@ -34,7 +36,7 @@ class Pending:
 
 
 class Requester:
-    """The client half of a node."""
+    """The client half of a node: sends requests and matches answers to them."""
 
     def __init__(self, client_id: str, outbox: Outbox, failures: Failures | None = None) -> None:
         self._client_id = client_id
@@ -55,7 +57,7 @@ class Requester:
         timeout_ms: int,
         client_id: str | None = None,
     ) -> None:
-        """Send `body` and call `on_reply` once, later; the answer may come after a restart of the peer."""
+        """Send `body`, and later call `on_reply` with the answer or None; LocalProtocolError if it does not encode."""
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         client_id = client_id or self._client_id
@@ -66,7 +68,7 @@ class Requester:
         self.outbox.set_timer((TIMER, correlation_id), now + timeout_ms * MILLISECOND)
 
     def on_response(self, now: Instant, link: OutboundLink, frame: Chunk) -> None:
-        """Match an answer to its request; an answer that nobody waits for is dropped."""
+        """Match an answer to its request; an answer without a request is dropped."""
         correlation_id = int.from_bytes(frame[:4], "big", signed=True)
         pending = self._pending.get(correlation_id)
         if pending is None or pending.link != link:
@@ -89,7 +91,7 @@ class Requester:
             pending.on_reply(now, None)
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
-        """Fail everything that was under way on the link."""
+        """End every request that was under way on the link, with None."""
         lost = [key for key, p in self._pending.items() if p.link == link]
         for correlation_id in lost:
             pending = self._pending.pop(correlation_id, None)
@@ -99,7 +101,7 @@ class Requester:
             pending.on_reply(now, None)
 
     def on_timeout(self, now: Instant, correlation_id: int) -> None:
-        """Give the link up: on an ordered link nothing behind a lost answer is worth waiting for."""
+        """Close the link of a request whose time is up: answers come in order, so no later one can come either."""
         pending = self._pending.pop(correlation_id, None)
         if pending is None:
             return

@@ -1,6 +1,6 @@
-"""What a node says of itself in ApiVersions: what it serves now, and the features of the cluster.
+"""The answer to ApiVersions: the versions that a node serves now, and the features of the cluster.
 
-The APIs and bumps of KIP-1279 are told only while feature mirror.version is 1 (D1).
+The APIs and raised versions of KIP-1279 are in it only while feature mirror.version is 1 (D1).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def describe(versions: Mapping[int, tuple[int, int]], image: MetadataImage, vers
             for key, (first, last) in sorted(versions.items())
         ],
         supported_features=[
-            # A minimum of 0 cannot be said before v4 (KAFKA-17011); 1 is what older clients are told.
+            # Before v4 a minimum of 0 is not allowed (KAFKA-17011); older clients get 1.
             SupportedFeatureKey(
                 name=row.name, min_version=row.minimum if version >= 4 else max(row.minimum, 1), max_version=row.maximum
             )

@@ -1,8 +1,8 @@
-"""What can be plugged into a broker or controller: routes, timers and hooks, all optional.
+"""What can be plugged into a broker: routes, timers and hooks, all optional.
 
-The cluster does not know who plugs in. A component sees metadata changes after they are applied,
-may refuse produce requests, may say that a partition's log carries somebody else's leader epochs,
-and is told when replication of a partition moved.
+The cluster package does not know its components. A component sees metadata changes after they are applied, may refuse
+produce requests, may say that a partition's log has another cluster's leader epochs, and is called when replication
+of a partition makes progress.
 """
 
 from __future__ import annotations
@@ -25,21 +25,23 @@ class BrokerComponent:
     """First element of the keys of this component's timers."""
 
     def routes(self) -> Routes:
+        """Return the requests that this component answers, and their handlers."""
         return {}
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
-        """The image moved on by `delta`; leaderships are not yet in effect."""
+        """Hook: the image changed by `delta`; new leaderships are not in effect yet."""
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
-        """The broker's image moved on by `delta`; leaderships are already in effect."""
+        """Hook: the image changed by `delta`; new leaderships are in effect."""
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
-        """This broker began to lead `tp` in a new leader epoch, or ceased to lead it."""
+        """Hook: this broker began to lead `tp` in a new leader epoch, or ceased to lead it."""
 
-    def on_timer(self, now: Instant, key: TimerKey) -> None: ...
+    def on_timer(self, now: Instant, key: TimerKey) -> None:
+        """Hook: a timer fired that this component has set."""
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
-        """A led partition moved: a follower fetched, the ISR or the high watermark changed."""
+        """Hook: at a led partition a follower fetched, or the ISR or the high watermark changed."""
 
     def produce_error(self, tp: TopicPartition) -> ErrorCode | None:
         """Return why a client may not write to `tp` now, or None."""
@@ -50,15 +52,15 @@ class BrokerComponent:
         return self.produce_error(tp)
 
     def foreign_epochs(self, partition: Partition) -> bool:
-        """Does the log of `partition` carry leader epochs that this cluster did not assign (D13, D14)?"""
+        """Return whether the log of `partition` has leader epochs that this cluster did not assign (D13, D14)."""
         return False
 
     def withholds(self, partition: Partition) -> bool:
-        """Is it not known yet whether this leader may serve what its log holds (D30)?"""
+        """Return True as long as it is not known whether this leader may serve what its log holds (D30)."""
         return False
 
     def on_cut_confirmed(self, now: Instant, tp: TopicPartition) -> None:
-        """A follower of a led partition that was told to cut its log has done so."""
+        """Hook: a follower of a led partition has cut its log, as its answers demanded (D30)."""
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
         """Return the partition whose leader coordinates `key`, if `key_type` is this component's."""
@@ -66,7 +68,7 @@ class BrokerComponent:
 
 
 class Components:
-    """The components of one broker, asked and told in the order in which they were plugged in."""
+    """The components of one broker, called in the order in which they were plugged in."""
 
     def __init__(self) -> None:
         self._plugged: list[BrokerComponent] = []
@@ -82,7 +84,7 @@ class Components:
             component.before_metadata(now, delta)
 
     def on_metadata(self, now: Instant, delta: Delta, leads: Mapping[TopicPartition, bool]) -> None:
-        """Tell each component who leads now, where that changed, and then what else is new."""
+        """Call each component's `on_leadership` for the partitions in `leads`, then its `on_metadata`."""
         for component in self._plugged:
             for tp, leads_it in leads.items():
                 component.on_leadership(now, tp, leads=leads_it)
@@ -121,11 +123,11 @@ class Components:
         return None
 
     def foreign_epochs(self, partition: Partition) -> bool:
-        """Does any component say that the log carries another cluster's leader epochs (D13, D14)?"""
+        """Return whether any component says that the log has another cluster's leader epochs (D13, D14)."""
         return any(component.foreign_epochs(partition) for component in self._plugged)
 
     def withholds(self, partition: Partition) -> bool:
-        """Does any component not know yet whether this leader may serve its log (D30)?"""
+        """Return whether any component does not know yet if this leader may serve its log (D30)."""
         return any(component.withholds(partition) for component in self._plugged)
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:

@@ -1,8 +1,8 @@
-"""What the metadata log says the cluster is: the image, and what a batch of records changed in it.
+"""The metadata image, built by replaying the metadata log, and the delta between two images.
 
-Controller and brokers replay the same records with the same code; nobody changes an image in
-another way. Leader epochs follow Kafka's rule: a PartitionChangeRecord that names a leader raises
-the epoch by one, one that does not leaves it; the partition epoch rises with every change.
+Controller and brokers replay the same records with the same code; an image changes in no other way. Leader epochs
+follow Kafka's rule: a PartitionChangeRecord that names a leader raises the epoch by one, one without a leader leaves
+it; the partition epoch rises with every change.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ METADATA_TOPIC_ID = Uuid.from_ints(0, 1)
 
 @dataclass(frozen=True, slots=True)
 class BrokerImage:
+    """One registered broker; `epoch` is the offset of its registration."""
+
     broker_id: int
     epoch: int
     incarnation: Uuid
@@ -43,6 +45,8 @@ class BrokerImage:
 
 @dataclass(frozen=True, slots=True)
 class PartitionImage:
+    """The state of one partition; `leader` is NO_LEADER if there is none."""
+
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int
@@ -59,7 +63,7 @@ class TopicImage:
 
 @dataclass(slots=True)
 class Delta:
-    """What changed between two published images; each is a dict used as an ordered set."""
+    """What changed between two published images; each field is a dict that serves as an ordered set."""
 
     brokers: dict[int, None] = field(default_factory=dict)
     topics_created: dict[str, None] = field(default_factory=dict)
@@ -69,7 +73,7 @@ class Delta:
     features: dict[str, None] = field(default_factory=dict)
 
     def alters_node(self, node_id: int) -> bool:
-        """Did configs change that hold at a node: its own, or those of all?"""
+        """Return whether broker configs changed that hold at `node_id`: its own, or the cluster-wide ones."""
         return any((ResourceType.BROKER, name) in self.configs for name in ("", str(node_id)))
 
     def is_empty(self) -> bool:
@@ -97,7 +101,7 @@ class MetadataImage:
         """Offset of the last record applied."""
 
     def apply(self, record: Message, delta: Delta) -> None:
-        """Replay one record; `delta` learns what it touched."""
+        """Replay one record, and add what it changed to `delta`."""
         match record:
             case TopicRecord():
                 self.topics[record.name] = TopicImage(record.name, record.topic_id)
@@ -200,11 +204,12 @@ class MetadataImage:
         return {**everyone, **self.configs.get((ResourceType.BROKER, str(broker_id)), {})}
 
     def is_alive(self, broker_id: int) -> bool:
+        """Return whether a broker is registered and not fenced."""
         broker = self.brokers.get(broker_id)
         return broker is not None and not broker.fenced
 
     def is_active(self, broker_id: int) -> bool:
-        """Is a broker alive, and not about to stop? Only such brokers become leaders or join an ISR."""
+        """Return whether a broker is alive and not in controlled shutdown: only then it may lead or join an ISR."""
         return self.is_alive(broker_id) and not self.brokers[broker_id].in_controlled_shutdown
 
     def endpoint(self, broker_id: int) -> Endpoint | None:

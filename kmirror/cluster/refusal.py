@@ -1,8 +1,8 @@
-"""What does a node say to a request that it understands but must not serve? One error, wherever the answer has room.
+"""The answer to a request that a node understands but must not serve: one error, in each part that has a field for it.
 
-Made from the schemas alone, so that it holds for every API: the error stands at the top of the answer, or, where that
-version has no error there, in an element for each element of the request. What an element names (a topic, a
-resource, a key) is named again, so that a client finds its answer.
+It is built from the schemas alone, so it works for every API: the error stands at the top of the answer or, if that
+version has no error there, in one element for each element of the request. What an element names (a topic, a
+resource, a key) is repeated, so that a client finds its answer.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from kmirror.protocol.registry import by_key, key_of
 from kmirror.spec.error_codes import ErrorCode
 
 NO_BROKER = -1
-"""The broker id of an answer that names no broker."""
+"""The broker id in an answer that names no broker."""
 INDEXES = ("index", "partition", "partition_index")
-"""Numbers that name something; other numbers are not said again."""
+"""Integer fields that name something; other numbers are not repeated."""
 
 
 def refusal(request: Message, version: int, error: ErrorCode, message: str) -> Message:
-    """Return the answer to `request`, in `version`, that says `error` to all of it."""
+    """Return the answer to `request`, in `version`, that has `error` for all of it."""
     answer = by_key(key_of(type(request))).response()
     _fill(answer, request, version, error, message)
     return answer
 
 
 def _fill(answer: Struct, asked: Struct, version: int, error: ErrorCode, message: str) -> None:
-    """Say `error` in `answer`, which speaks of `asked`; further below only if it has no error of its own."""
+    """Set `error` in `answer`, which replies to `asked`; in its elements only if it has no error field of its own."""
     there = _fields(type(answer), version)
     known = _fields(type(asked), version)
     for name, field in there.items():
@@ -50,7 +50,7 @@ def _fields(of: type[Struct], version: int) -> Mapping[str, Field]:
 
 
 def _names(field: Field) -> bool:
-    """Does the field of a request say what is spoken of?"""
+    """Return whether a request's field names what the element is about."""
     if field.is_array or field.type == "struct":
         return False
     return field.map_key or field.type in ("string", "uuid") or bool(field.entity) or field.attribute in INDEXES
@@ -72,7 +72,7 @@ def _error_field(there: Mapping[str, Field]) -> str | None:
 
 
 def _has_error(of: type[Struct], version: int) -> bool:
-    """Is there an error in a struct, or in what it holds?"""
+    """Return whether a struct, or a struct inside it, has an error field."""
     there = _fields(of, version)
     return _error_field(there) is not None or any(
         field.type == "struct" and _has_error(field.struct, version) for field in there.values()

@@ -1,14 +1,15 @@
-"""Requests coming in: decoded, answered in order on each link, refused politely.
+"""Incoming requests: decoded, dispatched, and answered in order on each link.
 
-A link has at most one request in work, as in Kafka: the next one is looked at only when the answer
-to the one before has been written. So a client may pipeline and still match answers by order. A node
-that is not ready yet lets requests wait.
+A link has at most one request in work, as in Kafka: the next one is handled after the answer to the one before has
+been written. So a client may pipeline and still match answers by order. A node that is not ready yet lets requests
+wait.
 
-On a link where too much waits nothing more is read, until all that waited has been taken up: what a client sends ahead
-then stays in its own buffers, and costs memory there.
+A link with too many waiting requests is not read any more until all of them have been handled: what a client sends
+meanwhile stays in its own buffers, and costs memory there.
 
-What a node does not know costs the client its link, as in Kafka. What it knows but must not serve, because the
-feature that it belongs to is off, is answered with UNSUPPORTED_VERSION (D1).
+A request of an API or version that the node does not know closes the link, as in Kafka. One that it knows but must not
+serve, because its feature is off, is answered with UNSUPPORTED_VERSION (D1). One whose sender would need a right on
+the whole cluster is refused here; rights on what a request names are asked by its handler.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
+from kmirror.cluster.authorizer import Authorizer, Rights, cluster_refusal
 from kmirror.cluster.refusal import refusal
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
@@ -32,16 +35,17 @@ from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
 
+P = ParamSpec("P")
 API_VERSIONS = key_of(ApiVersionsRequest)
 WAITING_MAX = 5
-"""Requests that wait on a link before it is read no more.
+"""Number of waiting requests at which a link is not read any more.
 
-`max.in.flight.requests.per.connection` of Kafka's producer is 5, so no client that keeps to it is ever held up. Kafka
+`max.in.flight.requests.per.connection` of Kafka's producer is 5, so a client that keeps to it is never stopped. Kafka
 itself reads one request, then none until it is answered.
 """
 WAITING_BYTES_MAX = 1 << 20
-"""Bytes that wait on a link before it is read no more: about one batch of the greatest size that a topic takes by
-default. One request may be larger, as large as `socket.request.max.bytes` lets it be."""
+"""Waiting bytes at which a link is not read any more: about one batch of the default `max.message.bytes`. A single
+request may be larger, up to `socket.request.max.bytes`."""
 DISABLED = "Cluster mirroring is disabled (mirror.version=0)."
 Versions = Mapping[int, tuple[int, int]]
 """Api key to (first, last) version."""
@@ -49,16 +53,20 @@ Versions = Mapping[int, tuple[int, int]]
 
 @dataclass(slots=True)
 class Inbound:
-    """One request in work; it must end in `reply`, `reply_raw` or `no_reply`, once."""
+    """One request in work; it must end in exactly one of `reply`, `reply_raw`, `no_reply` and `drop`."""
 
     server: Server
     client: LinkOpened
-    """The link that it came on, who opened that, and from where."""
+    """The link of the request, with the principal and the address that opened it."""
+    rights: Rights
+    """The rights of the principal that sent it."""
     head: RequestHead
     body: Message
     frame: Chunk
     arrived: Instant
     open: bool = True
+    has_failed: bool = False
+    """Was it answered with an error of this node's own? What is left of its work has nobody to tell then."""
 
     @property
     def version(self) -> int:
@@ -69,30 +77,57 @@ class Inbound:
         self.reply_raw(*encode_response_chunks(body, self.head.api_version, correlation_id=self.head.correlation_id))
 
     def reply_raw(self, *chunks: Chunk) -> None:
-        """Answer with a whole response frame, given in parts."""
+        """Answer with a whole response frame, in chunks."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.outbox.add(Reply(self.client.link, chunks))
         self.server.finished(self.client.link)
 
     def no_reply(self) -> None:
-        """End a request that wants no answer (acks=0)."""
+        """End a request that gets no answer (acks=0)."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.finished(self.client.link)
 
     def drop(self) -> None:
-        """Give no answer and close the link: the client must ask again."""
+        """Close the link without an answer: the client has to connect and ask again."""
+        if self.has_failed:
+            return
         self._finish()
         self.server.close(self.client.link)
 
     def fail(self) -> None:
-        """Say that this node has a bug, if the request is not answered yet; without a right to an answer, hang up."""
+        """Answer UNKNOWN_SERVER_ERROR after an exception, if there is no answer yet; with acks=0 close the link."""
         if not self.open:
             return
         if isinstance(self.body, ProduceRequest) and self.body.acks == Acks.NONE:
             self.drop()
+            self.has_failed = True
             return
         error = ErrorCode.UNKNOWN_SERVER_ERROR
         self.reply(refusal(self.body, self.version, error, error.text))
+        self.has_failed = True
+
+    def failed(self, error: Exception) -> None:
+        """Count and note an exception in the work on this request, and `fail`; call it in the `except` clause."""
+        self.server.failures.caught(f"{self.body.NAME} of version {self.version}", error)
+        self.fail()
+
+    def guard(self, work: Callable[P, None]) -> Callable[P, None]:
+        """Return `work`, for a handler to be called back with, such that an exception in it is this request's own.
+
+        Without it the exception would end in whatever calls back, and the request would stay unanswered.
+        """
+
+        def guarded(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                work(*args, **kwargs)
+            except Exception as error:
+                self.failed(error)
+
+        return guarded
 
     def _finish(self) -> None:
         assert self.open, f"answered twice: {self.head}"
@@ -101,17 +136,17 @@ class Inbound:
 
 Handler = Callable[[Instant, Inbound], None]
 Routes = Mapping[type[Message], Handler]
-"""Class of a request to what answers it."""
+"""Class of a request to its handler."""
 
 
 def contains(versions: Versions, head: RequestHead) -> bool:
-    """Is the request of a version that stands in `versions`?"""
+    """Return whether `versions` has the API and version of a request."""
     found = versions.get(head.api_key)
     return found is not None and found[0] <= head.api_version <= found[1]
 
 
 def refuse(now: Instant, inbound: Inbound) -> None:
-    """Answer a request whose feature is off; the link lives on (D1)."""
+    """Answer a request whose feature is off; the link stays open (D1)."""
     inbound.reply(disabled(inbound.body, inbound.version))
 
 
@@ -123,6 +158,7 @@ def disabled(request: Message, version: int) -> Message:
 @dataclass(slots=True)
 class _Link:
     client: LinkOpened
+    rights: Rights
     waiting: deque[Chunk] = field(default_factory=deque)
     waiting_bytes: int = 0
     busy: bool = False
@@ -130,9 +166,9 @@ class _Link:
 
 
 class Server:
-    """The serving half of a node: `serve` says which requests are answered, and by what.
+    """The serving half of a node; `serve` registers handlers.
 
-    `versions` tells what is served now, `disabled_versions` what is refused politely now.
+    `versions` returns the versions that are served now, `disabled_versions` those whose feature is off now.
     """
 
     def __init__(
@@ -140,37 +176,40 @@ class Server:
         versions: Callable[[], Versions],
         disabled_versions: Callable[[], Versions],
         outbox: Outbox,
+        authorizer: Authorizer,
         *,
         failures: Failures | None = None,
         accepting: bool = True,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._by_key: dict[int, Handler] = {}
-        """The same by API key, which is all that a frame tells before it is decoded."""
+        """The same by API key: the body's class is not known before the frame is decoded."""
         self._versions = versions
         self._disabled_versions = disabled_versions
         self._accepting = accepting
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
-        self._failures = failures or Failures(outbox)
+        self._authorizer = authorizer
+        self.failures = failures or Failures(outbox)
         self.outbox = outbox
 
     @property
     def routes(self) -> Routes:
-        """What answers which request."""
+        """Return the handler of each class of request."""
         return self._routes
 
     def serve(self, routes: Routes) -> None:
-        """Have requests answered by these handlers from now on, instead of those that they had."""
+        """Register handlers; a handler for the same request is replaced."""
         self._routes.update(routes)
         self._by_key = {key_of(request): handler for request, handler in self._routes.items()}
 
     def on_opened(self, opened: LinkOpened) -> None:
-        """Somebody opened a link to this node."""
-        self._links[opened.link] = _Link(opened)
+        """Take up a link that a client or another node has opened."""
+        rights = Rights(self._authorizer, opened.principal, opened.address.host)
+        self._links[opened.link] = _Link(opened, rights)
 
     def on_frame(self, now: Instant, name: InboundLink, frame: Chunk) -> None:
-        """Take up a request, or let it wait; on a link that was closed it is passed over."""
+        """Handle a request, or let it wait; ignore it if this node has closed the link."""
         link = self._links.get(name)
         if link is not None:
             link.waiting.append(frame)
@@ -181,21 +220,21 @@ class Server:
                 self.outbox.add(StopReading(name))
 
     def accept(self) -> None:
-        """The node is ready: take up what waited for it."""
+        """Begin to handle requests: the node is ready. Those that wait are handled by `run_ready`."""
         self._accepting = True
         self._ready.extend(self._links)
 
     def on_closed(self, name: InboundLink) -> None:
-        """The link is gone, and with it whatever waits on it."""
+        """Forget a closed link and the requests that wait on it."""
         self._links.pop(name, None)
 
     def close(self, name: InboundLink) -> None:
-        """Close the link; whatever waits on it is not answered."""
+        """Close the link; requests that wait on it are not answered."""
         self._links.pop(name, None)
         self.outbox.add(CloseLink(name))
 
     def finished(self, name: InboundLink) -> None:
-        """The request in work on this link is answered: the next may be taken up."""
+        """Mark the request in work on this link as answered: the next one may be handled."""
         link = self._links.get(name)
         if link is not None:
             link.busy = False
@@ -203,7 +242,7 @@ class Server:
                 self._ready.append(name)
 
     def run_ready(self, now: Instant) -> bool:
-        """Take up requests that waited for an answer before them; True if there was one."""
+        """Handle the requests that had to wait and may be handled now; return whether there was one."""
         worked = False
         while self._ready:
             name = self._ready.popleft()
@@ -237,21 +276,24 @@ class Server:
             self.outbox.note(f"closing {name.name}: {error}")
             self.close(name)
             return
-        inbound = Inbound(self, link.client, head, body, frame, now)
+        inbound = Inbound(self, link.client, link.rights, head, body, frame, now)
         try:
-            handler(now, inbound)
+            denied = None if handler is refuse else cluster_refusal(link.rights, body, head.api_version)
+            if denied is None:
+                handler(now, inbound)
+            else:
+                inbound.reply(denied)
         except Exception as error:
-            self._failures.caught(f"{body.NAME} of version {head.api_version}", error)
-            inbound.fail()
+            inbound.failed(error)
 
     def _unserved(self, head: RequestHead) -> Handler:
-        """Return what to do with a request that is not served now; ProtocolError if it never is."""
+        """Return the handler of a request that is not served now; raise ProtocolError if it never is."""
         if not contains(self._disabled_versions(), head):
             raise ProtocolError(f"api key {head.api_key} version {head.api_version} is not served here")
         return refuse
 
     def _refuse_api_versions(self, name: InboundLink, head: RequestHead) -> None:
-        """KIP-511: an ApiVersions of a version we lack is answered in version 0, with what we have."""
+        """Answer an ApiVersions of a version that is not served in version 0, with the served range (KIP-511)."""
         low, high = self._versions()[API_VERSIONS]
         body = ApiVersionsResponse(
             error_code=ErrorCode.UNSUPPORTED_VERSION,

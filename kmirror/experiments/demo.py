@@ -135,17 +135,19 @@ class Observer:
     """Called as the run goes on; override the methods of interest."""
 
     def stage(self, title: str) -> None:
-        """A new part of the job begins."""
+        """Take note that a new part of the job begins."""
 
     def say(self, text: str) -> None:
-        """Something happened that people want to know."""
+        """Take note of something that people want to know."""
 
     def rows(self, rows: Sequence[MirrorRow], partitions: int) -> None:
-        """The table of DescribeMirrors, again; `partitions` is how many there will be."""
+        """Take the table of DescribeMirrors, whenever it was asked for; `partitions` is how many there will be."""
 
-    def failover(self, rows: Sequence[Failover]) -> None: ...
+    def failover(self, rows: Sequence[Failover]) -> None:
+        """Take what failover did, a row a partition."""
 
-    def failback(self, rows: Sequence[Failback]) -> None: ...
+    def failback(self, rows: Sequence[Failback]) -> None:
+        """Take what failback did, a row a partition."""
 
 
 class Demo:
@@ -170,6 +172,7 @@ class Demo:
         self.partitions: list[TopicPartition] = []
 
     def run(self) -> DemoReport:
+        """Run the job and return what it came to; raises `NotEqual` where a proof fails."""
         self._begin("Starting clusters a and b: a controller and three brokers each")
         self.a.start()
         self.b.start()
@@ -310,7 +313,7 @@ class Demo:
                         self.simulation,
                     )
             if left:
-                self.simulation.run_for(0.2)
+                self.simulation.run_for(span_s=0.2)
 
     def _write_while_mirroring(self) -> None:
         """Leave b with an undecided transaction in one partition of each topic (KIP-1279, Exactly-Once Semantics).
@@ -344,7 +347,9 @@ class Demo:
         producer.send(self._records("only on a, same epoch", 3))
         victim = self._rng.choice(self.a.living())
         self.a.kill(victim)
-        self.simulation.run_for(12)  # Longer than broker.session.timeout.ms: its partitions are led elsewhere now.
+        self.simulation.run_for(
+            span_s=12
+        )  # Longer than broker.session.timeout.ms: its partitions are led elsewhere now.
         producer.send(self._records("only on a, after an election", 2))
         self.a.restart(victim)
         self._settle(self.a)

@@ -24,7 +24,7 @@ from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.simulation import Simulation
-from kmirror.sim.workload import Load, Written
+from kmirror.sim.workload import AckedBatch, Load
 
 TOPIC = "orders"
 MIRROR_NAME = "sweep"
@@ -163,8 +163,8 @@ class Experiment:
         self.options = options
         low = max(options.latency_ms - options.jitter_ms, 0) * MILLISECOND
         network = NetworkOptions(
-            remote_min=low,
-            remote_max=(options.latency_ms + options.jitter_ms) * MILLISECOND,
+            remote_min_us=low,
+            remote_max_us=(options.latency_ms + options.jitter_ms) * MILLISECOND,
             bytes_per_second=options.bandwidth_kbps * 125,
             loss_ppm=options.loss_ppm,
             reorder_ppm=options.reorder_ppm,
@@ -190,6 +190,7 @@ class Experiment:
         self.simulation.world.on_fact.append(self._on_fact)
 
     def run(self) -> Outcome:
+        """Return figures, broken rules and digest; raises `SimulationFailure` if the run does not converge."""
         self.a.start()
         self.b.start()
         self.a.create_topic(TOPIC, self.options.partitions)
@@ -218,14 +219,14 @@ class Experiment:
         load.start()
         self._sample_lag(began)
         self._plan_faults()
-        self.simulation.world.run_for(options.failure_ms * MILLISECOND)
+        self.simulation.world.run_for(span_us=options.failure_ms * MILLISECOND)
         failed_at = world.now
         self.figures.lag_at_failure = self._lag()
         self.simulation.cut(self.a, self.b)
         if options.failure == "site":
             for broker_id in self.a.living():
                 self.a.kill(broker_id)
-        world.run_for(options.detect_ms * MILLISECOND)
+        world.run_for(span_us=options.detect_ms * MILLISECOND)
         load.stop()
         return load, failed_at
 
@@ -244,9 +245,9 @@ class Experiment:
         figures.rto_ms = (first - failed_at) // MILLISECOND
         figures.stop_ms = (first - ordered_at) // MILLISECOND
         self._count_failover(load, failed_at, ends)
-        world.run_for(self.options.after_ms * MILLISECOND)
+        world.run_for(span_us=self.options.after_ms * MILLISECOND)
         after.stop()
-        after.settle(PATIENCE_SECONDS)
+        after.settle(within_s=PATIENCE_SECONDS)
         figures.refused_produces = after.refused
         return after
 
@@ -256,7 +257,7 @@ class Experiment:
             if not self.a.runs(broker_id):
                 self.a.restart(broker_id)
         self._settle(self.a)
-        load.settle(PATIENCE_SECONDS)
+        load.settle(within_s=PATIENCE_SECONDS)
         ends = {tp: self._log(self.a, tp).log_end_offset for tp in self.partitions}
         self.simulation.heal(self.a, self.b)
         self._cuts.clear()
@@ -312,8 +313,8 @@ class Experiment:
                     )
                     break
 
-    def _holds(self, cluster: Cluster, written: Written) -> bool:
-        """Is this acknowledged batch in the log of the leader, with its own records?"""
+    def _holds(self, cluster: Cluster, written: AckedBatch) -> bool:
+        """Return whether this acknowledged batch is in the leader's log, with its own records."""
         log = self._log(cluster, written.tp)
         end = written.base_offset + written.count
         if end > log.log_end_offset:

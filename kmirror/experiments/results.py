@@ -130,7 +130,7 @@ class Results:
         return table if len(seen) == len(table) else table.take(list(seen.values()))
 
     def gather(self) -> int:
-        """Put the files of single runs into one; returns how many runs it has. A kill in between loses nothing."""
+        """Put the files of single runs into one and return how many runs it has. A kill in between loses nothing."""
         files = self.files()
         if len(files) < 2:
             return len(self.finished())
@@ -155,7 +155,7 @@ def read_rows(location: str) -> list[Row]:
 
 
 def keep_each(results: Results, items: Mapping[str, T], execute: Callable[[T], Row]) -> Iterator[tuple[str, str, int]]:
-    """Execute `items`, by their ids, one after the other, keep each at once; yields (run id, status, milliseconds).
+    """Execute `items`, keep the row of each at once, and yield its (run id, status, milliseconds).
 
     What a task's attempt before this one has finished is not run again.
     """

@@ -7,7 +7,7 @@ does not look into them. What is sent comes in chunks, so that records go from a
 Links. Frames on a link arrive in order or not at all, and a link that breaks is reported once to both ends.
 - Outbound: a node that sends has one link for each (peer, channel). The first `Send` opens it. Channels keep a long
   poll from holding up a heartbeat, as separate sockets do in a broker.
-- Inbound: whoever runs the node names each link that a client opened, and never uses the name again. `LinkOpened`
+- Inbound: the runner names each link that a client opened, and never uses the name again. `LinkOpened`
   comes before the first frame. After a `LinkClosed` or a `CloseLink` nothing more is said of that name.
 """
 
@@ -35,7 +35,7 @@ class OutboundLink:
 
 @dataclass(frozen=True, slots=True)
 class InboundLink:
-    """A link that somebody opened to us; `name` is the runner's."""
+    """A link that a client opened to us; `name` is the runner's."""
 
     name: tuple[Hashable, ...]
 
@@ -55,7 +55,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class LinkOpened:
-    """Somebody opened a link to us: on which of our listeners, who they are, and from which address."""
+    """A client opened a link to us: on which of our listeners, as which principal, and from which address."""
 
     link: InboundLink
     listener: str
@@ -66,7 +66,7 @@ class LinkOpened:
 
 @dataclass(frozen=True, slots=True)
 class RequestReceived:
-    """A frame came in on a link that somebody opened to us."""
+    """A frame came in on a link that a client opened to us."""
 
     link: InboundLink
     frame: Chunk
@@ -125,7 +125,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Write a frame, one chunk after the other, on a link that somebody opened to us; dropped if the link is gone."""
+    """Write a frame, one chunk after the other, on a link that a client opened to us; dropped if the link is gone."""
 
     link: InboundLink
     chunks: tuple[Chunk, ...]

@@ -34,4 +34,4 @@ class Principal(NamedTuple):
 
 
 ANONYMOUS = Principal("User", "ANONYMOUS")
-"""Whoever did not have to say who they are: everybody, on a listener without authentication."""
+"""The principal of every client on a listener without authentication."""

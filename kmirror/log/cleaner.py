@@ -46,7 +46,7 @@ from kmirror.records.record import Record, RecordData
 KEYS_MAX = (128 << 20) // 24 * 9 // 10
 
 
-class Cleaned(NamedTuple):
+class CompactionResult(NamedTuple):
     end_offset: int  # Where the next run begins.
     bytes_before: int
     bytes_after: int
@@ -137,9 +137,9 @@ class Compaction:
         return Rewrite(end_offset, sum(len(segment.view) for segment in old), groups)
 
     def aborted_transactions(self, end: int, *, reaching: int) -> list[AbortedTxn]:
-        """Return the aborted transactions with records between log start and `end`.
+        """Return the aborted transactions with records between log start and `end`, by the index of one segment.
 
-        They stand in the index of the segment that holds offset `reaching`, or of one behind it.
+        It is the one that holds offset `reaching`, or one after it.
         """
         found: list[AbortedTxn] = []
         first = (bisect_right(self.aborted, reaching, key=itemgetter(0)) or 1) - 1
@@ -152,7 +152,7 @@ class Compaction:
         return found
 
 
-def swap_in(segments: SegmentList, done: Rewrite) -> Cleaned:
+def swap_in(segments: SegmentList, done: Rewrite) -> CompactionResult:
     """Put what a run staged in the place of the segments that it read."""
     for group in done.groups:
         for segment in segments.reaching(group.base_offsets[0])[: len(group.base_offsets)]:
@@ -164,7 +164,7 @@ def swap_in(segments: SegmentList, done: Rewrite) -> Cleaned:
         segments.replace(group.segment, len(group.base_offsets))
     after = sum(group.segment.size for group in done.groups)
     before = sum(len(group.base_offsets) for group in done.groups)
-    return Cleaned(done.end_offset, done.bytes_before, after, before, len(done.groups))
+    return CompactionResult(done.end_offset, done.bytes_before, after, before, len(done.groups))
 
 
 def discard(store: PartitionStore, done: Rewrite) -> None:
@@ -292,7 +292,7 @@ class _Run:
         for segment in job.sealed:
             if segment.base_offset < job.what.first_dirty_offset:
                 clean_before = segment.modified_ms
-        self.horizon_ms = job.now_ms + retention_ms  # What is begun now to be deleted goes then.
+        self.horizon_ms = job.now_ms + retention_ms  # What gets a delete horizon in this run is deleted at that time.
         self.legacy_horizon_ms = clean_before - retention_ms if clean_before >= 0 else 0
         self.aborted: list[AbortedTxn] = []  # The transactions of this group whose markers stay.
 

@@ -95,13 +95,14 @@ class CommittedWalk:
     def __init__(
         self, snapshots: Sequence[int] = (), open_at: OpenAt | None = None, *, cleaned_offset: int = 0
     ) -> None:
-        assert open_at is not None or not snapshots, "somebody must tell what the snapshots say"
+        assert open_at is not None or not snapshots, "snapshots come with a function that reads them"
         self._open_at = open_at
         self._waiting = list(reversed(snapshots))
         self._next_snapshot = snapshots[0] if snapshots else _NEVER
         self._cleaned_offset = cleaned_offset
         self._open: dict[int, int] = {}  # Producer id -> first offset.
-        self._open_above: dict[int, int] = {}  # The same from the checkpoint on, of what is open below it already.
+        # The same, at or above the cleaner's checkpoint, of transactions that are open below it already.
+        self._open_above: dict[int, int] = {}
         self._aborted: dict[int, Ranges] = {}
 
     def add(self, batch: AnyBatch) -> None:

@@ -28,9 +28,7 @@ class Flushing:
     def __init__(self, recovery_point: int, now_ms: int) -> None:
         self.recovery_point = recovery_point
         self.last_flush_ms = now_ms
-        self.is_deferred = (
-            False  # Whoever holds the log orders the flush of a segment that was rolled; else it is made.
-        )
+        self.is_deferred = False  # If True, a roll does not flush: whoever holds the log orders that.
         self._under_way: int | None = None  # Up to where the job under way makes the log safe.
 
     def begin(self, segments: SegmentList, end_offset: int) -> Flush | None:
@@ -45,13 +43,13 @@ class Flushing:
         return Flush(segments.store, [s.base_offset for s in reaching if s.base_offset < end_offset])
 
     def finish(self, now_ms: int, *, done: bool) -> None:
-        """The job came to its end. What was cut while it was under way does not count."""
+        """Take in that the job came to its end; what was cut while it was under way does not count."""
         if done and self._under_way is not None:
             self.raise_to(self._under_way, now_ms)
         self._under_way = None
 
     def raise_to(self, offset: int, now_ms: int) -> None:
-        """All below `offset` is safe now."""
+        """Take in that all below `offset` is safe."""
         self.recovery_point = max(self.recovery_point, offset)
         self.last_flush_ms = now_ms
 

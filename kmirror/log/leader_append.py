@@ -27,7 +27,7 @@ from kmirror.records.record import Record, RecordData
 from kmirror.spec.error_codes import ErrorCode
 
 
-class Prepared(NamedTuple):
+class PreparedBatch(NamedTuple):
     """The bytes to append; `log_append_time` is -1 unless the topic stamps records itself."""
 
     data: bytes | bytearray
@@ -43,7 +43,7 @@ def prepare(
     base_offset: int,
     leader_epoch: int,
     now_ms: int,
-) -> Prepared:
+) -> PreparedBatch:
     """Return the batch in `data` with offsets and epoch assigned; raises `LogAppendError`."""
     batch = _only_batch(data, tp)
     if origin is AppendOrigin.CLIENT and batch.base_offset != 0:
@@ -73,7 +73,7 @@ def prepare(
     else:
         result = _rebuild(batch, records, target, base_offset, leader_epoch, now_ms if stamped else None, tp)
         _check_size(len(result), tp, config)
-    return Prepared(result, now_ms if stamped else NO_TIMESTAMP)
+    return PreparedBatch(result, now_ms if stamped else NO_TIMESTAMP)
 
 
 def _only_batch(data: Chunk, tp: TopicPartition) -> Batch:
@@ -158,7 +158,7 @@ def _stamped(batch: Batch, records: list[Record], config: LogConfig, now_ms: int
     else:
         attributes = batch.attributes & ~layout.LOG_APPEND_TIME_FLAG
         greatest = max((record.timestamp for record in records), default=NO_TIMESTAMP)
-        greatest = max(greatest, NO_TIMESTAMP)  # Also where a client sends what is below it.
+        greatest = max(greatest, NO_TIMESTAMP)  # Also if a client sends timestamps below it.
     if (attributes, greatest) == (batch.attributes, batch.max_timestamp):
         return result
     at = layout.ATTRIBUTES_AT

@@ -11,7 +11,7 @@ import zlib
 
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
-from kmirror.log.scan_result import LEGACY_EPOCH, Scan, beyond_the_greatest, start_fault
+from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult, beyond_the_greatest, start_fault
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.records import layout
 from kmirror.records.batch import Batch, TornBatch
@@ -19,9 +19,11 @@ from kmirror.records.crc32c import crc32c
 from kmirror.records.legacy import AnyBatch, LegacyBatch
 
 
-def scan_any_batches(view: memoryview, segment: Segment, *, max_epoch: int, latest_epoch: int, check_crc: bool) -> Scan:
+def scan_any_batches(
+    view: memoryview, segment: Segment, *, max_epoch: int, latest_epoch: int, check_crc: bool
+) -> ScanResult:
     """Judge batches and legacy messages, one object each; several times slower than the scan of batches."""
-    scan = Scan()
+    scan = ScanResult()
     scan.epochs, scan.special = [], []
     scan.row_offsets, scan.row_positions, scan.time_rows = [], [], []
     next_row = segment.index_interval_bytes - segment.since_row

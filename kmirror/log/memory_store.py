@@ -15,15 +15,16 @@ from kmirror.log.store import Chunk
 _INITIAL_BYTES = 4096
 
 
-class _Segment:
+class _SegmentBuffer:
     __slots__ = ("buffer", "flushed", "frozen", "readable", "size")
 
     def __init__(self, buffer: Chunk, size: int, *, frozen: bool) -> None:
         self.buffer = memoryview(buffer)
         self.readable = self.buffer.toreadonly()
         self.size = size
-        self.flushed = size if frozen else 0  # So many bytes outlive a power cut.
-        self.frozen = frozen  # True while the buffer's tail is somebody else's or visible elsewhere: borrowed, or cut.
+        self.flushed = size if frozen else 0  # The number of bytes that outlive a power cut.
+        # The buffer's tail is borrowed, or was cut while a view showed it: it must not be overwritten.
+        self.frozen = frozen
 
     def reserve(self, extra: int, allocate: Callable[[int], bytearray]) -> None:
         """Make room for `extra` bytes after `size` in a buffer that is this segment's own."""
@@ -45,7 +46,7 @@ class MemoryStore:
     __slots__ = ("_allocate", "_files", "_preallocate", "_segments", "_staged")
 
     def __init__(self, *, preallocate: int = 0, allocate: Callable[[int], bytearray] = bytearray) -> None:
-        self._segments: dict[int, _Segment] = {}
+        self._segments: dict[int, _SegmentBuffer] = {}
         self._files: dict[str, bytes] = {}
         self._staged: dict[int, Chunk] = {}
         self._preallocate = preallocate
@@ -57,7 +58,7 @@ class MemoryStore:
         store = cls()
         for base_offset in sorted(segments):
             data = segments[base_offset]
-            store._segments[base_offset] = _Segment(data, len(data), frozen=True)
+            store._segments[base_offset] = _SegmentBuffer(data, len(data), frozen=True)
         store._files.update(files)
         return store
 
@@ -65,7 +66,7 @@ class MemoryStore:
         """Return another store with the same content, which borrows the bytes; neither sees the other's appends."""
         other = MemoryStore(preallocate=self._preallocate, allocate=self._allocate)
         for base_offset, segment in self._segments.items():
-            copy = other._segments[base_offset] = _Segment(segment.buffer, segment.size, frozen=True)
+            copy = other._segments[base_offset] = _SegmentBuffer(segment.buffer, segment.size, frozen=True)
             copy.flushed = segment.flushed
         other._files.update(self._files)
         return other
@@ -75,7 +76,7 @@ class MemoryStore:
 
     def create(self, base_offset: int) -> None:
         assert base_offset not in self._segments, f"segment {base_offset} exists"
-        self._segments[base_offset] = _Segment(self._allocate(self._preallocate), 0, frozen=False)
+        self._segments[base_offset] = _SegmentBuffer(self._allocate(self._preallocate), 0, frozen=False)
 
     def size(self, base_offset: int) -> int:
         return self._segments[base_offset].size
@@ -99,7 +100,7 @@ class MemoryStore:
         assert 0 <= start <= end <= segment.size, f"bytes {start} to {end} of {segment.size}"
         return segment.readable[start:end]
 
-    read = view  # Its views stay as they are, so they can be handed out.
+    read = view  # The views of this store stay as they are, so they can be handed out.
 
     def flush(self, base_offset: int) -> None:
         """Make the segment's bytes so far some of those that `cut_power` leaves."""
@@ -145,7 +146,7 @@ class MemoryStore:
         data = self._staged.pop(base_offsets[0])
         for base_offset in base_offsets:
             del self._segments[base_offset]
-        self._segments[base_offsets[0]] = _Segment(data, len(data), frozen=True)
+        self._segments[base_offsets[0]] = _SegmentBuffer(data, len(data), frozen=True)
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

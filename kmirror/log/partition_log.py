@@ -4,7 +4,7 @@
 
 Three ways to append. As leader: the records are checked, get the next offsets and the leader's epoch. As
 follower: the leader's bytes are kept, offsets, epochs and all. As mirror: the follower's rules on the
-leader of a destination cluster (D12); the difference lies in who asks, not in what happens to the log.
+leader of a destination cluster (D12); the two differ in where the request comes from, not in what happens to the log.
 
 A cut removes whole batches. It takes the epochs and the producers' state with it, and the high watermark
 if it was above: in a mirror the cut may well go below what was once committed here.
@@ -18,7 +18,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.log import recovery, retention, walk
 from kmirror.log.cleanable import Cleanable, cleanable
-from kmirror.log.cleaner import KEYS_MAX, Cleaned, Compaction, Rewrite, discard, swap_in
+from kmirror.log.cleaner import KEYS_MAX, Compaction, CompactionResult, Rewrite, discard, swap_in
 from kmirror.log.config import LogConfig
 from kmirror.log.epochs import EndOffset, LeaderEpochCache, encode_checkpoint
 from kmirror.log.errors import LogAppendError, OffsetOutOfRange, OffsetsOutOfOrder, UnexpectedAppendOffset
@@ -32,7 +32,7 @@ from kmirror.log.producers import AppendOrigin, ProducerStates, Staging
 from kmirror.log.recovery import CLEAN_SHUTDOWN
 from kmirror.log.results import AppendInfo, ReadResult
 from kmirror.log.scan import part_ends, scan_batches
-from kmirror.log.scan_result import LEGACY_EPOCH, Scan
+from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult
 from kmirror.log.segment import SPAN_MAX, Segment
 from kmirror.log.segment_list import SegmentList
 from kmirror.log.store import (
@@ -91,7 +91,7 @@ class PartitionLog:
         tp: TopicPartition,
         store: PartitionStore,
         config: LogConfig,
-        loaded: recovery.Loaded,
+        loaded: recovery.RecoveredLog,
         *,
         now_ms: int,
         recovery_point: int,
@@ -124,7 +124,8 @@ class PartitionLog:
         """Return the log that the store holds, an empty one in an empty store.
 
         Raises CorruptBatch, with segment file, position and offset, where the store holds something else; with
-        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `repair` tells what went.
+        `repair`, segments are cut where they are wrong, as after an unclean shutdown, and `PartitionLog.repair` says
+        what went.
         Segments that end below `recovery_point` are taken by their indexes and not read; CLEAN_SHUTDOWN takes all
         of them so.
         """
@@ -142,7 +143,7 @@ class PartitionLog:
             f"high_watermark={self.high_watermark}, end={self.log_end_offset}, epoch={self.latest_epoch})"
         )
 
-    # What is known
+    # -- what is known ------------------------------------------------------------------------
 
     @property
     def log_end_offset(self) -> int:
@@ -191,7 +192,7 @@ class PartitionLog:
         """Return the greatest epoch here that is not above `epoch`, and its end; (-1, -1) if `epoch` is unknown."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
 
-    # Appending
+    # -- appending ----------------------------------------------------------------------------
 
     def append_as_leader(
         self,
@@ -283,7 +284,7 @@ class PartitionLog:
         """
         return self.append_as_follower(data, max_epoch=source_epoch, now_ms=now_ms)
 
-    def _begin_at_straddling_batch(self, scan: Scan) -> None:
+    def _begin_at_straddling_batch(self, scan: ScanResult) -> None:
         """Allow a batch that begins below the log end, if the log holds nothing yet.
 
         The leader's log start may lie inside a batch (DeleteRecords), and the whole batch is sent.
@@ -298,7 +299,7 @@ class PartitionLog:
             )
         self.truncate_fully_and_start_at(scan.first_offset, log_start_offset=self.log_start_offset)
 
-    def _append_in_parts(self, view: memoryview, scan: Scan) -> AppendInfo:
+    def _append_in_parts(self, view: memoryview, scan: ScanResult) -> AppendInfo:
         """Append more than a segment holds: as many batches at a time as fit, at least one.
 
         Kafka refuses here. A mirrored topic has its source's segment size, which a fetch may exceed, also in offsets.
@@ -317,7 +318,7 @@ class PartitionLog:
             start = end
         return total
 
-    def _append_judged(self, view: memoryview, scan: Scan) -> AppendInfo:
+    def _append_judged(self, view: memoryview, scan: ScanResult) -> AppendInfo:
         """Append replicated batches that fit a segment; what is refused leaves no segment above the log end."""
         staging: Staging | None = None
         control_types: list[int] = []
@@ -329,7 +330,9 @@ class PartitionLog:
             self._assign_epochs(scan.epochs)
         return self._append(view, scan, staging, control_types)
 
-    def _append(self, view: memoryview, scan: Scan, staging: Staging | None, control_types: list[int]) -> AppendInfo:
+    def _append(
+        self, view: memoryview, scan: ScanResult, staging: Staging | None, control_types: list[int]
+    ) -> AppendInfo:
         """Put judged batches at the end of the log; nothing can fail once the first byte is written."""
         segment = self.segments.append(view, scan, self.now_ms)
         if staging is not None:
@@ -345,7 +348,7 @@ class PartitionLog:
             control_types=tuple(control_types),
         )
 
-    def _make_room(self, view: memoryview, scan: Scan) -> None:
+    def _make_room(self, view: memoryview, scan: ScanResult) -> None:
         """Roll if the active segment cannot take the batches."""
         active = self.segments.active
         if active.should_roll(self.config, scan.valid_bytes, scan.last_offset, scan.max_timestamp, self.now_ms):
@@ -384,7 +387,7 @@ class PartitionLog:
             self.store.write_file(LEADER_EPOCH_CHECKPOINT, encode_checkpoint(entries))
             self._saved_epochs = entries
 
-    # Reading
+    # -- reading ------------------------------------------------------------------------------
 
     def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool = True) -> ReadResult:
         """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
@@ -420,7 +423,7 @@ class PartitionLog:
         """Return the batches and legacy messages from the one that holds `start` on."""
         return walk.any_batches(self.segments, self.log_start_offset if start is None else start)
 
-    # Moving the marks
+    # -- moving the marks ---------------------------------------------------------------------
 
     def assign_epoch_start(self, epoch: int) -> None:
         """Note that this broker leads from `epoch` on; not for a mirrored log, whose epochs are the source's (D14)."""
@@ -454,7 +457,7 @@ class PartitionLog:
         """Forget producers that have been silent for `producer.id.expiration.ms`."""
         self.producers.remove_expired(now_ms, self.config.producer_id_expiration_ms)
 
-    # Cutting
+    # -- cutting ------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> bool:
         """Drop every batch that ends at or above `offset`, the new log end; False if that is no cut.
@@ -542,7 +545,7 @@ class PartitionLog:
             now_ms=now_ms,
         )
 
-    def compact(self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX) -> Cleaned | None:
+    def compact(self, now_ms: int, *, min_ratio: float = 0.0, keys_max: int = KEYS_MAX) -> CompactionResult | None:
         """Clean the log if more than `min_ratio` of what can be cleaned was not cleaned before.
 
         A run takes at most `keys_max` keys, and leaves the rest to the next.
@@ -559,7 +562,7 @@ class PartitionLog:
         self.compaction = Compaction(self.segments, self.producers, self.config, what, now_ms=now_ms, keys_max=keys_max)
         return self.compaction
 
-    def finish_compaction(self, job: Compaction, done: Rewrite) -> Cleaned | None:
+    def finish_compaction(self, job: Compaction, done: Rewrite) -> CompactionResult | None:
         """Take over what the job made of the log; None if that was cut meanwhile, and then it stays as it is."""
         if self.compaction is not job:
             discard(self.store, done)
@@ -569,7 +572,7 @@ class PartitionLog:
         self._write_offset(CLEANER_OFFSET, cleaned.end_offset)
         return cleaned
 
-    # Keeping
+    # -- keeping ------------------------------------------------------------------------------
 
     def checkpoint(self) -> None:
         """Write down what cannot be read off the batches."""

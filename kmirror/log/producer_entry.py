@@ -47,7 +47,7 @@ class AbortedTxn(NamedTuple):
 
 
 class DataBatch(NamedTuple):
-    """What a data batch's header tells the producer table."""
+    """What the producer table takes from a data batch's header."""
 
     producer_id: int
     producer_epoch: int

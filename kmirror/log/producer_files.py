@@ -15,7 +15,7 @@ from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.producer_staging import control_type, last_offset_at, stage_batches
 from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.log.scan import scan_batches
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.segment import Segment
 from kmirror.log.state_files import SNAPSHOT_SUFFIX, decode_snapshot, encode_snapshot, file_name, offset_of
 from kmirror.log.store import PartitionStore
@@ -124,7 +124,7 @@ def begin_without(store: PartitionStore, segments: Sequence[Segment], *, end_off
 
 
 def feed(
-    view: memoryview, scan: Scan, producers: ProducerStates, *, from_offset: int, batch_by_batch: bool = False
+    view: memoryview, scan: ScanResult, producers: ProducerStates, *, from_offset: int, batch_by_batch: bool = False
 ) -> list[AbortedTxn]:
     """Replay the batches that reach `from_offset`; returns the rows for the transaction index."""
     positions = scan.special

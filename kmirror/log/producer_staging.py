@@ -1,4 +1,4 @@
-"""What does a batch that bears a producer id, or a control record, change in the producer table?"""
+"""What does a batch with a producer id, or a control record, change in the producer table?"""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class _Update:
     def __init__(self, producer_id: int, current: ProducerEntry | None) -> None:
         self.current = current
         self.entry = ProducerEntry(producer_id) if current is None else current.without_batches()
-        self.changes_epoch = False  # Perhaps there and back.
+        self.changes_epoch = False  # Also true once the epoch has changed back.
         self.started: list[int] = []  # First offsets of transactions begun here.
 
 
@@ -112,7 +112,7 @@ class Staging:
         return all(entry.txn_first_offset < 0 for entry in entries)
 
     def add_data(self, batch: DataBatch) -> None:
-        """Stage a data batch that bears a producer id; raises LogAppendError where the origin demands it."""
+        """Stage a data batch with a producer id; raises `LogAppendError` where the origin demands it."""
         update = self._update(batch.producer_id)
         if self._origin is not AppendOrigin.REPLICATION:
             _check_epoch(update.entry, batch.producer_epoch, batch.base_offset)
@@ -239,8 +239,8 @@ class ProducerStates:
         # First offset -> last offset of transactions that are decided at or above the high watermark.
         # Until the marker is replicated, a new leader may not have it.
         self.unreplicated: dict[int, int] = {}
-        self.map_end_offset = 0  # What the table says is true of all below this offset.
-        self.snapshot_offset = 0  # The same of the newest snapshot in the store.
+        self.map_end_offset = 0  # The table is that of the log below this offset.
+        self.snapshot_offset = 0  # The offset of the newest snapshot in the store.
 
     def stage(self, origin: AppendOrigin, transaction_version: int = 0) -> Staging:
         return Staging(self, origin, transaction_version)
@@ -271,7 +271,7 @@ class ProducerStates:
     def _stable_offset_after(self, txn: CompletedTxn) -> int:
         """Return where the log is stable once `txn` is decided: the first other transaction open at its marker.
 
-        Kafka also looks at what begins behind the marker in the same append. On a follower, which appends
+        Kafka also looks at what begins after the marker in the same append. On a follower, which appends
         many batches at once, its transaction index can so hide an aborted transaction; ours is the leader's.
         """
         for first_offset in self.ongoing:
@@ -337,7 +337,7 @@ def _check_epoch(entry: ProducerEntry, producer_epoch: int, offset: int) -> None
 
 
 def _check_bumped_epoch(entry: ProducerEntry, marker: Marker) -> None:
-    """Refuse a marker of transactions v2 that does not bear the epoch after the transaction's (KIP-890).
+    """Refuse a marker of transactions v2 without the epoch after the transaction's (KIP-890).
 
     The transaction's own epoch may be that of a marker sent again, whose transaction is over; and it cannot be bumped
     where it is the last one.

@@ -8,7 +8,7 @@ The epoch cache begins with the checkpoint, which may know of epochs that wrote 
 were compacted away; batches add the epochs above its last one, and what the log does not reach is cut off.
 
 Bytes that cannot be read raise `CorruptBatch`. With `repair` the log is loaded as a broker loads it after an
-unclean shutdown: what cannot be read is cut off, with everything behind it, and `Loaded.repair` tells what was
+unclean shutdown: what cannot be read is cut off, with everything after it, and `RecoveredLog.repair` says what was
 lost; index files and producer snapshots above the recovery point are believed in nothing, and written anew.
 """
 
@@ -32,7 +32,7 @@ from kmirror.log.producer_files import (
 )
 from kmirror.log.producers import ProducerStates
 from kmirror.log.scan import scan_batches, scan_up_to
-from kmirror.log.scan_result import LEGACY_EPOCH, Scan
+from kmirror.log.scan_result import LEGACY_EPOCH, ScanResult
 from kmirror.log.segment import SPAN_MAX, Segment, delete_segment, placed
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
@@ -58,7 +58,7 @@ class Repair:
 
 
 @dataclass(slots=True)
-class Loaded:
+class RecoveredLog:
     log_start_offset: int
     log_end_offset: int
     high_watermark: int
@@ -71,12 +71,12 @@ class Loaded:
 
 def load(
     store: PartitionStore, config: LogConfig, *, now_ms: int, repair: bool = False, recovery_point: int = 0
-) -> Loaded:
+) -> RecoveredLog:
     """Read the store; raises CorruptBatch unless `repair`."""
     saved_epochs = decode_checkpoint(store.read_file(LEADER_EPOCH_CHECKPOINT) or b"")
     epochs = LeaderEpochCache(saved_epochs)
     log_start_checkpoint = _read_offset(store, LOG_START_OFFSET)
-    loaded = Loaded(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs, saved_epochs)
+    loaded = RecoveredLog(log_start_checkpoint, 0, _read_offset(store, HIGH_WATERMARK), epochs, saved_epochs)
     expired = expiry(config, now_ms)
     bases = store.segments()
     _delete_orphans(store, bases)
@@ -84,7 +84,7 @@ def load(
         loaded.log_start_offset = max(log_start_checkpoint, bases[0])
         loaded.log_end_offset = bases[0]
     loaded.producers.clear(loaded.log_start_offset)
-    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # And stays so while nothing must be read.
+    is_closed = recovery_point == CLEAN_SHUTDOWN and not repair  # It stays so as long as nothing must be read.
     for number, base_offset in enumerate(bases):
         segment = Segment(store, base_offset, config, created_ms=now_ms)
         modified_ms = store.modified_ms(base_offset)
@@ -115,7 +115,8 @@ def load(
     epochs.truncate_from_start(log_start_checkpoint)
     loaded.high_watermark = min(max(loaded.high_watermark, loaded.log_start_offset), loaded.log_end_offset)
     if not epochs.entries and store.read_file(LEADER_EPOCH_CHECKPOINT) is None:
-        store.write_file(LEADER_EPOCH_CHECKPOINT, b"")  # So Kafka leaves it until there is an epoch to write down.
+        # Kafka leaves an empty checkpoint until there is an epoch to write.
+        store.write_file(LEADER_EPOCH_CHECKPOINT, b"")
     delete_strays(store, [segment.base_offset for segment in loaded.segments])
     if is_closed and not snapshot_offsets(store):
         loaded.producers = begin_without(store, loaded.segments, end_offset=loaded.log_end_offset)
@@ -126,7 +127,7 @@ def load(
 
 
 def _delete_orphans(store: PartitionStore, bases: list[int]) -> None:
-    """Delete the indexes whose segment is no more: a crash came between the deletes."""
+    """Delete the indexes that have lost their segment: a crash came between the deletes."""
     known = set(bases)
     for name in list(store.files()):
         for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
@@ -154,7 +155,7 @@ def _read_offset(store: PartitionStore, name: str) -> int:
     return int(text)
 
 
-def _take_by_index(loaded: Loaded, segment: Segment) -> bool:
+def _take_by_index(loaded: RecoveredLog, segment: Segment) -> bool:
     """Take in one segment without reading it; False if its index files do not allow that."""
     try:
         last_offset = segment.load_files()
@@ -165,7 +166,7 @@ def _take_by_index(loaded: Loaded, segment: Segment) -> bool:
     return True
 
 
-def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_offset: int) -> CorruptBatch | None:
+def _read_segment(loaded: RecoveredLog, segment: Segment, expired: Expired, *, from_offset: int) -> CorruptBatch | None:
     """Take in one segment up to its first fault, which is returned; producers as they are from `from_offset` on."""
     base_offset = segment.base_offset
     view = segment.store.view(base_offset)
@@ -188,7 +189,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
         segment.aborted.extend(aborted)
         segment.add(view, scan)
         segment.close()  # Kafka ends every recovered segment's time index so, the active one's too.
-        segment.since_row = 0  # And it counts from zero again after a restart.
+        segment.since_row = 0  # The bytes since the last index row count from zero after a restart.
     if scan.fault is not None:
         return placed(scan.fault, segment)
     if scan.valid_bytes < len(view):
@@ -197,7 +198,7 @@ def _read_segment(loaded: Loaded, segment: Segment, expired: Expired, *, from_of
     return None
 
 
-def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
+def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
     """Return the scan up to the first batch whose offset no index row of the segment could hold, which is a fault.
 
     The checksum does not cover the base offset; Kafka's recovery ends with an exception here.
@@ -208,7 +209,7 @@ def _scan_in_range(view: memoryview, segment: Segment, latest_epoch: int) -> Sca
     return scan
 
 
-def _find_early_epochs(loaded: Loaded) -> None:
+def _find_early_epochs(loaded: RecoveredLog) -> None:
     """Read off the batches the epochs below the cache's first entry, if that lies above the log start.
 
     The log start is written down later than the epochs. After a power cut in between it is as it was, while
@@ -231,7 +232,7 @@ def _find_early_epochs(loaded: Loaded) -> None:
     loaded.epochs.replace(found.entries)
 
 
-def _catch_up(loaded: Loaded, base_offset: int, expired: Expired) -> None:
+def _catch_up(loaded: RecoveredLog, base_offset: int, expired: Expired) -> None:
     """Let the producer table, by which aborted transactions are found, know all below `base_offset`.
 
     It does already when the segments before were read as well.
@@ -246,8 +247,8 @@ def _catch_up(loaded: Loaded, base_offset: int, expired: Expired) -> None:
         )
 
 
-def _forget_snapshots(loaded: Loaded, log_start_checkpoint: int, expired: Expired) -> None:
-    """Delete what snapshots say of the last segment and what is behind it, and take the table as of its start.
+def _forget_snapshots(loaded: RecoveredLog, log_start_checkpoint: int, expired: Expired) -> None:
+    """Delete what snapshots say of the last segment and of what follows, and take the table as of its start.
 
     After a crash they may be of a log that is no more.
     """
@@ -263,7 +264,7 @@ def _forget_snapshots(loaded: Loaded, log_start_checkpoint: int, expired: Expire
     loaded.producers.unreplicated.update(unreplicated)
 
 
-def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
+def _finish_producers(loaded: RecoveredLog, store: PartitionStore, expired: Expired, *, reloads: bool) -> None:
     """Leave the table as of the log end, from snapshots where there are any: they know more than the log.
 
     The log may have lost a producer's batches to retention, or their timestamps to the cleaner.
@@ -277,14 +278,14 @@ def _finish_producers(loaded: Loaded, store: PartitionStore, expired: Expired, *
             end_offset=end_offset,
             expired=expired,
         )
-        # What was decided, but perhaps not replicated, stands in no snapshot; the batches that were read told.
+        # No snapshot holds what was decided but perhaps not replicated; it is known from the batches that were read.
         loaded.producers.unreplicated.update(producers.unreplicated)
     else:
         take_snapshot(producers, store)
 
 
 def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
-    """Keep what lies before the fault, delete what lies behind it."""
+    """Keep what lies before the fault, delete what lies after it."""
     store = segment.store
     lost = store.size(segment.base_offset) - segment.size + sum(map(store.size, later))
     segment.cut_files()
@@ -294,7 +295,9 @@ def _cut(segment: Segment, fault: CorruptBatch, later: list[int]) -> Repair:
     return Repair(segment.base_offset, segment.size, fault.reason, lost, tuple(later))
 
 
-def _start_empty(loaded: Loaded, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int) -> None:
+def _start_empty(
+    loaded: RecoveredLog, store: PartitionStore, config: LogConfig, log_start_offset: int, now_ms: int
+) -> None:
     """Begin a log without records at its start offset, above which nothing is left."""
     for segment in loaded.segments:
         delete_segment(store, segment.base_offset)

@@ -4,7 +4,7 @@ Segments go from the oldest on, as long as a rule holds, and only while the high
 the segment: else the log start could rise above it. A rule may take every segment; the log then rolls first,
 so that there is an empty one to go on with.
 
-    log start   the next segment begins at or below it: nobody can read this one any more (DeleteRecords)
+    log start   the next segment begins at or below it: no reader can reach this one any more (DeleteRecords)
     size        without this segment the log still has `retention.bytes`
     time        its greatest timestamp is older than `retention.ms`; without timestamps, its last append is
 

@@ -2,7 +2,7 @@
 
 This is the mirror's hot path: for each batch one fused read of the header, one CRC-32C over a view, a few
 comparisons, and now and then a row for the index. Nothing is decoded and nothing is copied. Batches that
-need more, because they bear a producer id or are control batches, are only noted by position.
+need more, because they have a producer id or are control batches, are only noted by position.
 
 The scan stops where Kafka stops: silently at a batch that is cut short, which is how a fetch response
 ends, and before the first batch whose leader epoch is above the one that the fetch was made with
@@ -14,7 +14,7 @@ from __future__ import annotations
 from kmirror.errors import CorruptBatch
 from kmirror.log.errors import OffsetsOutOfOrder
 from kmirror.log.legacy_scan import scan_any_batches
-from kmirror.log.scan_result import Scan, beyond_the_greatest, start_fault
+from kmirror.log.scan_result import ScanResult, beyond_the_greatest, start_fault
 from kmirror.log.segment import SPAN_MAX, BatchPlace, Segment, place_at
 from kmirror.records import layout
 from kmirror.records.batch import UnsupportedMagic
@@ -44,16 +44,16 @@ def scan_batches(
     max_epoch: int = ANY_EPOCH,
     latest_epoch: int = -1,
     check_crc: bool = True,
-) -> Scan:
+) -> ScanResult:
     """Judge the batches of `view`, which would be appended to `segment`."""
-    scan = Scan()
+    scan = ScanResult()
     unpack, crc32c = FUSED.unpack_from, crc32c_function()
     overhead, length_min, control = LOG_OVERHEAD, _LENGTH_MIN, _CONTROL
     scan.row_offsets, scan.row_positions, scan.special = [], [], []
     scan.time_rows, scan.epochs = time_rows, epochs = [], []
     add_offset, add_position, add_special = scan.row_offsets.append, scan.row_positions.append, scan.special.append
     start, interval = segment.size, segment.index_interval_bytes
-    next_row = interval - segment.since_row  # The first batch behind this position gets a row.
+    next_row = interval - segment.since_row  # The first batch after this position gets a row.
     known_timestamp, row_timestamp = segment.max_timestamp, segment.times.last_timestamp
     epoch_before = latest_epoch if latest_epoch <= max_epoch else None
     size, last_header = len(view), len(view) - layout.HEADER_SIZE
@@ -98,7 +98,7 @@ def scan_batches(
     if last > LAST_OFFSET_MAX:  # It can only be the last batch, for what follows it would have to begin above.
         return _without_the_last(view, segment, latest_epoch)
     if epoch_at == position:
-        epochs.pop()  # It began with the batch that is faulty.
+        epochs.pop()  # The last epoch began with the faulty batch.
     if isinstance(scan.fault, UnsupportedMagic):
         return scan_any_batches(view, segment, max_epoch=max_epoch, latest_epoch=latest_epoch, check_crc=check_crc)
     if batches:
@@ -109,13 +109,15 @@ def scan_batches(
     return scan
 
 
-def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> Scan:
+def _without_the_last(view: memoryview, segment: Segment, latest_epoch: int) -> ScanResult:
     scan, position, place = scan_up_to(view, segment, LAST_OFFSET_MAX, latest_epoch=latest_epoch)
     scan.fault = beyond_the_greatest(position, place.base_offset, place.last_offset)
     return scan
 
 
-def scan_up_to(view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int) -> tuple[Scan, int, BatchPlace]:
+def scan_up_to(
+    view: memoryview, segment: Segment, greatest: int, *, latest_epoch: int
+) -> tuple[ScanResult, int, BatchPlace]:
     """Judge what stands before the first batch that ends above offset `greatest`, and say where that batch lies.
 
     There has to be one.

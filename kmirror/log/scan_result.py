@@ -13,7 +13,7 @@ _LENGTH_MIN = layout.BATCH_LENGTH_MIN
 LEGACY_EPOCH = -2  # What stands in place of the leader epoch of messages that cannot have one.
 
 
-class Scan:
+class ScanResult:
     """What a run of batches is; offsets are -1 while it is empty.
 
     What an empty one holds are values of the class: a small fetch is scanned sooner than they are all set.
@@ -22,7 +22,7 @@ class Scan:
     valid_bytes = 0
     batches = 0
     first_offset = -1  # Of a legacy message, its last: where it begins is not in the header.
-    roll_offset = -1  # Where a segment that begins with these batches would begin.
+    roll_offset = -1  # The base offset of a segment that would begin with these batches.
     last_offset = -1
     max_timestamp = NO_TIMESTAMP
     max_timestamp_offset = -1  # The last offset of the first batch that has it.

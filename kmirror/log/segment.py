@@ -14,7 +14,7 @@ from kmirror.errors import CorruptBatch
 from kmirror.log.config import LogConfig
 from kmirror.log.index import OffsetIndex, TimeIndex
 from kmirror.log.producer_entry import AbortedTxn
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.state_files import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -30,10 +30,10 @@ from kmirror.records import layout
 from kmirror.records.layout import LOG_OVERHEAD, NO_TIMESTAMP, header_struct
 
 _BOUNDS = header_struct("base_offset", "batch_length", "magic", "last_offset_delta")
-_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # These stand where a batch has them.
+_LEGACY_BOUNDS = header_struct("base_offset", "batch_length", "magic")  # Fields at the same positions as in a batch.
 _TIMESTAMP = Struct(">q")
 _LEGACY_TIMESTAMP_AT = 18
-_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # What no batch and no message is shorter than.
+_BATCH_MIN = LOG_OVERHEAD + layout.LEGACY_LENGTH_MIN  # The size of the shortest batch or message.
 SPAN_MAX = 0x7FFF_FFFF  # How far an offset may lie above its segment's base offset.
 _MAGIC_V2 = layout.MAGIC_V2
 
@@ -75,7 +75,7 @@ class Segment:
         self.size = 0  # Bytes that are batches of this log; equals the store's size between two calls.
         self.index_interval_bytes = config.index_interval_bytes
         self.rows_max = config.segment_index_bytes // 8
-        self.time_rows_max = config.segment_index_bytes // 12 - 1  # One is left for when the segment is closed.
+        self.time_rows_max = config.segment_index_bytes // 12 - 1  # The last row is for when the segment is closed.
         self.created_ms = self.modified_ms = created_ms
         self.offsets = OffsetIndex(base_offset)
         self.times = TimeIndex(base_offset)
@@ -93,7 +93,7 @@ class Segment:
     def view(self, start: int = 0, end: int | None = None) -> memoryview:
         return self.store.view(self.base_offset, start, self.size if end is None else end)
 
-    def add(self, view: memoryview, scan: Scan) -> None:
+    def add(self, view: memoryview, scan: ScanResult) -> None:
         """Take note of the batches in `view`, which a scan judged and which stand behind those that are known."""
         if scan.row_offsets:
             self.offsets.extend(scan.row_offsets, scan.row_positions)
@@ -287,7 +287,7 @@ class Segment:
         return cut
 
     def _reload_max_timestamp(self) -> None:
-        """Find the greatest timestamp that is left: the last row's, or that of a batch behind it."""
+        """Find the greatest timestamp that is left: the last row's, or that of a batch after it."""
         row = self.times.last_entry()
         self.max_timestamp, self.max_timestamp_offset = row
         position, view = self.offsets.position_for(row.offset), self.view()

@@ -15,7 +15,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.producer_entry import AbortedTxn
 from kmirror.log.results import ReadResult
-from kmirror.log.scan_result import Scan
+from kmirror.log.scan_result import ScanResult
 from kmirror.log.segment import BatchPlace, Segment, delete_segment, delete_segment_files
 from kmirror.log.store import PartitionStore
 
@@ -56,7 +56,7 @@ class SegmentList(Sequence[Segment]):
     def size_in_bytes(self) -> int:
         return sum(segment.size for segment in self._segments)
 
-    # Looking up
+    # -- looking up ---------------------------------------------------------------------------
 
     def reaching(self, offset: int) -> list[Segment]:
         """Return the segment that would hold `offset`, the first one if none begins so low, and those after it."""
@@ -84,7 +84,7 @@ class SegmentList(Sequence[Segment]):
     def aborted_transactions(self, start: int, end: int, *, reaching: int | None = None) -> list[AbortedTxn]:
         """Return the aborted transactions that have records from `start` up to, not including, `end`.
 
-        They are looked for from the segment on that holds offset `reaching`, `start` unless told.
+        They are looked for from the segment on that holds offset `reaching`, which is `start` by default.
         """
         found: list[AbortedTxn] = []
         for segment in self.reaching(start if reaching is None else reaching):
@@ -120,8 +120,8 @@ class SegmentList(Sequence[Segment]):
 
     # Growing
 
-    def append(self, view: memoryview, scan: Scan, now_ms: int) -> Segment:
-        """Put judged batches behind the last one; return the segment that took them, which is the active one."""
+    def append(self, view: memoryview, scan: ScanResult, now_ms: int) -> Segment:
+        """Put judged batches after the last one; returns the segment that took them, which is the active one."""
         segment = self.active
         self.store.append(segment.base_offset, view)
         segment.add(view, scan)
@@ -158,7 +158,7 @@ class SegmentList(Sequence[Segment]):
         for segment in self.reaching(offset):
             self.store.flush(segment.base_offset)
 
-    # Shrinking
+    # -- shrinking ----------------------------------------------------------------------------
 
     def truncate_to(self, offset: int, now_ms: int) -> None:
         """Drop every batch that ends at or above `offset`, the new end; the first segment begins at or below it."""

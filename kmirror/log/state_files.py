@@ -7,7 +7,7 @@
 
 N is an offset with 20 digits: a snapshot is of all below it, the other files belong to the segment that
 begins there. A snapshot keeps only the last batch of each producer, so after a restart only that one can
-be told from a repetition.
+be distinguished from a repetition.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def allowed_bytes() -> int | None:
-    """Return four fifths of what is available to this process, or None where nothing tells."""
+    """Return four fifths of the bytes that are available to this process, or None where the system does not say."""
     limits = [limit for limit in (_available(), *map(_container_limit, _CONTAINER_LIMITS)) if limit]
     return min(limits) * 4 // 5 if limits else None
 

@@ -34,7 +34,7 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint"
 # A broker writes this file as the last act of a clean shutdown and removes it when it starts.
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 
-_METADATA_VERSION = 0  # The one of partition.metadata that Kafka knows.
+_METADATA_VERSION = 0  # The only version of partition.metadata that Kafka knows.
 _NO_OFFSETS: Final[Mapping[TopicPartition, int]] = MappingProxyType({})
 
 

@@ -46,7 +46,7 @@ def read_transactions(folder: PartitionFolder, *, end: int | None) -> CommittedP
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ConsumeQuery:
     """Which records to read; `timestamp`, in milliseconds, asks for the first that is not older and all that follow."""
 
     from_offset: int = 0
@@ -55,7 +55,7 @@ class Wanted:
     to_end: bool = False  # Also what is at or above the high watermark.
 
 
-def consume(folder: PartitionFolder, wanted: Wanted) -> Iterator[Record]:
+def consume(folder: PartitionFolder, wanted: ConsumeQuery) -> Iterator[Record]:
     """Yield the records in offset order; raises `FileFault` at bytes that are no batch or fail their checksum."""
     end = None if wanted.to_end else folder.high_watermark
     start = max(wanted.from_offset, folder.log_start_offset)

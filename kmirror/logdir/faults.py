@@ -82,11 +82,11 @@ class Tally:
         self.skipped: list[str] = []
 
     def fault(self, path: Path, reason: str, position: int | None = None, offset: int | None = None) -> None:
-        """Count a fault and tell of it; `position` is a byte of the file, `offset` a Kafka offset."""
+        """Count a fault and report it; `position` is a byte of the file, `offset` a Kafka offset."""
         self.faults += 1
         self.tell(FileFault(reason, path=path, position=position, offset=offset))
 
     def wrong(self, error: FileFault | Unreadable) -> None:
-        """Tell of a file that raised an error when it was read."""
+        """Count and report a file that raised an error when it was read."""
         self.faults += 1
         self.tell(error if isinstance(error, FileFault) else FileFault(error.reason, path=error.path))

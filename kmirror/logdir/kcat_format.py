@@ -59,7 +59,7 @@ def compile_format(text: str, tp: TopicPartition) -> Part:
             data, at = _escape(text, at + 1)
             parts.append(_constant(data))
         else:
-            parts.append(_constant(sign.encode("utf-8", "surrogateescape")))  # As the shell gave it.
+            parts.append(_constant(sign.encode("utf-8", "surrogateescape")))  # The bytes that the shell passed.
             at += 1
     return lambda record: b"".join([part(record) for part in parts])
 

@@ -31,7 +31,7 @@ from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
 from kmirror.spec.topics import SYSTEM_TOPICS
 
-__all__ = ["LogDirs", "PartitionFiles", "Skipped", "read_log_dirs", "read_sample"]
+__all__ = ["LogDirs", "PartitionFiles", "SkippedFolder", "read_log_dirs", "read_sample"]
 
 # How many times a mirror run may hold a log's bytes: as read, and in three replicas on each of two clusters.
 # Replicas that share bytes take less.
@@ -43,7 +43,7 @@ Progress = Callable[[int, int], None]
 """Called with the bytes read so far and the bytes there are."""
 
 
-class Skipped(NamedTuple):
+class SkippedFolder(NamedTuple):
     """A topic or a folder that was left out."""
 
     name: str
@@ -78,7 +78,7 @@ class LogDirs:
     path: Path
     cluster_id: str | None
     partitions: dict[TopicPartition, PartitionFiles]
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFolder] = field(default_factory=list)
 
     @property
     def topics(self) -> dict[str, list[int]]:
@@ -107,9 +107,9 @@ def read_log_dirs(
     """
     folder = Path(path)
     names = _list_folder(folder)
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFolder] = []
     if holds_partition_files(folder):
-        folder = folder.resolve()  # The name tells the partition, so `.` will not do.
+        folder = folder.resolve()  # The folder's name is the partition's, so `.` will not do.
         facts = read_folder_facts(folder.parent)
         found = list(_find_partitions(folder.parent, [folder.name], facts, skipped))
     else:
@@ -117,7 +117,7 @@ def read_log_dirs(
         found = list(_find_partitions(folder, names, facts, skipped))
     if topics is not None:
         found = _pick(folder, found, topics, skipped)
-        skipped.clear()  # What was not asked for needs no excuse.
+        skipped.clear()  # Topics were picked: what else was left out needs no mention.
     if not found:
         raise UsageError(_holds_no_log(folder, names, skipped))
     _refuse_too_large(folder, found, memory_limit)
@@ -149,30 +149,30 @@ def _list_folder(folder: Path) -> list[str]:
 
 
 def _find_partitions(
-    top: Path, names: list[str], facts: FolderFacts, skipped: list[Skipped]
+    top: Path, names: list[str], facts: FolderFacts, skipped: list[SkippedFolder]
 ) -> Iterator[PartitionFolder]:
     """Yield the folders of `top` that a broker would load; the others are added to `skipped`."""
     internal = set()
     for name in names:
         found = parse_folder_name(name)
         if found is None:
-            skipped.append(Skipped(name, "the name is not TOPIC-PARTITION"))
+            skipped.append(SkippedFolder(name, "the name is not TOPIC-PARTITION"))
             continue
         tp, set_aside = found
         if set_aside is not None:
-            skipped.append(Skipped(name, SET_ASIDE[set_aside]))
+            skipped.append(SkippedFolder(name, SET_ASIDE[set_aside]))
         elif tp.topic in SYSTEM_TOPICS:
             if tp.topic not in internal:
-                skipped.append(Skipped(tp.topic, "internal topic"))
+                skipped.append(SkippedFolder(tp.topic, "internal topic"))
             internal.add(tp.topic)
         elif holds_partition_files(top / name):
             yield read_partition(top / name, facts)
         else:
-            skipped.append(Skipped(name, "no segment file in it"))
+            skipped.append(SkippedFolder(name, "no segment file in it"))
 
 
 def _pick(
-    folder: Path, found: list[PartitionFolder], topics: Collection[str], skipped: list[Skipped]
+    folder: Path, found: list[PartitionFolder], topics: Collection[str], skipped: list[SkippedFolder]
 ) -> list[PartitionFolder]:
     """Return the partitions of `topics`; raises `UsageError` for one that is not there."""
     reasons = dict(skipped)
@@ -252,7 +252,7 @@ def _check_topic_ids(folder: Path, partitions: dict[TopicPartition, PartitionFil
             )
 
 
-def _holds_no_log(folder: Path, names: list[str], skipped: list[Skipped]) -> str:
+def _holds_no_log(folder: Path, names: list[str], skipped: list[SkippedFolder]) -> str:
     """Return what to say about a folder with nothing to mirror, with a better path if one is near."""
     near = [str(folder / name) for name in names if (folder / name / META_PROPERTIES).is_file()]
     if near:

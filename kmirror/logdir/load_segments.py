@@ -1,7 +1,7 @@
 """Are the segments of a partition folder what a broker wrote?
 
 Loading is the walk of `verify` over the log alone, ended by the first fault. The indexes and snapshots beside the log
-are not read, since nothing of them is loaded; but three things tell whether the log ends where it should: the time
+are not read, since nothing of them is loaded; but three things show whether the log ends where it should: the time
 index of a segment that was closed, the log start offset and the recovery point.
 """
 
@@ -56,7 +56,7 @@ class _Load(LogWalk):
     """A walk that keeps the bytes which it has checked."""
 
     def __init__(self, folder: PartitionFolder, tally: Tally) -> None:
-        # The offset of an old message is outside its checksum; those inside a wrapper bear it out.
+        # The offset of an old message is outside its checksum; for a wrapper those inside are a witness.
         super().__init__(folder, tally, opens_wrappers=True)
         self.segments: dict[int, bytes] = {}
 

@@ -1,7 +1,7 @@
 """Which partition does a folder of `log.dirs` belong to, by its name?
 
     orders-0                   the partition's log
-    orders-0.<id>-delete       what a broker has renamed: `SET_ASIDE` tells why; <id> is 32 hex digits of its own
+    orders-0.<id>-delete       what a broker has renamed: `SET_ASIDE` says why; <id> is 32 hex digits of its own
 
 A name counts if a broker writes it: the topic is legal (Kafka's Topic.validate) and the partition is an int32 in plain
 decimal, after the last dash. A broker that finds a folder of another name does not start; only what `Integer.parseInt`

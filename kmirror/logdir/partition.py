@@ -1,6 +1,6 @@
 """Which files are a partition's log, and where does it begin and end?
 
-A partition folder is looked at alone or with the `log.dirs` around it, whose checkpoints tell where the log starts and
+A partition folder is looked at alone or with the `log.dirs` around it, whose checkpoints say where the log starts and
 how far it may be read. Nothing is read into memory but names, sizes and checkpoints.
 """
 
@@ -26,7 +26,7 @@ _ADVICE: Final = "give a partition's folder, such as DIR/orders-0"
 
 
 class PartitionFolder(NamedTuple):
-    """A partition on disk; `high_watermark` is None where no checkpoint tells it."""
+    """A partition on disk; `high_watermark` is None where no checkpoint has it."""
 
     tp: TopicPartition
     path: Path
@@ -34,7 +34,7 @@ class PartitionFolder(NamedTuple):
     log_start_offset: int
     high_watermark: int | None
     clean_shutdown: bool
-    is_set_aside: bool  # It bears what the broker was doing to it.
+    is_set_aside: bool  # The folder's name says what the broker was doing to it.
     recovery_point: int | None = None  # After a kill: the segments above it are to be recovered.
 
     @property
@@ -91,7 +91,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
     tp, is_set_aside = name.tp, name.set_aside is not None
     around = read_folder_facts(named.parent) if facts is None else facts
     if is_set_aside and (named.parent / str(tp)).is_dir():
-        around = FolderFacts()  # They are about that one.
+        around = FolderFacts()  # The checkpoints speak of the folder without the suffix.
     segments = list_segments(folder)
     bases = [segment.base_offset for segment in segments]
     start = around.log_start_offsets.get(tp, 0)
@@ -101,7 +101,7 @@ def read_partition(folder: Path, facts: FolderFacts | None = None) -> PartitionF
         segments=segments,
         log_start_offset=max(start, min(bases, default=start)),
         high_watermark=around.high_watermarks.get(tp),
-        clean_shutdown=around.clean_shutdown and not is_set_aside,  # What is being deleted is not closed before.
+        clean_shutdown=around.clean_shutdown and not is_set_aside,  # A broker does not close a log that it is deleting.
         is_set_aside=is_set_aside,
         recovery_point=_recovery_point(around, tp),
     )

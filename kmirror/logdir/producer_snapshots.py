@@ -1,4 +1,4 @@
-"""What do the files beside a partition's segments tell of its transactions?
+"""What do the files beside a partition's segments say of its transactions?
 
 The producer snapshots say what was open where they were taken, the cleaner's checkpoint below which offset all is
 decided. Of what cannot be read nothing is believed, as a broker does, which deletes such a snapshot.
@@ -34,7 +34,7 @@ def _open_at(folder: Path, offset: int) -> Mapping[int, int] | None:
     """Return the transactions open at the snapshot of `offset`: producer id to first offset."""
     data = read_if_present(folder / file_name(offset, SNAPSHOT_SUFFIX))
     if data is None:
-        return None  # It went while we looked.
+        return None  # A broker deleted it meanwhile.
     try:
         entries = decode_snapshot(data)
     except CorruptBatch:

@@ -84,7 +84,7 @@ def _swapped(logs: list[SegmentFile], swaps: list[SegmentFile]) -> list[SegmentF
 
 def read_segment(file: SegmentFile) -> bytes:
     """Return the bytes of the segment; raises `UsageError` where they cannot be read."""
-    if file.path.is_dir():  # It stands for a segment that is not there yet.
+    if file.path.is_dir():  # The path is the folder's where no segment exists yet.
         return b""
     with reading(file.path):
         return file.path.read_bytes()
@@ -104,7 +104,7 @@ def _end_offset(file: SegmentFile) -> int:
 def segment_fault(path: Path, data: bytes | memoryview, error: CorruptBatch, expected: int) -> FileFault:
     """Give a parser's error the file it is about, and an offset: what stands there if it can be true."""
     position = error.position
-    assert position is not None, "whoever walks a buffer knows where it is"
+    assert position is not None, "a parser that walks a buffer gives every fault a position"
     rest = bytes(data[position:])
     stated = int.from_bytes(rest[: layout.BATCH_LENGTH_AT], "big")
     complete = len(rest) >= layout.BATCH_LENGTH_AT

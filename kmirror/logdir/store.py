@@ -60,7 +60,7 @@ class LogFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         self._offsets = {name: read_offsets(self.path / file) for name, file in SHARED_FILES.items()}
         self._stores: dict[TopicPartition, FileStore] = {}
-        self._dirty: set[str] | None = None  # Names to write at the end of a batch of changes.
+        self._dirty: set[str] | None = None  # The names of the checkpoints to write at the end of a batch of changes.
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions that have a folder, sorted, without folders that are being deleted or moved."""
@@ -166,7 +166,7 @@ class FileStore:
         self._tp = tp
         self._open: tuple[int, int] | None = None  # Base offset and descriptor of the segment last written.
         self._maps: dict[int, mmap.mmap] = {}
-        # Maps that were let go while somebody still had a view of them.
+        # Maps that were dropped while a view of them was still in use.
         self._lingering: dict[int, list[weakref.ref[mmap.mmap]]] = {}
         if not path.exists():
             path.mkdir()
@@ -184,7 +184,7 @@ class FileStore:
         for base_offset in list(self._maps):
             self._unmap(base_offset)
 
-    # Segments
+    # -- segments -----------------------------------------------------------------------------
 
     def segments(self) -> list[int]:
         return sorted(self._sizes)
@@ -230,7 +230,7 @@ class FileStore:
         data = os.pread(descriptor, end - start, start)
         while len(data) < end - start:
             more = os.pread(descriptor, end - start - len(data), start + len(data))
-            assert more, f"{self._log(base_offset)} was cut by somebody else"
+            assert more, f"{self._log(base_offset)} was cut by another process"
             data += more
         return memoryview(data)
 
@@ -255,7 +255,7 @@ class FileStore:
         self._sizes[base_offset] = size
 
     def _move(self, base_offset: int, size: int) -> None:
-        """Cut the segment by a new file in its place, because somebody still looks at the old one's pages."""
+        """Cut the segment by a new file in its place, because a view of the old one's pages is still in use."""
         path = self._log(base_offset)
         copy = path.with_name(path.name + ".tmp")
         with copy.open("wb") as file:
@@ -325,14 +325,14 @@ class FileStore:
     def _finish_replacements(self) -> None:
         """Drop what a crash kept from counting and finish what counts, as a broker does before it opens a log.
 
-        All files of a segment share its fate: an index left behind would be taken for that of what replaced the log.
+        All files of a segment share its fate: an index that stayed would be taken for the one of what replaced the log.
         """
         found: dict[str, list[tuple[int, Path]]] = {_DELETED_SUFFIX: [], CLEANED_SUFFIX: [], SWAP_SUFFIX: []}
         for offset, path in self._files_about_offsets():
             if path.suffix in found:
                 found[path.suffix].append((offset, path))
         deleted, cleaned, swaps = found.values()
-        # A split that did not come to its end: its swap files go before the `.cleaned` ones that tell of it.
+        # A split that was interrupted: its swap files go before the `.cleaned` ones, which show that it was.
         cleaned_from = min((offset for offset, _ in cleaned), default=OFFSET_MAX + 1)
         undone = [(offset, path) for offset, path in swaps if offset >= cleaned_from]
         for _, path in (*deleted, *undone, *cleaned):
@@ -374,7 +374,7 @@ class FileStore:
             self._open = None
 
     def _map(self, base_offset: int) -> mmap.mmap:
-        """Map the segment as long as it is now; the maps that were used least recently are let go."""
+        """Map the segment as long as it is now; the maps that were used least recently are closed."""
         self._unmap(base_offset)
         mapped = mmap.mmap(self._descriptor(base_offset), self._sizes[base_offset], access=mmap.ACCESS_READ)
         while len(self._maps) >= _MAPS_KEPT:
@@ -394,7 +394,7 @@ class FileStore:
             lingering[:] = [other for other in lingering if other() is not None]
             lingering.append(weakref.ref(mapped))
 
-    # Named files
+    # -- named files --------------------------------------------------------------------------
 
     def read_file(self, name: str) -> bytes | None:
         if name in SHARED_FILES:

@@ -1,6 +1,6 @@
-"""What may be done with a partition while its topic is mirrored: who writes, who reads, whose epochs does the log hold?
+"""May a mirrored partition be written to or read now, and whose leader epochs does its log hold?
 
-Everything follows from the assignment of its topic and the state that its leader knows.
+The answers follow from the assignment of its topic and the state that this leader knows.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
-    """Read-only from the moment the config is set until STOPPED (D7)."""
+    """Return the error that a Produce request to `tp` gets, or None if the topic is writable.
+
+    A topic is read-only from the moment its config is set until it is STOPPED (D7).
+    """
     assignment = context.assignments.get(tp.topic)
     if assignment is None:
         return None
@@ -26,9 +29,10 @@ def produce_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | Non
 
 
 def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None:
-    """As for produce; but until a session touches the log an open local transaction is still there to be ended.
+    """Return the error that a transaction marker for `tp` gets, or None if it may be written.
 
-    READ_ONLY_TOPIC would tell the coordinator that the cut removed it, and the marker would be forgotten (D41).
+    As for produce, with one exception: until a session has cut or fed the log, an open local transaction can still be
+    ended. READ_ONLY_TOPIC would make the transaction coordinator forget the marker, so it is asked to retry (D41).
     """
     error, mp = produce_error(context, tp), context.partitions.get(tp)
     if error is ErrorCode.READ_ONLY_TOPIC and (mp is None or mp.state is None or not mp.is_touched):
@@ -37,7 +41,7 @@ def marker_error(context: MirrorContext, tp: TopicPartition) -> ErrorCode | None
 
 
 def withholds(context: MirrorContext, partition: Partition) -> bool:
-    """A new leader may be on the list of those that owe a cut; until it knows, nobody reads from it (D30)."""
+    """Return True until this leader knows whether its own log must still be cut; nothing is read from it then (D30)."""
     if partition.tp.topic not in context.assignments:
         return False
     mp = context.partitions.get(partition.tp)
@@ -45,7 +49,7 @@ def withholds(context: MirrorContext, partition: Partition) -> bool:
 
 
 def foreign_epochs(context: MirrorContext, partition: Partition) -> bool:
-    """Does the log carry leader epochs of the source? Until it is STOPPED, as far as this leader knows (D13, D14)."""
+    """Return whether the log has the source's leader epochs: until this leader knows it is STOPPED (D13, D14)."""
     assignment = context.assignments.get(partition.tp.topic)
     if assignment is None:
         return False

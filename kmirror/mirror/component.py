@@ -1,4 +1,4 @@
-"""What does a broker tell the mirror component, and what may it ask? (KIP-1279)
+"""Mirroring as a component of a broker: the hooks that the broker calls (KIP-1279).
 
 The component learns which topics are mirrored and which of their partitions this broker leads; `driver.py` moves each
 of those along.
@@ -49,6 +49,7 @@ class MirrorComponent(BrokerComponent):
     # -- what the broker asks -----------------------------------------------------------------
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        """Return the partition of `__mirror_state` whose leader coordinates mirror `key`; None for other key types."""
         if key_type != CoordinatorType.MIRROR:
             return None
         return self.context.coordinator.shard_of_mirror(key) or TopicPartition(MIRROR_STATE_TOPIC, 0)
@@ -68,7 +69,7 @@ class MirrorComponent(BrokerComponent):
     # -- what happens -------------------------------------------------------------------------
 
     def before_metadata(self, now: Instant, delta: Delta) -> None:
-        """Learn assignments before leaderships take effect: whose epochs a log carries depends on them."""
+        """Read the assignments before leaderships take effect: `foreign_epochs` depends on them."""
         for kind, name in delta.configs:
             if kind != ResourceType.TOPIC:
                 continue
@@ -79,6 +80,7 @@ class MirrorComponent(BrokerComponent):
                 self.context.assignments[name] = assignment
 
     def on_metadata(self, now: Instant, delta: Delta) -> None:
+        """Follow changed mirrors and assignments, and look at the partitions that changed."""
         changed = {name: None for kind, name in delta.configs if kind == ResourceType.TOPIC}
         if any(kind == ResourceType.MIRROR for kind, _ in delta.configs):
             self._refresh.apply_mirrors(now)
@@ -97,6 +99,7 @@ class MirrorComponent(BrokerComponent):
                 self._driver.look_at_all(now)
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        """Load or drop a shard of `__mirror_state`, or begin or end the work for a mirrored partition."""
         if tp.topic == MIRROR_STATE_TOPIC:
             loaded = self.context.coordinator.runtime.on_leadership(now, tp, leads=leads)
             if loaded:
@@ -110,7 +113,7 @@ class MirrorComponent(BrokerComponent):
         self._follow_assignment(now, tp, self.context.replicas.partitions[tp])
 
     def _on_new_leader_epoch(self, tp: TopicPartition) -> None:
-        """Somebody else may have led in between: what is persisted counts, not what was under way here (D9)."""
+        """Forget what was under way: another broker may have led in between, so the persisted state counts (D9)."""
         mp = self.context.partitions.get(tp)
         if mp is not None:
             self._driver.stop_fetching(mp)
@@ -138,6 +141,7 @@ class MirrorComponent(BrokerComponent):
         self.context.replicas.touch(tp)  # `on_progress` persists it.
 
     def on_progress(self, now: Instant, tp: TopicPartition) -> None:
+        """Look at a partition that waits for its replicas; in MIRRORING only follow the source's log start."""
         mp, partition = self.context.partitions.get(tp), self.context.replicas.led(tp)
         if mp is None or partition is None:
             return

@@ -1,7 +1,7 @@
-"""What do the parts of mirroring share on one broker?
+"""What the parts of mirroring share on one broker.
 
-Which topics are mirrored, which partitions this broker leads, which sources it knows, and the few things that every
-part says or asks. No part is in here: each takes this, and names the neighbours that it calls.
+The mirrored topics, the mirrored partitions that this broker leads, the sources, and a few operations that every part
+needs. The parts themselves are not in here: each takes this context and names the other parts that it calls.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class MirrorContext:
         self.coordinator = MirrorCoordinator(broker, replicas)
         self.states = StateClient(broker, self.coordinator)
         self.assignments: dict[str, Assignment] = {}
-        """Topic to its place in a mirror, for every topic that has one."""
+        """Topic to its mirror and what the user wants of it, for every topic that has `mirror.name`."""
         self.partitions: dict[TopicPartition, MirrorPartition] = {}
         """The mirrored partitions that this broker leads."""
         self.sources: dict[str, RemoteCluster] = {}
         """Mirror to its source."""
         self.refresh_from: dict[str, Instant] = {}
-        """Mirror to when its source may be asked for metadata again, at the earliest."""
+        """Mirror to the earliest instant at which its source may be asked for metadata again."""
 
     # -- what is known ------------------------------------------------------------------------
 
@@ -55,47 +55,47 @@ class MirrorContext:
         return [mp for mp in self.partitions.values() if mp.assignment.mirror == mirror]
 
     def coordinates(self, mirror: str) -> bool:
-        """Does this broker do the metadata sync of `mirror`?"""
+        """Return whether this broker does the metadata sync of `mirror` (D17)."""
         return self.coordinator.leads(self.coordinator.shard_of_mirror(mirror))
 
     def source_cluster_id(self, mirror: str) -> str:
-        """Return the remembered id of the mirror's source, or the empty string."""
+        """Return the id of the mirror's source as its config remembers it; empty if it was never stored (D15, D16)."""
         configs = mirror_configs(self.broker.image, mirror)
         return "" if configs is None else configs.text(SOURCE_CLUSTER_ID)
 
     def writers_of(self, mp: MirrorPartition | None) -> Stretches:
-        """Return who wrote the log of a partition that this broker leads (D45)."""
+        """Return which clusters wrote the log of a partition that this broker leads (D45)."""
         known = OWN if mp is None else mp.lineage
         return known.stretches or written_by(self.broker.cluster_id)
 
     def is_present(self, mp: MirrorPartition) -> bool:
-        """Is `mp` what this broker knows of its partition, or has it ceased to lead it, or begun anew?"""
+        """Return whether `mp` is still in use: the broker leads, in the same leader epoch and the same mirror."""
         return self.partitions.get(mp.tp) is mp
 
     def is_current(self, mp: MirrorPartition, state: MirrorState) -> bool:
-        """Is an answer for `mp` in `state` still of use?"""
+        """Return whether `mp` is still in use and in `state`; an answer that was awaited is dropped otherwise."""
         return self.is_present(mp) and mp.state is state
 
     # -- what is said -------------------------------------------------------------------------
 
     def note(self, mp: MirrorPartition, text: str, fact: object = None) -> None:
-        """Tell something of a partition."""
+        """Write a line about a partition into the trace."""
         self.broker.outbox.note(f"{mp.tp} {text}", fact)
 
     def note_state(self, mp: MirrorPartition, state: MirrorState, how: str = "") -> None:
-        """Tell which state a partition has come to."""
+        """Write into the trace which state a partition is in; the line has a StateEntered as its fact."""
         fact = StateEntered(mp.tp, mp.assignment.mirror, state, mp.last_mirrored_epoch)
         self.note(mp, f"state {state.name} {how}".rstrip(), fact)
 
     # -- what is done later -------------------------------------------------------------------
 
     def retry_later(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
-        """Look at `mp` again in a while, and say why it waits."""
+        """Look at `mp` again after RETRY_MS, and keep `reason` as what DescribeMirrors shows until then."""
         mp.reason = reason
         mp.retry_at = now + RETRY_MS * MILLISECOND
         self.broker.outbox.set_timer((NAME, RETRY_TIMER, mp.tp), mp.retry_at)
 
     def refresh_soon(self, now: Instant, mirror: str) -> None:
-        """Look at the source's metadata, at most twice a second."""
+        """Ask the source for its metadata: at once, but not before RETRY_MS after the last time."""
         at = max(now, self.refresh_from.get(mirror, now))
         self.broker.outbox.set_timer((NAME, REFRESH_TIMER, mirror), at)

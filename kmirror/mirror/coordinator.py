@@ -1,4 +1,4 @@
-"""The mirror coordinator: who leads a partition of `__mirror_state` decides about the states in it.
+"""The mirror coordinator: the leader of a partition of `__mirror_state` decides about the states in it.
 
 A write is refused when it comes from an older leader of the mirrored partition (D9), names another
 topic id than the cluster knows, or leaves the table of transitions (D5). It is answered once it is
@@ -37,7 +37,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 
 @dataclass(frozen=True, slots=True)
 class StateWrite:
-    """One partition's part of a WriteMirrorStates request."""
+    """One partition in a WriteMirrorStates request."""
 
     key: StateKey
     topic: str
@@ -50,14 +50,17 @@ class StateWrite:
 
 
 def decide(known: PartitionState, write: StateWrite) -> tuple[Sequence[KeyValue], ErrorCode]:
-    """Return the records that carry out `write`, or why it is refused."""
+    """Return the records that persist `write`, none if they are persisted already, or the error that refuses it.
+
+    FENCED_LEADER_EPOCH for an older leader (D9), INVALID_REQUEST for a transition outside the table (D5).
+    """
     if -1 < write.leader_epoch < known.leader_epoch:
         return (), ErrorCode.FENCED_LEADER_EPOCH
     if not may_follow(known.state, write.state):
         return (), ErrorCode.INVALID_REQUEST
     epoch = known.last_mirrored_epoch
     if write.state is MirrorState.MIRRORING and known.state is not MirrorState.MIRRORING:
-        epoch = NOT_SETTLED  # The logs share their history again: what the last stop settled is over.
+        epoch = NOT_SETTLED  # A new session: the epoch that the last stop settled no longer holds (D23).
     elif write.last_mirrored_epoch != NOT_SETTLED:
         epoch = write.last_mirrored_epoch
     leader_epoch = max(write.leader_epoch, known.leader_epoch)
@@ -93,6 +96,7 @@ class MirrorCoordinator:
         return TopicPartition(MIRROR_STATE_TOPIC, mirror_partition(mirror, count)) if count else None
 
     def leads(self, shard: TopicPartition | None) -> bool:
+        """Return whether this broker leads `shard` and has loaded it; False for None."""
         return shard is not None and self.runtime.state(shard.partition) is not None
 
     def read(self, key: StateKey) -> PartitionState | None:
@@ -102,7 +106,10 @@ class MirrorCoordinator:
         return None if state is None else state.partitions.get(key, NOTHING)
 
     def write(self, now: Instant, write: StateWrite, on_done: OnDone) -> None:
-        """Persist `write` if it is legal; `on_done` learns the outcome once it is committed."""
+        """Persist `write` if it is legal; call `on_done` with NONE once it is committed, else with the error.
+
+        Errors are those of `decide`, of the runtime, and UNKNOWN_TOPIC_ID for a topic that has another id here.
+        """
         shard = self.shard_of(write.key)
         if shard is None:
             on_done(now, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -116,5 +123,6 @@ class MirrorCoordinator:
         )
 
     def topic_id(self, topic: str) -> Uuid | None:
+        """Return the id of a topic in this cluster, or None if it does not exist."""
         known = self._broker.image.topics.get(topic)
         return None if known is None else known.topic_id

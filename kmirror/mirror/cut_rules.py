@@ -1,4 +1,4 @@
-"""Which cut does a mirrored log need, who has not followed it yet, and which epoch ends a stop? Pure functions.
+"""Where is a mirrored log cut, which replicas still have to be, and to which epoch does a stop bump? Pure functions.
 
 The engine and the explorer (`kmirror explore`) decide with these, so what the explorer proves is what runs.
 
@@ -8,7 +8,7 @@ Words
 - `Uncut` lists the replicas that have not confirmed a cut, each with the least cut epoch of all cuts it missed (D30).
   It is persisted with the state, in force in every state, and carried over from session to session.
 - The row of SESSION is no replica. It says that the present session has touched the log (cut it, or fed it from the
-  source), so that whoever finishes a stop knows whether there is anything to undo (D33).
+  source), so that the leader that finishes a stop knows whether there is anything to undo (D33).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NONE_UNCUT: Uncut = {}
 
 
 class CutLog(Protocol):
-    """What the choice of a cut needs to know of a log."""
+    """The part of a log on which the choice of a cut depends."""
 
     @property
     def epochs(self) -> LeaderEpochCache: ...
@@ -51,7 +51,7 @@ def cut_offset(log: CutLog, cut_epoch: int) -> int:
 def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
     """Return the list once a cut to `cut_epoch` is decided: every assigned replica, the leader too, and SESSION.
 
-    A replica that missed an earlier, deeper cut still owes that one: the least epoch wins.
+    A replica that missed an earlier, deeper cut still has to make that one: the least epoch wins.
     """
     listed = dict(uncut)
     for replica in (SESSION, *assigned):
@@ -60,7 +60,7 @@ def after_cut(uncut: Uncut, assigned: Iterable[int], cut_epoch: int) -> Uncut:
 
 
 def without(uncut: Uncut, confirmed: Iterable[int]) -> Uncut:
-    """Return the list without those that have confirmed."""
+    """Return the list without the replicas that have confirmed."""
     gone = dict.fromkeys(confirmed)
     return {replica: epoch for replica, epoch in uncut.items() if replica not in gone}
 

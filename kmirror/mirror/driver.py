@@ -1,8 +1,8 @@
-"""What comes next for a mirrored partition?
+"""What is the next step for a mirrored partition?
 
-Level-triggered: whatever happens, `look_at` compares what the user wants, what is persisted and what
-is true here, and does the one next thing. A step that needs an answer marks the partition busy; the
-answer looks again. So a lost answer, a new leader, or a restart costs a repetition and nothing else.
+Level-triggered: after every event `look_at` compares what the user wants, what is persisted and the present facts, and
+does the one next step. A step that needs an answer marks the partition busy, and the answer calls `look_at` again. So
+a lost answer, a new leader, or a restart costs a repetition and nothing else.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.fetchers import MirrorFetchers
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.state_writer import StateWriter
@@ -23,7 +23,7 @@ from kmirror.mirror.stopping import Stopping
 from kmirror.mirror.uncut_replicas import has_new_confirmation
 
 ASKED_AGAIN_MAX = 3
-"""So many refreshes in a row look for a missing topic at once; after that the regular ones do."""
+"""Number of extra refreshes for a topic that the source does not know; after that only the regular ones look for it."""
 
 
 class PartitionDriver:
@@ -32,9 +32,9 @@ class PartitionDriver:
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
         self._writer = StateWriter(context, self.look_at, self.stop_fetching)
-        kinship = Kinship(context, self._writer, self.look_at, self.stop_fetching)
-        self.fetchers = MirrorFetchers(context, self._writer, kinship)
-        self._preparing = Preparing(context, self._writer, kinship, self.look_at)
+        lineage_check = LineageCheck(context, self._writer, self.look_at, self.stop_fetching)
+        self.fetchers = MirrorFetchers(context, self._writer, lineage_check)
+        self._preparing = Preparing(context, self._writer, lineage_check, self.look_at)
         self._stopping = Stopping(context, self._writer, self.look_at)
         self._state_loader = StateLoader(context, self._writer)
 
@@ -48,7 +48,7 @@ class PartitionDriver:
             self.look_at(now, mp)
 
     def look_at(self, now: Instant, mp: MirrorPartition) -> None:
-        """Do the next thing for `mp`, if there is one and nothing is under way."""
+        """Do the next step for `mp`, if there is one and nothing is under way."""
         partition = self._context.replicas.led(mp.tp)
         if mp.busy or partition is None or not self._context.is_present(mp) or now < mp.retry_at:
             return
@@ -75,10 +75,10 @@ class PartitionDriver:
             self._stopping.act(now, mp, partition)
 
     def _is_same_source(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Is the source the cluster, and its topic the topic, that we know? If not the partition waits (D16).
+        """Return whether the source is the cluster, and its topic the topic, that we know; if not `mp` waits (D16).
 
-        Asked before the cut as well: what another cluster says is no reason to cut anything. Another topic of the
-        same name, in the cluster that we know, is not coming back: that partition fails.
+        Checked before the cut as well: an answer of another cluster is no reason to cut anything. If the cluster is
+        the same but the topic has another id, the former topic will not come back: the partition fails.
         """
         mirror, name = mp.assignment.mirror, mp.tp.topic
         source = self._context.sources.get(mirror)

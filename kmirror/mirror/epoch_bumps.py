@@ -1,4 +1,4 @@
-"""How does a leader come to a leader epoch that is high enough? It asks the controller (D14, D36)."""
+"""BumpLeaderEpochs: how a leader asks the controller for a leader epoch that is high enough (D14, D36)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from kmirror.protocol.message import Message
 
 
 def bump(context: MirrorContext, now: Instant, mp: MirrorPartition, epoch: int) -> None:
-    """Ask the controller for a leader epoch of at least `epoch`; the image tells when it is there."""
+    """Ask the controller for a leader epoch of at least `epoch`.
+
+    The new epoch arrives with the metadata image; an error makes the partition retry.
+    """
     mp.bumping = True
     row = LeaderEpochState(partition_index=mp.tp.partition, min_leader_epoch=epoch)
     request = BumpLeaderEpochsRequest(topics=[TopicState(topic_id=mp.topic_id, partitions=[row])])

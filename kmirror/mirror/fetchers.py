@@ -21,9 +21,9 @@ from kmirror.kernel.uuid import Uuid
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.context import FETCH_TIMER, NAME, MirrorContext
 from kmirror.mirror.epoch_bumps import bump
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_writer import StateWriter
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
 from kmirror.protocol.gen.fetch_response import PartitionData
@@ -32,9 +32,9 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel
 
 FETCH_WITH_DIVERGENCE = 12
-"""First version in which a fetch tells the divergence (KIP-595)."""
+"""First version in which the answer names a divergence (KIP-595)."""
 SOURCE_EPOCH_MAX = 0x7FFFFFFF - 1_000_000
-"""Above it there is no room for local epochs on top; no cluster gets there by elections."""
+"""The highest leader epoch of a source that is mirrored: local epochs need room above it. Elections never get there."""
 CONSUMER = -1
 
 MirrorFetcher = Fetcher[MirrorPartition]
@@ -45,16 +45,16 @@ class MirrorFetchers:
 
     replica_id = CONSUMER
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, kinship: Kinship) -> None:
+    def __init__(self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck) -> None:
         self._context = context
         self._broker = context.broker
         self._replicas = context.replicas
         self._writer = writer
-        self._kinship = kinship
+        self._lineage_check = lineage_check
         self._loop = FetchLoop(self, self._broker.outbox, lambda: self._broker.configs, (NAME, FETCH_TIMER))
 
     def assign(self, now: Instant, mp: MirrorPartition) -> None:
-        """Fetch `mp` from its source leader; again after anything changed. Without a leader: ask who leads."""
+        """Fetch `mp` from its source's leader from now on, or refresh the metadata if the leader is not known."""
         source = self._context.sources.get(mp.assignment.mirror)
         if source is None:
             return
@@ -68,7 +68,7 @@ class MirrorFetchers:
         if leader.epoch > SOURCE_EPOCH_MAX:
             self._writer.fail(now, mp, f"the source's leader epoch {leader.epoch} leaves no room above it")
             return
-        if not self._kinship.is_settled(now, mp, leader):
+        if not self._lineage_check.may_fetch(now, mp, leader):
             return
         mp.source_epoch = leader.epoch
         number = partition_for(str(mp.tp), self._broker.configs.integer("mirror.num.replica.fetchers"))
@@ -79,6 +79,7 @@ class MirrorFetchers:
         self._loop.remove(mp.tp)
 
     def on_timer(self, now: Instant, mirror: str, broker_id: int, number: int) -> None:
+        """Fetch again after a pause."""
         self._loop.on_timer(now, (mirror, broker_id, number))
 
     # -- asking -------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ class MirrorFetchers:
         return self._context.sources.get(str(fetcher.key[0]))
 
     def may_ask(self, fetcher: MirrorFetcher) -> bool:
-        """Is the mirror still there?"""
+        """Return whether the mirror still exists."""
         return self._source(fetcher) is not None
 
     def send(self, now: Instant, fetcher: MirrorFetcher, purpose: str, request: Message, on_reply: OnReply) -> None:
@@ -127,7 +128,7 @@ class MirrorFetchers:
         )
 
     def _reaches_epochs(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Is the local leader epoch at the source's, and at that of our lineage? If not, have it bumped (D14, D45)."""
+        """Return whether the local leader epoch has reached the source's and the lineage's; else bump it (D14, D45)."""
         partition = self._led(mp)
         wanted = max(mp.source_epoch, mp.lineage.since)
         if wanted <= partition.leader_epoch:
@@ -156,7 +157,7 @@ class MirrorFetchers:
     def on_records(
         self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
     ) -> None:
-        """Append the source's batches as they are; a batch that may not be there is the end of mirroring (D5)."""
+        """Append the source's batches as they are; a damaged batch makes the partition FAILED (D21)."""
         partition = self._led(mp)
         mp.reason = ""
         mp.source_offset = data.high_watermark
@@ -190,10 +191,8 @@ class MirrorFetchers:
             partition.log.advance_log_start(wanted)
             self._replicas.touch(mp.tp)
 
-    def on_diverged(
-        self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, asked: FetchPartition, data: PartitionData
-    ) -> None:
-        """The source ends our last epoch elsewhere: cut to where the two histories meet (second phase of D11)."""
+    def on_diverged(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, data: PartitionData) -> None:
+        """Cut to where the two logs part: the source ends our last epoch at another offset (D11, D12)."""
         partition = self._led(mp)
         if data.diverging_epoch.end_offset < 0:
             self._loop.refused(now, fetcher, mp, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -202,21 +201,21 @@ class MirrorFetchers:
         cut(self._context, now, mp, partition, end.offset, "diverging epoch")
 
     def on_error(self, now: Instant, fetcher: MirrorFetcher, mp: MirrorPartition, error: ErrorCode) -> None:
-        """Say so, and ask who leads."""
+        """Note the error as the reason, and refresh the source's metadata: the leader may be another one."""
         mp.reason = f"the source answers {error.name}"
         self._broker.outbox.note(f"{mp.tp} source says {error.name}")
         self._context.refresh_soon(now, mp.assignment.mirror)
 
     def on_unheard(self, fetcher: MirrorFetcher) -> None:
-        """The source believes that this was heard; a new session makes it say everything again."""
+        """Reset the session: only in a new one does the source repeat an answer that was dropped here."""
         fetcher.session.reset()
 
     def on_lost(self, now: Instant, fetcher: MirrorFetcher) -> bool:
-        """The broker may be gone, its partitions led elsewhere by now; or it is too old to be mirrored."""
+        """Refresh the metadata and return True; if the source is too old, fail the partitions and return False."""
         source = self._source(fetcher)
         version = None if source is None else source.version(fetcher.endpoint, FetchRequest)
-        told = source is not None and source.knows_versions(fetcher.endpoint)
-        if told and (version is None or version < FETCH_WITH_DIVERGENCE):
+        known = source is not None and source.knows_versions(fetcher.endpoint)
+        if known and (version is None or version < FETCH_WITH_DIVERGENCE):
             for mp in list(fetcher.partitions.values()):
                 self._writer.fail(now, mp, f"the source at {fetcher.endpoint} serves no Fetch v12 or later")
             return False
@@ -227,7 +226,7 @@ class MirrorFetchers:
         return True
 
     def on_no_offset(self, now: Instant, fetcher: MirrorFetcher) -> None:
-        """Ask who leads."""
+        """Refresh the source's metadata: the leader may be another one."""
         self._context.refresh_soon(now, str(fetcher.key[0]))
 
     # -- out of range -------------------------------------------------------------------------
@@ -241,7 +240,10 @@ class MirrorFetchers:
         restart(self._context, now, mp, self._led(mp), offset, "the source's log start")
 
     def drop_unknown_epoch(self, now: Instant, mp: MirrorPartition) -> bool:
-        """Drop our last epoch if it has no batch; without epochs at all there is nothing to compare by."""
+        """Drop our last epoch if it has no batch, and return whether it was dropped.
+
+        A log without any epoch has none to drop: then fetches name no epoch any more (D28).
+        """
         partition = self._led(mp)
         before = partition.log.latest_epoch
         self._replicas.cut(now, partition, partition.log.log_end_offset)

@@ -1,4 +1,4 @@
-"""Questions of a destination leader to the broker that leads a partition at the source, and how answers are read."""
+"""What a destination leader asks the leader of a partition at the source, and how it reads the answers."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ class Inquiry:
     endpoint: Endpoint
 
     def resumes(self, state: MirrorState) -> bool:
-        """Is an answer of the source still of use? The partition is then free for its next step."""
+        """Return whether the answer that was awaited is still of use in `state`; ends the partition's wait."""
         if not self.context.is_current(self.mp, state):
             return False
         self.mp.busy = False
         return self.context.sources.get(self.mp.assignment.mirror) is self.source
 
     def ask(self, now: Instant, request: Message, on_reply: OnReply) -> None:
+        """Send `request` to the broker; `on_reply` gets None if there is no answer."""
         self.source.send(now, self.endpoint, "describe", request, on_reply)
 
     def describe(self, now: Instant, on_reply: OnReply) -> None:
-        """Ask for the mirror of our mirror's name, and for who wrote the log (D45)."""
+        """Ask for the source's mirror of the same name as ours, and for the lineage of the log (D45)."""
         lineage = LineageTopic(topic_name=self.mp.tp.topic, partitions=[self.mp.tp.partition])
         self.ask(now, DescribeMirrorsRequest(mirror_names=[self.mp.assignment.mirror], lineages=[lineage]), on_reply)
 
     def list_offsets(self, now: Instant, on_reply: OnReply) -> None:
-        """Ask for the log end in the leader epoch that is known: only who leads in it answers without an error."""
+        """Ask for the log end, naming the known leader epoch: only the leader in it answers without an error."""
         row = ListOffsetsPartition(
             partition_index=self.mp.tp.partition, current_leader_epoch=self.leader.epoch, timestamp=OffsetSpec.LATEST
         )
@@ -54,14 +55,14 @@ class Inquiry:
         self.ask(now, ListOffsetsRequest(replica_id=-1, topics=[topic]), on_reply)
 
     def has_no_describe(self) -> bool:
-        """Is it known that the broker does not serve DescribeMirrors at all?"""
+        """Return whether the broker's versions are known and DescribeMirrors is not among them."""
         source, endpoint = self.source, self.endpoint
         return source.knows_versions(endpoint) and not source.supports(endpoint, DescribeMirrorsRequest)
 
     def learn_lineage(self, reply: DescribeMirrorsResponse | None) -> str:
-        """Take over what the source told of its log's lineage; return why that cannot be used, empty if it can (D45).
+        """Take over the lineage of the source's log; return why that is not possible, empty if it is (D45).
 
-        A source that tells nothing is no mirror as far as anybody can know: what it has it wrote itself.
+        A source that answers without a lineage does not know mirroring: its own cluster wrote the whole log.
         """
         mp, row = self.mp, None if reply is None else _lineage_in(reply, self.mp.tp)
         if row is None:
@@ -77,7 +78,7 @@ class Inquiry:
 
 
 def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition) -> Inquiry | None:
-    """Return the leader at the source to ask, as it is known now; None, with a reason, if it is not.
+    """Return an inquiry to the source's leader; None, with the reason set at `mp`, if the leader is not known.
 
     The partition is busy until `Inquiry.resumes`.
     """
@@ -93,7 +94,7 @@ def begin_inquiry(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
 
 
 def detail_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> PartitionDetail | None:
-    """Return what the source says of the partition under our mirror's name, or None."""
+    """Return the row of the partition under our mirror's name, or None."""
     for mirror in reply.mirrors:
         if mirror.mirror_name != mp.assignment.mirror or mirror.error_code == ErrorCode.UNKNOWN_MIRROR:
             continue
@@ -107,7 +108,7 @@ def detail_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> PartitionD
 
 
 def refusal_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> int:
-    """Return why the source does not tell about our mirror, 0 if it does; an unknown mirror is an answer."""
+    """Return the error code of our mirror's row, 0 if there is none; UNKNOWN_MIRROR is an answer, not an error."""
     for mirror in reply.mirrors:
         if mirror.mirror_name == mp.assignment.mirror and mirror.error_code != ErrorCode.UNKNOWN_MIRROR:
             return mirror.error_code
@@ -115,12 +116,12 @@ def refusal_in(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> int:
 
 
 def is_silent(reply: DescribeMirrorsResponse, mp: MirrorPartition) -> bool:
-    """Does the source answer in full, and know nothing of the partition?"""
+    """Return whether the source answered without an error and knows nothing of the partition."""
     return not reply.error_code and not refusal_in(reply, mp) and detail_in(reply, mp) is None
 
 
 def error_suffix(reply: Message | None) -> str:
-    """Return the error that an answer gives as the end of a sentence, empty if it gives none."""
+    """Return the error of an answer as the end of a sentence (": NAME"), empty if it has none."""
     code = getattr(reply, "error_code", 0)
     return f": {code_of(code).name}" if code else ""
 

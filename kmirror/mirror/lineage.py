@@ -1,10 +1,10 @@
 """Which cluster wrote which leader epochs of a log? Pure functions (D45).
 
-Leader epochs are numbers that every cluster counts for itself, so two logs may hold the same number for records of
-different clusters. Within one cluster a number is used once: by one leader, for one run of records. So two logs agree
-as far as the same clusters wrote the same epochs, and what they hold above that has nothing in common.
+Every cluster counts leader epochs for itself, so two logs may use the same number for records of different clusters.
+Within one cluster a number is used once: by one leader, for one run of records. So two logs are equal up to the last
+epoch below which the same clusters wrote the same epochs; above it they have nothing in common.
 
-A cluster that fails over writes on in an epoch of its own: its lineage is that of its source and one more stretch. A
+A cluster that fails over continues in an epoch of its own: its lineage is that of its source and one more stretch. A
 log that was never mirrored has one stretch, its own cluster's.
 """
 
@@ -33,27 +33,27 @@ class Lineage:
     stretches: Stretches = ()
     """Empty while only this cluster wrote the log."""
     since: int = -1
-    """Leader epoch from which on this is true: before it nothing is appended (D45)."""
+    """Leader epoch from which on this holds; nothing is appended in an earlier one (D45)."""
 
 
 OWN = Lineage()
 
 
 def written_by(cluster_id: str) -> Stretches:
-    """Return the lineage of a log that one cluster wrote."""
+    """Return the lineage of a log that was written by one cluster alone."""
     return (Stretch(0, cluster_id),)
 
 
 def written_on(stretches: Stretches, epoch: int, cluster_id: str) -> Stretches:
-    """Return the lineage once `cluster_id` writes on in `epoch`."""
+    """Return the lineage after `cluster_id` becomes the writer from `epoch` on."""
     before = tuple(stretch for stretch in stretches if stretch.first_epoch < epoch)
     return before if before and before[-1].cluster_id == cluster_id else (*before, Stretch(epoch, cluster_id))
 
 
 def shared_epoch(one: Stretches, other: Stretches) -> int | None:
-    """Return the last leader epoch up to which both were written by the same clusters; None if all of them were.
+    """Return the last leader epoch up to which both were written by the same clusters.
 
-    -1 says that there is none.
+    None if they have the same writers throughout, -1 if they have no epoch in common.
     """
     for epoch in sorted({stretch.first_epoch for stretch in (*one, *other)}):
         if _writer(one, epoch) != _writer(other, epoch):
@@ -70,7 +70,7 @@ def _writer(stretches: Stretches, epoch: int) -> str | None:
 
 
 class StretchRow(Protocol):
-    """What the messages that carry a lineage call a stretch."""
+    """The fields of a stretch in each message that has a lineage."""
 
     first_epoch: int
     cluster_id: str

@@ -1,4 +1,4 @@
-"""How does a leader cut the log of a mirrored partition? Whoever cuts tells so, and remembers what the cut reopens."""
+"""How a leader cuts a mirrored log: it notes the cut, and remembers how the transactions ended that the cut reopens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from kmirror.mirror.reopened_transactions import tail_of
 
 
 def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str) -> None:
-    """Cut the log that this broker leads, and remember how the transactions ended that this reopens."""
+    """Cut the log that this broker leads at `offset`, and remember how the transactions ended that this reopens.
+
+    `why` goes into the trace.
+    """
     tail = tail_of(partition.log, offset)
     _note_cut(context, mp, offset, partition.log.log_end_offset, why)
     context.replicas.cut(now, partition, offset)
@@ -21,7 +24,7 @@ def cut(context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Pa
 def restart(
     context: MirrorContext, now: Instant, mp: MirrorPartition, partition: Partition, offset: int, why: str
 ) -> None:
-    """Empty the log that this broker leads; it begins at `offset`."""
+    """Remove everything from the log that this broker leads; it then begins at `offset` (truncateFullyAndStartAt)."""
     log = partition.log
     _note_cut(context, mp, log.log_start_offset, log.log_end_offset, why)
     context.replicas.restart_at(now, partition, offset)
@@ -29,7 +32,7 @@ def restart(
 
 
 def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> None:
-    """A listed replica that leads cuts its log, and serves nothing until it is struck off (D30)."""
+    """Cut this leader's log if it is on the list of uncut replicas, and withhold it until it is off the list (D30)."""
     partition = context.replicas.led(mp.tp)
     epoch = mp.uncut.get(context.broker.node_id)
     if partition is None or epoch is None:
@@ -44,6 +47,6 @@ def cut_if_listed(context: MirrorContext, now: Instant, mp: MirrorPartition) -> 
 
 
 def _note_cut(context: MirrorContext, mp: MirrorPartition, offset: int, end: int, why: str) -> None:
-    """Tell what a cut is about to remove."""
+    """Note what a cut is about to remove, if anything."""
     if offset < end:
         context.note(mp, f"cut at {offset} (was {end}): {why}", LogCut(mp.tp, offset, end, why))

@@ -1,8 +1,8 @@
 """Metadata sync, by the mirror's coordinator alone (D17): topics that do not exist here yet are created.
 
-A created topic has the source's id, if it has one, and partition count. The source's cluster id is remembered in the
-mirror's config the first time it is seen to have a topic of the mirror, and never overwritten (D15, D16): a wrong
-address that leads to a cluster without these topics leaves no trace.
+A created topic has the source's partition count and, if the source has topic ids, its id. The source's cluster id is
+stored in the mirror's config once the source is seen to have a topic of the mirror, and never overwritten (D15, D16):
+a wrong address of a cluster without these topics leaves no trace.
 Left out so far: partition growth, configs, groups, ACLs.
 """
 
@@ -27,6 +27,8 @@ from kmirror.spec.wire_values import USE_DEFAULT, ConfigOp, ResourceType
 
 
 class MetadataSync:
+    """Creates topics and stores the source's cluster id, for the mirrors that this broker coordinates."""
+
     def __init__(self, context: MirrorContext) -> None:
         self._context = context
         self._broker = context.broker
@@ -34,13 +36,13 @@ class MetadataSync:
         self._remembering: dict[str, None] = {}
 
     def run(self, now: Instant, mirror: str, source: RemoteCluster) -> None:
-        """Bring the destination's metadata of `mirror` in line with what the source just said."""
+        """Bring the destination's metadata of `mirror` in line with the source's, which was just refreshed."""
         if not self._context.coordinates(mirror):
             return
         if any(self._is_ours(topic, source) for topic in self._context.topics_of(mirror)):
             self._remember_source(now, mirror, source)
         if self._context.source_cluster_id(mirror) not in ("", source.cluster_id):
-            return  # Another cluster answers (D16): nothing is created after it.
+            return  # Another cluster answers: its topics are not created here (D16).
         for topic in self._context.topics_of(mirror):
             assignment = self._context.assignments[topic]
             known = source.topics.get(topic)
@@ -58,7 +60,7 @@ class MetadataSync:
                 )
 
     def _is_ours(self, topic: str, source: RemoteCluster) -> bool:
-        """Does the source have this topic, the same one as here if there is one here?"""
+        """Return whether the source has this topic, with the same id as here if it exists here."""
         known, here = source.topics.get(topic), self._broker.image.topics.get(topic)
         if known is None or topic in source.missing:
             return False

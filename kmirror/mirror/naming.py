@@ -1,7 +1,7 @@
 """`mirror.name`: which mirror manages a topic, and what the user wants of it (D7).
 
-The topic config holds the mirror's name, with `.paused` or `.removed` behind it. A suffix replaces
-the other and never chains; so no mirror's name may end in one.
+The topic config holds the mirror's name, followed by `.paused` or `.removed` if the topic is paused or removed. There
+is never more than one suffix, so no mirror's name may end in one.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _SUFFIXES = {Wish.MIRROR: "", Wish.PAUSE: PAUSED, Wish.REMOVE: REMOVED}
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A topic's place in a mirror."""
+    """The mirror of a topic, and what the user wants of the topic there."""
 
     mirror: str
     wish: Wish
 
     def text(self) -> str:
-        """Return the value of `mirror.name` that says this."""
+        """Return this as a value of `mirror.name`."""
         return self.mirror + _SUFFIXES[self.wish]
 
 
 def parse(value: str) -> Assignment | None:
-    """Return what a value of `mirror.name` says; None for the empty value."""
+    """Return the assignment in a value of `mirror.name`; None if the value is empty."""
     if not value:
         return None
     if value.endswith(REMOVED):
@@ -41,7 +41,7 @@ def parse(value: str) -> Assignment | None:
 
 
 def problem_with_mirror(name: str) -> str | None:
-    """Say why `name` cannot be a mirror's name, or None."""
+    """Return why `name` cannot be a mirror's name, or None if it can."""
     if name.endswith((PAUSED, REMOVED)):
         return f"a mirror name cannot end with {PAUSED} or {REMOVED}"
     return problem_with_name(name)

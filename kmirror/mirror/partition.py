@@ -1,7 +1,7 @@
-"""One mirrored partition at the destination's leader: what is persisted, and what is under way.
+"""One mirrored partition at the destination's leader: its persisted state, and what is under way.
 
-Everything but the persisted state is forgotten when the leadership ends, and found again by the
-next leader: from the log, the metadata image, and the source.
+Everything but the persisted state ends with the leadership; the next leader derives it again from the log, the
+metadata image, and the source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kmirror.mirror.states import MirrorState
 
 @dataclass(frozen=True, slots=True)
 class LogCut:
-    """A leader cut a mirrored log: [offset, end) went."""
+    """A leader cut a mirrored log: [offset, end) was removed."""
 
     tp: TopicPartition
     offset: int
@@ -31,7 +31,7 @@ class LogCut:
 
 @dataclass(frozen=True, slots=True)
 class StateEntered:
-    """A leader came to a state, by writing it or by reading it after its election."""
+    """A leader entered a state, by writing it or by reading it after its election."""
 
     tp: TopicPartition
     mirror: str
@@ -41,23 +41,25 @@ class StateEntered:
 
 @dataclass(slots=True)
 class MirrorPartition:
+    """What a leader knows of one mirrored partition; a new leader epoch begins with a new object."""
+
     tp: TopicPartition
     topic_id: Uuid
     assignment: Assignment
     state: MirrorState | None = None
-    """The persisted state; None until the coordinator has told it."""
+    """The persisted state; None until it has been read from the coordinator."""
     last_mirrored_epoch: int = -1
     uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
-    """As persisted: who has not confirmed a cut, and whether this session touched the log (D30)."""
+    """As persisted: the replicas that have not confirmed a cut, and whether this session touched the log (D30)."""
     lineage: Lineage = OWN
     """As persisted: which clusters wrote the log (D45)."""
     held: bool = False
-    """This leader was itself on the list: it has cut its log, and serves nothing until that is persisted (D30)."""
+    """This leader was itself on the list: it has cut its log, and withholds it until that is persisted (D30)."""
     busy: bool = False
-    """A question or a write is under way; whoever ends it looks at the partition again."""
+    """A question or a write is under way; its answer looks at the partition again."""
     retry_at: Instant = 0
     reason: str = ""
-    """Why the partition waits or failed, for people."""
+    """Why the partition waits or failed: the Reason of DescribeMirrors (D38)."""
 
     # PREPARING and STOPPING
     cut_epoch: int | None = None
@@ -65,13 +67,13 @@ class MirrorPartition:
     cut_at: int | None = None
     """Where this leader cut its log in the present state; None before the cut."""
     cut_markers: CutMarkers = field(default_factory=dict)
-    """How transactions ended that cuts of this session reopened (D29, D42)."""
+    """How the transactions ended that cuts of this session reopened (D29, D42)."""
     stop: StopPlan | None = None
-    """What the stop under way has decided, as persisted (D43)."""
+    """As persisted: the decisions of the stop under way (D43)."""
 
     # PREPARING and MIRRORING
     source_lineage: Stretches = ()
-    """Which clusters wrote the source's log, as told for its leader epoch `source_lineage_epoch` (D45)."""
+    """Which clusters wrote the source's log, as it answered in its leader epoch `source_lineage_epoch` (D45)."""
     source_lineage_epoch: int = -1
 
     # MIRRORING
@@ -82,13 +84,13 @@ class MirrorPartition:
     paused_until: Instant = 0
     resolving: bool = False
     source_without_epochs: bool = False
-    """The source did not know the epoch that messages of old formats count as: it is told no epoch for them (D28)."""
+    """The source has no epochs for messages of formats 0 and 1, so fetches name none for them (D28)."""
     bumping: bool = False
 
     def for_new_leader(self) -> MirrorPartition:
-        """Return the partition as a new leader sees it: nothing is known but what the source said of itself.
+        """Return the partition for a new leader epoch: only what the source said of itself is kept.
 
-        It keeps what no log can tell: the markers that cuts took.
+        The cut markers are kept as well, since they cannot be derived from the log.
         """
         return MirrorPartition(
             self.tp,
@@ -105,7 +107,7 @@ class MirrorPartition:
 
     @property
     def is_touched(self) -> bool:
-        """Has this session cut the log, or fed it from the source? Only then a stop has anything to undo (D33)."""
+        """Return whether this session has cut the log or fed it from the source; else a stop undoes nothing (D33)."""
         return SESSION in self.uncut
 
     @property
@@ -113,12 +115,12 @@ class MirrorPartition:
         return StateKey(self.assignment.mirror, self.topic_id, self.tp.partition)
 
     def enter(self, state: MirrorState) -> None:
-        """A new state is persisted: what was under way in the old one is over."""
+        """Take over a state that is persisted; what was under way in the former one is over."""
         self.state = state
         self.cut_epoch = self.cut_at = None
         if state in (MirrorState.PREPARING, MirrorState.STOPPED):
             self.cut_markers = {}
-        if state is not MirrorState.FAILED:  # There the reason is what people need.
+        if state is not MirrorState.FAILED:  # The reason of a failure stays visible.
             self.reason = ""
         self.retry_at = 0
         if state is not MirrorState.MIRRORING:

@@ -1,8 +1,8 @@
-"""PREPARING: ask the source how far it knows us, cut to that, wait until every replica is cut (D11).
+"""PREPARING: ask the source for its last mirrored epoch of us, cut to it, wait until every replica is cut (D11).
 
-The source's leader of the partition is asked through DescribeMirrors, under the same mirror name. A broker reports
-just the partitions that it leads, so silence from a former leader would look like "nothing is known". A log that holds
-anything is cut from scratch only on proof (D32).
+The source's leader of the partition is asked with DescribeMirrors, under the same mirror name. A broker reports only
+the partitions that it leads, so the answer of a former leader looks like "nothing is known". A log that is not empty
+is therefore cut from scratch only on proof (D32).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.context import MirrorContext
 from kmirror.mirror.cut_rules import FROM_SCRATCH, SESSION, after_cut, cut_offset
 from kmirror.mirror.inquiry import Inquiry, begin_inquiry, detail_in, error_suffix, is_silent, refusal_in
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.log_cuts import cut, restart
 from kmirror.mirror.partition import MirrorPartition
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_records import NEVER_MIRRORED, NOT_SETTLED
 from kmirror.mirror.state_writer import LookAt, StateWriter
 from kmirror.mirror.states import MirrorState
@@ -34,9 +34,9 @@ class PrepareStep(Enum):
     """What a leader can do next in PREPARING."""
 
     ASK = auto()
-    """Ask the source, and decide by its answer how far to cut."""
+    """Ask the source; its answer decides how far to cut."""
     LIST = auto()
-    """Persist who owes the cut."""
+    """Persist the list of replicas that must be cut."""
     CUT = auto()
     WAIT = auto()
     """Some replica has not confirmed the cut."""
@@ -46,14 +46,14 @@ class PrepareStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrepareFacts:
-    """What decides about the next step; all of it is found out anew each time."""
+    """The facts that decide the next step; they are derived anew before every step."""
 
     is_decided: bool
     is_listed: bool
-    """It is persisted that every replica owes the cut, or nothing is to be cut here."""
+    """It is persisted that every replica must be cut, or there is nothing to cut here."""
     is_cut: bool
     is_confirmed: bool
-    """Every replica that must be cut has told this leader that it is."""
+    """Every replica that must be cut has confirmed it to this leader."""
 
 
 def next_step(facts: PrepareFacts) -> PrepareStep:
@@ -68,10 +68,12 @@ def next_step(facts: PrepareFacts) -> PrepareStep:
 class Preparing:
     """Carries one broker's partitions through PREPARING; every step may be repeated."""
 
-    def __init__(self, context: MirrorContext, writer: StateWriter, kinship: Kinship, look_at: LookAt) -> None:
+    def __init__(
+        self, context: MirrorContext, writer: StateWriter, lineage_check: LineageCheck, look_at: LookAt
+    ) -> None:
         self._context = context
         self._writer = writer
-        self._kinship = kinship
+        self._lineage_check = lineage_check
         self._look_at = look_at
 
     def act(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
@@ -86,7 +88,7 @@ class Preparing:
             case PrepareStep.WAIT:
                 mp.reason = self._missing(mp, partition)
             case PrepareStep.FINISH:
-                lineage = self._kinship.adopted(mp, partition)
+                lineage = self._lineage_check.adopted(mp, partition)
                 self._writer.write_state(now, mp, MirrorState.MIRRORING, NOT_SETTLED, lineage=lineage)
 
     def _facts(self, mp: MirrorPartition, partition: Partition) -> PrepareFacts:
@@ -105,8 +107,8 @@ class Preparing:
         if inquiry is None:
             return
         if not _is_empty(self._context.replicas.led(mp.tp)):
-            # That it serves no DescribeMirrors is proof only if it says so now: it may be another release by now,
-            # and who cannot be reached has proved nothing (D32).
+            # That the broker serves no DescribeMirrors is proof only if it says so now: it may have been upgraded
+            # since. A broker that does not answer has proved nothing (D32).
             inquiry.source.forget_versions(inquiry.endpoint)
 
         def on_reply(later: Instant, reply: Message | None) -> None:
@@ -141,12 +143,12 @@ class Preparing:
         elif found is not None:
             self._on_found(now, inquiry, found)
         elif _is_empty(self._context.replicas.led(mp.tp)):
-            self._decide(now, mp, FROM_SCRATCH)  # Nothing can be lost: silence is enough.
+            self._decide(now, mp, FROM_SCRATCH)  # The log is empty, so no proof is needed.
         else:
             self._prove_silence(now, inquiry)
 
     def _on_found(self, now: Instant, inquiry: Inquiry, found: PartitionDetail) -> None:
-        """The source knows the partition under this mirror's name. Is its mirror one of *us*? (D25)"""
+        """Go on once the source has named an epoch, but only if its mirror of that name mirrors this cluster (D25)."""
         mp = inquiry.mp
         if found.state == MirrorState.UNKNOWN.name:
             self._context.retry_later(now, mp, "the source has not loaded its own state yet")
@@ -160,11 +162,13 @@ class Preparing:
                 self._context.retry_later(later, mp, f"the source did not answer ListMirrors{error_suffix(reply)}")
                 return
             theirs = [row.source_cluster_id for row in reply.mirrors if row.mirror_name == mp.assignment.mirror]
-            if theirs and theirs[0] not in ("", self._context.broker.cluster_id):
-                # A chain: the name is the same, the source's source is not us.
+            if not theirs:  # The mirror was deleted, or we may not see it: the epoch may be for another cluster.
+                self._context.retry_later(later, mp, "the source described its mirror, and does not list it")
+            elif theirs[0] not in ("", self._context.broker.cluster_id):
+                # A chain of mirrors of the same name: the source mirrors a third cluster, so its epoch is not for us.
                 self._decide(later, mp, self._without_source_epoch(mp))
             elif found.state != MirrorState.STOPPED.name:
-                # Two clusters that mirror each other would each cut what only the other has.
+                # Two clusters that mirror each other would each cut records that only the other one has.
                 reason = f"the source still mirrors this topic from us ({found.state}): remove it there first"
                 self._context.retry_later(later, mp, reason)
             elif found.last_mirror_epoch < 0 and not _is_empty(self._context.replicas.led(mp.tp)):
@@ -174,16 +178,17 @@ class Preparing:
                 )
                 self._context.retry_later(later, mp, reason)
             else:
-                # What the source settled says what it had of us then; if ours is greater we had of it since (D39).
+                # If our own epoch is greater, we mirrored from the source after it had settled its epoch (D39).
                 self._decide(later, mp, max(found.last_mirror_epoch, self._without_source_epoch(mp)))
 
         inquiry.ask(now, ListMirrorsRequest(), on_reply)
 
     def _prove_silence(self, now: Instant, inquiry: Inquiry) -> None:
-        """Ask whether the broker leads, then once more what it knows of us, then once more whether it leads (D32).
+        """Prove that the source's leader knows nothing of us: ListOffsets, DescribeMirrors, ListOffsets (D32).
 
-        A former leader is truthfully silent about us, and brokers that lost their controller still name it the leader.
-        Only who answers ListOffsets in the epoch that we name, before and after it was silent, led throughout.
+        A former leader does not report the partition, and brokers without a controller still name it the leader.
+        A broker that answers ListOffsets in the epoch that we name, both before and after DescribeMirrors, was the
+        leader throughout.
         """
         mp = inquiry.mp
         mp.busy = True
@@ -220,29 +225,29 @@ class Preparing:
         return False
 
     def _without_source_epoch(self, mp: MirrorPartition) -> int:
-        """Return the cut when the source knows nothing of us: to our own last mirrored epoch, or everything (D31).
+        """Return the cut epoch when the source knows nothing of us: our own last mirrored epoch, or none (D31).
 
-        The source is the cluster and the topic that this mirror had before; that was checked before it was asked.
+        `_is_same_source` of the driver has checked that this is the cluster and the topic that we mirrored before.
         """
         return mp.last_mirrored_epoch if mp.last_mirrored_epoch >= 0 else FROM_SCRATCH
 
     # -- the cut --------------------------------------------------------------------------------
 
     def _decide(self, now: Instant, mp: MirrorPartition, cut_epoch: int) -> None:
-        shared = self._kinship.shared_with_source(mp)
-        # What a settled epoch says of two logs holds until one of them is written anew by a third cluster (D45).
+        shared = self._lineage_check.shared_with_source(mp)
+        # A settled epoch does not count above the last epoch that both logs have from the same cluster (D45).
         mp.cut_epoch = cut_epoch if shared is None else min(cut_epoch, shared)
         self._look_at(now, mp)
 
     def _list(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Persist who owes the cut, before anything goes (D30)."""
+        """Persist the list of replicas that must be cut, before anything is cut (D30)."""
         assert mp.cut_epoch is not None, "decided"
         listed = after_cut(mp.uncut, partition.image.replicas, mp.cut_epoch)
         settled = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else NOT_SETTLED
         self._writer.write_state(now, mp, MirrorState.PREPARING, settled, uncut=listed)
 
     def _cut(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Cut at the first local epoch above the decided one."""
+        """Cut this leader's log where the first epoch above the decided one begins."""
         assert mp.cut_epoch is not None, "decided"
         log, epoch = partition.log, mp.cut_epoch
         if epoch < 0 and log.log_end_offset > 0:
@@ -250,11 +255,14 @@ class Preparing:
         else:
             cut(self._context, now, mp, partition, cut_offset(log, epoch), f"LME {epoch}")
         mp.cut_at = log.log_end_offset
-        partition.log_was_cut(now)  # Also if nothing went: who fetched before has confirmed nothing (D35).
+        partition.log_was_cut(now)  # Even if nothing was removed: earlier fetches do not confirm this cut (D35).
         self._context.replicas.touch(mp.tp)
 
     def _missing(self, mp: MirrorPartition, partition: Partition) -> str:
-        """Return whose cut is missing, empty if nobody's; with unclean elections every replica must be cut (D11)."""
+        """Return which replicas have not confirmed the cut, for the reason; empty if all that must have (D11).
+
+        Those are the ISR, and with `mirror.support.unclean.leader.election` every assigned replica.
+        """
         topic = mp.tp.topic
         configs = Configs(Scope.TOPIC, self._context.broker.image.topic_config(topic), self._context.broker.configs)
         isr = partition.isr
@@ -271,12 +279,12 @@ class Preparing:
 
 
 def _is_ordered(mp: MirrorPartition, partition: Partition, epoch: int) -> bool:
-    """Is it persisted that everybody owes the cut to `epoch`, or is there nothing to cut here?"""
+    """Return whether the list that is persisted has every replica with this cut or a deeper one, if one is needed."""
     if cut_offset(partition.log, epoch) >= partition.log.log_end_offset:
         return True
     return all(mp.uncut.get(row, epoch + 1) <= epoch for row in (SESSION, *partition.image.replicas))
 
 
 def _is_empty(partition: Partition | None) -> bool:
-    """Does the log hold no record that a cut could take?"""
+    """Return whether the log holds no record, so that no cut can lose any."""
     return partition is None or partition.log.log_end_offset <= partition.log.log_start_offset

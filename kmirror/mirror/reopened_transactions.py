@@ -1,9 +1,9 @@
-"""Transactions that a cut reopens: their records stay, the marker that ended them goes (D29, D42).
+"""Transactions that a cut reopens: their records stay, the marker that ended them is removed (D29, D42).
 
-Whoever cuts a mirrored log looks at what it is about to take, and remembers how the transactions ended that reach
-below the cut. The source's next records usually end them anew. If the session is stopped before they do, what is
-remembered says how: such a transaction is decided, so it neither holds back the last stable offset nor hangs.
-What is remembered dies with the leadership; what a stop decides by it is persisted first (D43).
+Before a leader cuts a mirrored log it reads the part to be removed, and remembers how the transactions ended that begin
+below the cut. The source's next records usually end them again. If the session is stopped before that, the stop
+writes markers from this memory, so such a transaction neither holds back the last stable offset nor hangs.
+The memory ends with the leadership; what a stop decides from it is persisted first (D43).
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from kmirror.records.control import ControlType
 
 @dataclass(frozen=True, slots=True)
 class CutMarker:
-    """How a transaction ended whose marker was cut."""
+    """The outcome of a transaction whose marker a cut removed."""
 
     producer_id: int
     commit: bool
-    """What its marker said; False where the cut also took records of it, for half of a transaction is none."""
+    """Whether the marker was a COMMIT; False if the cut also removed records: half a transaction must not commit."""
     log_end_offset: int
-    """Where the cut ended the log: a record of the transaction at or above it came later, and tells otherwise."""
+    """Where the cut ended the log; if the producer has a later batch at or above it, this outcome no longer holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopPlan:
-    """What a stop has decided, persisted before it cuts: whoever finishes it does the same (D43)."""
+    """The decisions of a stop, persisted before it cuts, so that a new leader finishes it in the same way (D43)."""
 
     offset: int
-    """Where the cut ends what was mirrored."""
+    """Where the log is cut: everything mirrored at or above it goes."""
     epoch: int
-    """Least leader epoch of what the stop itself writes; an earlier one at `offset` is still to be cut."""
+    """Least leader epoch of what the stop itself writes; batches of earlier epochs at `offset` are still to be cut."""
     commits: tuple[int, ...]
-    """Producers whose open transaction the cut reopens, whole and committed; every other one is aborted."""
+    """Producers whose reopened transaction was committed and is complete; the others get an ABORT."""
 
 
 CutMarkers = dict[int, CutMarker]
-"""First offset of the transaction to how it ended."""
+"""First offset of a transaction to its outcome."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What a cut is about to take of transactions."""
+    """Markers and transactional records in the part of a log that a cut removes."""
 
     ended: dict[int, CutMarker]
     """Producer id to its first marker in the tail: it ends the transaction that is open where the tail begins."""
@@ -51,7 +51,7 @@ class Tail:
     """Producers with records in the tail before such a marker."""
 
     def reopened(self, log: PartitionLog, known: CutMarkers) -> CutMarkers:
-        """Return what is known of the transactions that are open in `log`, now that it is cut."""
+        """Return the known outcomes of the transactions that are open in `log` after the cut."""
         found: CutMarkers = {}
         for first_offset, producer_id in log.producers.ongoing.items():
             before = known.get(first_offset)
@@ -63,7 +63,7 @@ class Tail:
 
 
 def tail_of(log: PartitionLog, offset: int) -> Tail:
-    """Return what a cut of `log` at `offset` takes."""
+    """Return the tail that a cut of `log` at `offset` removes."""
     tail = Tail({}, {})
     if offset >= log.log_end_offset:
         return tail
@@ -82,7 +82,7 @@ def tail_of(log: PartitionLog, offset: int) -> Tail:
 
 
 def ending_of(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMarker | None:
-    """Return how the open transaction that begins at `first_offset` ended before the cut, None if that is not known."""
+    """Return the outcome before the cut of the open transaction that begins at `first_offset`, None if unknown."""
     producer_id, own = log.producers.ongoing[first_offset], known.get(first_offset)
     batches = log.producers.entries[producer_id].batches
     if own is None or own.producer_id != producer_id or not batches or batches[-1].last_offset >= own.log_end_offset:
@@ -91,13 +91,13 @@ def ending_of(log: PartitionLog, first_offset: int, known: CutMarkers) -> CutMar
 
 
 def decided_offset(log: PartitionLog, known: CutMarkers) -> int:
-    """Return the last stable offset, were the open transactions whose end is known decided (D42)."""
+    """Return the last stable offset as if every open transaction with a known outcome had its marker (D42)."""
     undecided = [first for first in log.producers.ongoing if ending_of(log, first, known) is None]
     return min([log.high_watermark, *undecided[:1]])
 
 
 def plan_of(log: PartitionLog, known: CutMarkers, offset: int, epoch: int) -> StopPlan:
-    """Return the plan of a stop that cuts at `offset`: which of the transactions open below it were committed (D29)?"""
+    """Return the plan of a stop that cuts at `offset`, with the committed ones of the transactions it reopens (D29)."""
     ends = [own for first in log.producers.ongoing if (own := ending_of(log, first, known)) is not None]
     ends += tail_of(log, offset).ended.values()
     return StopPlan(offset, epoch, tuple(sorted(own.producer_id for own in ends if own.commit)))

@@ -1,4 +1,4 @@
-"""Which sources does a broker know, and when does it ask them for their metadata?"""
+"""The sources of one broker's mirrors: when they are connected to, and when their metadata is refreshed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.mirror.context import NAME, REFRESH_TIMER, RETRY_MS, MirrorContext
 from kmirror.mirror.state_writer import StopFetching
 
 OnRefreshed = Callable[[Instant, str, RemoteCluster], None]
-"""(now, mirror, its source), after the source answered."""
+"""(now, mirror, its source), called after the source has answered."""
 
 
 class SourceRefresh:
@@ -24,7 +24,7 @@ class SourceRefresh:
         self._on_refreshed = on_refreshed
 
     def apply_mirrors(self, now: Instant) -> None:
-        """Mirrors were created, altered or deleted: connect to the sources that the configs name now."""
+        """Follow mirrors that were created, altered or deleted: connect to the sources in their configs."""
         context, image = self._context, self._context.broker.image
         names = mirror_names(image)
         for gone in [m for m in context.sources if m not in names]:
@@ -44,13 +44,13 @@ class SourceRefresh:
                 timeout_ms=timeout_ms,
                 on_refreshed=partial(self._on_answer, mirror),
             )
-            if known is not None:  # Nothing is known of the new servers; fetching goes on once they have answered.
+            if known is not None:  # The servers are new: fetching goes on once their metadata is known.
                 for mp in context.partitions_of(mirror):
                     self._stop_fetching(mp)
                 context.refresh_soon(now, mirror)
 
     def on_timer(self, now: Instant, mirror: str) -> None:
-        """Ask the source about the topics that matter here: for the coordinator all, else those that are led here."""
+        """Refresh the metadata of the mirror's topics: all of them for its coordinator, else those led here."""
         context = self._context
         source = context.sources.get(mirror)
         if source is None or source.refreshing:

@@ -1,7 +1,7 @@
 """How the leader of a mirrored partition reads and writes its persisted state.
 
-The coordinator may be this broker or another one; either way there is one answer, later. None and
-errors mean: try again, nothing is known.
+The coordinator may be this broker or another one; in both cases there is exactly one answer. After None or an error
+the outcome is unknown, and the caller tries again.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ OnWritten = Callable[[Instant, ErrorCode], None]
 
 
 class StateClient:
+    """Asks the mirror coordinator, directly if it is this broker, else with ReadMirrorStates and WriteMirrorStates."""
+
     def __init__(self, broker: BrokerContext, coordinator: MirrorCoordinator) -> None:
         self._broker = broker
         self._coordinator = coordinator
 
     def read(self, now: Instant, key: StateKey, topic: str, on_read: OnRead) -> None:
-        """Hand over what is persisted for `key`, or None if nobody could say."""
+        """Call `on_read` with the state that is persisted for `key`, or with None if the coordinator gave no answer."""
         shard = self._coordinator.shard_of(key)
         image = None if shard is None else self._broker.image.partition(shard)
         if image is None:
@@ -65,7 +67,10 @@ class StateClient:
             on_read(now, None)
 
     def write(self, now: Instant, write: StateWrite, on_written: OnWritten) -> None:
-        """Persist `write`; hands over the coordinator's word."""
+        """Ask the coordinator to persist `write`; call `on_written` with its error.
+
+        COORDINATOR_NOT_AVAILABLE if it cannot be reached or does not answer.
+        """
         shard = self._coordinator.shard_of(write.key)
         image = None if shard is None else self._broker.image.partition(shard)
         if image is None:

@@ -1,9 +1,9 @@
 """What a new leader of a mirrored partition does before it serves anything: read, gather, cut (D9, D30).
 
 1. It reads the persisted state.
-2. A topic may have been in another mirror before. What replicas owe from then is still owed, and who wrote the log is
-   still true: both move over, into our state first, then out of theirs, so that no crash between the two loses them.
-3. If it is itself on the list it cuts its log, and serves when it is persisted that it has.
+2. The topic may have been in another mirror before. The list of uncut replicas and the lineage of that time still hold,
+   so both are moved: written to our mirror's state first, then removed from the other, so that no crash loses them.
+3. If it is on the list itself, it cuts its log, and serves it once that is persisted.
 
 Until all that is done its `state` is None, so the broker withholds the log.
 """
@@ -28,14 +28,14 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 class StateLoader:
-    """Brings one broker's partitions to the point from which `look_at` goes on."""
+    """Loads the persisted states of the partitions that one broker begins to lead; `look_at` goes on from there."""
 
     def __init__(self, context: MirrorContext, writer: StateWriter) -> None:
         self._context = context
         self._writer = writer
 
     def load(self, now: Instant, mp: MirrorPartition) -> None:
-        """Read what is persisted of `mp`, under its mirror's name and all others."""
+        """Read the persisted states of `mp`, under its mirror's name and under all others, and enter the state."""
         mp.busy = True
         names = mirror_names(self._context.broker.image)
         mirrors = [mp.assignment.mirror, *(name for name in names if name != mp.assignment.mirror)]
@@ -64,15 +64,15 @@ class StateLoader:
             )
 
     def _gather(self, now: Instant, mp: MirrorPartition, found: dict[StateKey, PartitionState]) -> None:
-        """Move what replicas owe, and the lineage, from other mirrors to ours; at once if there is nothing to move."""
+        """Move uncut replicas and the lineage from other mirrors' states to ours, if there are any; then enter it."""
         own = found[mp.key]
         elsewhere = {key: state for key, state in found.items() if key != mp.key and _has_more_than_a_state(state)}
-        owed, lineage = own.uncut, own.lineage
+        listed, lineage = own.uncut, own.lineage
         for state in elsewhere.values():
-            owed = merged(owed, without(state.uncut, [SESSION]))
-            # Only the mirror that a topic is in has one; a second is the same, copied by a leader that then crashed.
+            listed = merged(listed, without(state.uncut, [SESSION]))
+            # Only one mirror has a lineage; a second one is a copy of it, left by a leader that crashed in between.
             lineage = state.lineage if lineage == OWN else lineage
-        own = replace(own, uncut=owed, lineage=lineage)
+        own = replace(own, uncut=listed, lineage=lineage)
 
         def emptied(later: Instant) -> None:
             if not elsewhere:
@@ -122,5 +122,5 @@ class StateLoader:
 
 
 def _has_more_than_a_state(state: PartitionState) -> bool:
-    """Does a state tell of replicas, or of the log itself?"""
+    """Return whether a state has uncut replicas or a lineage, which must be moved to the mirror of today."""
     return bool(without(state.uncut, [SESSION])) or state.lineage != OWN

@@ -3,10 +3,10 @@
 Both record types are keyed by (mirror, topic id, partition), so that compaction keeps one of each
 for every mirrored partition; the KIP's key, the mirror's name alone, would keep one for the mirror.
 
-The last mirrored epoch has two values below zero. -1, the wire's own: not settled for this stop.
--2: settled, and nothing had ever been mirrored. Without the second a new leader that takes over a
-stop could not tell an epoch that was never settled from one that does not exist, and would take
-the epoch of its own producer reset for it (D10, D15). Other clusters are told -1 for both.
+The last mirrored epoch has two values below zero. -1, the default on the wire: not settled for this stop.
+-2: settled, and nothing had ever been mirrored. With -1 alone, a new leader that takes over a stop could not
+distinguish an epoch that was not settled yet from one that does not exist, and would settle the epoch of its own
+producer reset (D10, D15). Other clusters get -1 for both.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ VALUE_VERSION = 0
 
 
 class StateKey(NamedTuple):
+    """Key of a partition's records: both of them, and of what is persisted in memory."""
+
     mirror: str
     topic_id: Uuid
     partition: int
@@ -42,29 +44,29 @@ class StateKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """What is persisted of one mirrored partition."""
+    """The persisted state of one mirrored partition."""
 
     topic: str = ""
     state: MirrorState = MirrorState.UNKNOWN
     leader_epoch: int = -1
     last_mirrored_epoch: int = NOT_SETTLED
     uncut: Uncut = field(default_factory=lambda: NONE_UNCUT)
-    """Who has not confirmed a cut yet, and whether this session touched the log (D30)."""
+    """The replicas that have not confirmed a cut, and whether this session touched the log (D30)."""
     stop: StopPlan | None = None
-    """What the stop under way has decided (D43)."""
+    """The decisions of the stop under way (D43)."""
     lineage: Lineage = OWN
     """Which clusters wrote the log (D45)."""
 
 
 class UncutRow(Protocol):
-    """What the three messages call a row of the list of those that are not cut."""
+    """The fields of a row of uncut replicas, in each of the three messages that have such a list."""
 
     replica_id: int
     cut_epoch: int
 
 
 class KeptFields(Protocol):
-    """What the three messages that carry a state call all that is persisted beside it."""
+    """The fields that are persisted beside the state, in each of the three messages that carry a state."""
 
     stop_offset: int
     stop_epoch: int
@@ -79,7 +81,7 @@ class KeptFields(Protocol):
 
 
 def kept_from(message: KeptFields) -> tuple[Uncut, StopPlan | None, Lineage]:
-    """Return who is not cut, the plan of a stop, and who wrote the log, as a message holds them."""
+    """Return the uncut replicas, the plan of a stop (None if there is none), and the lineage in a message."""
     rows = sorted(message.uncut_replicas, key=lambda row: row.replica_id)
     plan = StopPlan(message.stop_offset, message.stop_epoch, tuple(message.committed_producers))
     lineage = Lineage(stretches_from(message.lineage), message.lineage_epoch)
@@ -87,7 +89,7 @@ def kept_from(message: KeptFields) -> tuple[Uncut, StopPlan | None, Lineage]:
 
 
 def put_plan(message: KeptFields, plan: StopPlan | None) -> None:
-    """Write a plan into a message, if there is one."""
+    """Write a plan into the fields of a message; None leaves their defaults."""
     if plan is not None:
         message.stop_offset, message.stop_epoch = plan.offset, plan.epoch
         message.committed_producers = list(plan.commits)
@@ -97,12 +99,12 @@ NOTHING = PartitionState()
 
 
 def state_partition(key: StateKey, count: int) -> int:
-    """Return the partition of `__mirror_state` that holds `key`, of `count`."""
+    """Return which of the `count` partitions of `__mirror_state` holds `key` (D8)."""
     return partition_for(f"{key.mirror}:{key.topic_id}:{key.partition}", count)
 
 
 def mirror_partition(mirror: str, count: int) -> int:
-    """Return the partition whose leader does the metadata sync of `mirror`."""
+    """Return which of the `count` partitions of `__mirror_state` has the leader that syncs the metadata (D8, D17)."""
     return partition_for(mirror, count)
 
 
@@ -115,7 +117,7 @@ def state_record(
     stop: StopPlan | None = None,
     lineage: Lineage = OWN,
 ) -> KeyValue:
-    """Return the record that persists a state, with who is not cut yet, the plan of a stop, and who wrote the log."""
+    """Return the MirrorPartitionState record: the state, the uncut replicas, the plan of a stop, the lineage."""
     value = MirrorPartitionStateValue(
         topic_name=topic,
         partition=key.partition,
@@ -131,7 +133,7 @@ def state_record(
 
 
 def epoch_record(key: StateKey, topic: str, last_mirrored_epoch: int) -> KeyValue:
-    """Return the record that persists a last mirrored epoch."""
+    """Return the LastMirrorEpochs record of one partition."""
     entry = Partition(partition_index=key.partition, last_mirror_epoch=last_mirrored_epoch)
     value = LastMirrorEpochsValue(topics=[Topic(name=topic, partitions=[entry])])
     name = LastMirrorEpochsKey(mirror_name=key.mirror, topic_id=key.topic_id, partition=key.partition)
@@ -145,6 +147,7 @@ class MirrorShard:
         self.partitions: dict[StateKey, PartitionState] = {}
 
     def replay(self, key: bytes, value: bytes | None) -> None:
+        """Apply one record; None for `value` is a tombstone."""
         name = decode_key(MIRROR_STATE_TOPIC, key)
         assert isinstance(name, MirrorPartitionStateKey | LastMirrorEpochsKey)
         at = StateKey(name.mirror_name, name.topic_id, name.partition)
@@ -157,8 +160,8 @@ class MirrorShard:
         elif isinstance(name, MirrorPartitionStateKey):
             after = PartitionState(before.topic, last_mirrored_epoch=before.last_mirrored_epoch)
         elif isinstance(data, LastMirrorEpochsValue) and data.topics and data.topics[0].partitions:
-            told = data.topics[0]
-            after = replace(before, topic=told.name, last_mirrored_epoch=told.partitions[0].last_mirror_epoch)
+            topic = data.topics[0]
+            after = replace(before, topic=topic.name, last_mirrored_epoch=topic.partitions[0].last_mirror_epoch)
         else:
             after = replace(before, last_mirrored_epoch=NOT_SETTLED)
         if replace(after, topic="", leader_epoch=-1) == NOTHING:

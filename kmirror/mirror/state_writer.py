@@ -1,4 +1,4 @@
-"""How does a partition come to its next state? It is persisted first; when that is confirmed it holds here, too."""
+"""How a partition enters its next state: the state is persisted first, and holds here once that is confirmed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kmirror.mirror.uncut_replicas import apply_uncut, still_uncut
 from kmirror.spec.error_codes import ErrorCode
 
 LookAt = Callable[[Instant, MirrorPartition], None]
-"""Do the next thing for a partition, if there is one and nothing is under way."""
+"""Do the next step for a partition, if there is one and nothing is under way."""
 StopFetching = Callable[[MirrorPartition], None]
 """Take a partition off its fetcher."""
 
@@ -39,12 +39,12 @@ class StateWriter:
         epoch = NOT_SETTLED
         untouched = mp.state is MirrorState.PREPARING or (mp.state is MirrorState.FAILED and not mp.is_touched)
         if target is MirrorState.STOPPING and untouched:
-            # Nothing was mirrored in this round: what the last stop settled still holds (D37).
+            # Nothing was mirrored in this session: the epoch that the last stop settled still holds (D37).
             epoch = NEVER_MIRRORED if mp.last_mirrored_epoch == NOT_SETTLED else mp.last_mirrored_epoch
         self.write_state(now, mp, target, epoch)
 
     def fail(self, now: Instant, mp: MirrorPartition, reason: str) -> None:
-        """Give a partition up until it is removed and added again (D5)."""
+        """Go to FAILED, which the partition leaves only when it is removed and added again (D5)."""
         self._context.note(mp, f"failed: {reason}")
         self._stop_fetching(mp)
         if not mp.busy:
@@ -64,7 +64,8 @@ class StateWriter:
     ) -> None:
         """Persist a state, and an epoch unless it is NOT_SETTLED; then look at the partition again.
 
-        With it go the list of D30 (`uncut`, or whoever still owes a cut), the lineage, and in STOPPING the stop's plan.
+        The same write has the list of uncut replicas (by default those that have not confirmed yet, D30), the lineage
+        (by default the present one, D45), and in STOPPING the plan of the stop (D43).
         """
         partition = self._context.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
@@ -79,7 +80,7 @@ class StateWriter:
                 return
             mp.busy = False
             if error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.INVALID_REQUEST):
-                mp.state = None  # Somebody else moved it: read what is persisted, and go on from there.
+                mp.state = None  # Another leader has written since: read the persisted state, and go on from it.
             if error:
                 self._context.retry_later(later, mp, f"writing {state.name}: {error.name}")
                 return
@@ -92,14 +93,14 @@ class StateWriter:
             if mp.state is not state:
                 mp.enter(state)
                 self._context.note_state(mp, state)
-            elif state is MirrorState.MIRRORING:  # We are on the list if the source was written anew (D45).
+            elif state is MirrorState.MIRRORING:  # This broker is on the list if the source was written anew (D45).
                 cut_if_listed(self._context, later, mp)
             self.go_on(later, mp)
 
         self._context.states.write(now, write, on_written)
 
     def go_on(self, now: Instant, mp: MirrorPartition) -> None:
-        """A state was read or written: go on from there."""
+        """Enter the leader's epoch into the log if it has this cluster's epochs; then look at the partition."""
         partition = self._context.replicas.led(mp.tp)
         if partition is not None and not foreign_epochs(self._context, partition):
             partition.log.assign_epoch_start(partition.leader_epoch)

@@ -1,4 +1,4 @@
-"""The states of a mirrored partition: which there are, and which may follow which (D4, D5).
+"""The states of a mirrored partition, and which may follow which (D4, D5).
 
 Rules
 1. The persisted state changes only along a row of `PREDECESSORS`; the coordinator checks every write.
@@ -58,7 +58,7 @@ class Wish(IntEnum):
     REMOVE = 2
 
 
-# A state that is its own successor is either where the user wants to be or has an action to finish.
+# A state that is its own successor is either the one that the user wants or has an action to finish.
 NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
     (Wish.MIRROR, _S.UNKNOWN): _S.PREPARING,
     (Wish.MIRROR, _S.PREPARING): _S.PREPARING,
@@ -76,7 +76,7 @@ NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
     (Wish.PAUSE, _S.STOPPING): _S.STOPPING,
     (Wish.PAUSE, _S.STOPPED): _S.PREPARING,
     (Wish.PAUSE, _S.FAILED): _S.FAILED,
-    # Removal is never refused (D6); a partition that never began takes the legal way round.
+    # Removal is never refused (D6); a partition without a state gets there through PREPARING.
     (Wish.REMOVE, _S.UNKNOWN): _S.PREPARING,
     (Wish.REMOVE, _S.PREPARING): _S.STOPPING,
     (Wish.REMOVE, _S.MIRRORING): _S.STOPPING,
@@ -89,10 +89,10 @@ NEXT_STATE: dict[tuple[Wish, MirrorState], MirrorState] = {
 
 
 def may_follow(before: MirrorState, after: MirrorState) -> bool:
-    """May `after` be written where `before` is persisted?"""
+    """Return whether `after` may be written where `before` is persisted."""
     return before is after or before in PREDECESSORS[after]
 
 
 def next_state(wish: Wish, state: MirrorState) -> MirrorState:
-    """Return the next state on the way to `wish`; the same state if its own action is what is left."""
+    """Return the next state on the way to `wish`; `state` itself if it is the last one or its action is not done."""
     return NEXT_STATE[wish, state]

@@ -3,12 +3,12 @@
 A session that touched nothing has nothing to undo and goes to STOPPED at once (D33). One that cut the log in
 PREPARING and never mirrored keeps the epoch that the last stop settled, and only ends what its cut left open (D37).
 
-What is decided (where to cut, the last mirrored epoch, which transactions the cut reopens were committed, in which
-epoch the stop writes) is persisted before anything is cut. So a new leader goes on where the last one fell, and does
-the same; a reset already at the log's end is not written again.
+The plan (where to cut, the last mirrored epoch, which of the transactions that the cut reopens were committed, in which
+epoch the stop writes) is persisted before anything is cut. So a new leader goes on where the last one ended, with the
+same plan; a reset that is already at the log's end is not written again.
 
-The decision waits until every member of the ISR has told this leader where it is. A new leader's high watermark may
-still be behind what is committed, and a cut to the last stable offset below it would lose what nobody need lose (D37).
+The decision waits until every member of the ISR has fetched up to the leader's log end. A new leader's high watermark
+may still be below committed records, and a cut to that last stable offset would lose them needlessly (D37).
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ class StopStep(Enum):
     BUMP = auto()
     """Have the leader epoch raised to the plan's."""
     RESET = auto()
-    """End what the cut left open, and forget the source's producers."""
+    """Write markers for the transactions that the cut left open, then the producer reset."""
     FINISH = auto()
     """Go to STOPPED."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopFacts:
-    """What decides about the next step; all of it is found out anew each time."""
+    """The facts that decide the next step; they are derived anew before every step."""
 
     is_touched: bool
     """This session has cut the log, or fed it (D33)."""
     is_level: bool
-    """Every member of the ISR has exactly what the leader has, and they are enough of them."""
+    """Every member of the ISR has exactly what the leader has, and the ISR has `min.insync.replicas` members."""
     is_decided: bool = False
     is_cut: bool = False
-    """Nothing is left of what the plan cuts."""
+    """Nothing of what the plan cuts is left."""
     is_reset: bool = False
     """Our own producer reset is the last batch, and the whole ISR has it."""
     is_bumped: bool = False
@@ -70,7 +70,7 @@ class StopFacts:
 
 def next_step(facts: StopFacts) -> StopStep:
     """Return the next step that is not done yet."""
-    if not facts.is_touched:  # Nothing was cut and nothing came: whatever is in the log is ours and stays (D33).
+    if not facts.is_touched:  # Nothing was cut or mirrored: the whole log is our own and stays (D33).
         return StopStep.FINISH
     if facts.is_decided and not facts.is_cut:
         return StopStep.CUT
@@ -126,13 +126,13 @@ class Stopping:
         )
 
     def _decide(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """Persist the one cut, to the last stable offset, and the last epoch below it, before anything is done.
+        """Persist the plan: the cut to the last stable offset, and the last epoch below it.
 
-        Out of PREPARING nothing more is cut, and the epoch that the last stop settled stays (D37).
+        A stop out of PREPARING cuts nothing more, and keeps the epoch that the last stop settled (D37).
         """
         log, epoch = partition.log, mp.last_mirrored_epoch
         if epoch == NOT_SETTLED:
-            # What this session's own cuts reopened counts as it ended (D42).
+            # Transactions that this session's own cuts reopened count as ended, as they were before (D42).
             offset = decided_offset(log, mp.cut_markers)
             latest = epoch_below(log, offset)
             epoch = NEVER_MIRRORED if latest < 0 else latest
@@ -144,7 +144,7 @@ class Stopping:
         self._writer.write_state(now, mp, MirrorState.STOPPING, epoch, stop=plan, lineage=lineage)
 
     def _is_cut(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Is nothing left that was mirrored above the decided offset? What the stop itself wrote there stays."""
+        """Return whether nothing mirrored is left above the decided offset; what the stop itself wrote there stays."""
         log, plan = partition.log, _plan(mp)
         return log.log_end_offset <= plan.offset or log.epochs.epoch_for_offset(plan.offset) >= plan.epoch
 
@@ -152,7 +152,7 @@ class Stopping:
         cut(self._context, now, mp, partition, _plan(mp).offset, "LSO")
 
     def _is_bumped(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Does this leader lead in an epoch that was begun for this stop? (D36)"""
+        """Return whether this leader's epoch is at least the plan's, so that it was begun for this stop (D36)."""
         return partition.leader_epoch >= _plan(mp).epoch
 
     def _bump(self, now: Instant, mp: MirrorPartition) -> None:
@@ -162,7 +162,7 @@ class Stopping:
             bump(self._context, now, mp, epoch)
 
     def _is_reset(self, mp: MirrorPartition, partition: Partition) -> bool:
-        """Is our own producer reset the last batch? Its epoch is above all that the session cut to or fed."""
+        """Return whether our own producer reset is the last batch; its epoch is above all mirrored ones."""
         last = last_batch(partition)
         before = max(mp.last_mirrored_epoch, mp.uncut[SESSION])
         if last is None or not last.is_control or last.partition_leader_epoch <= before:
@@ -171,7 +171,7 @@ class Stopping:
         return record is not None and record.type is ControlType.MIRROR_PID_RESET
 
     def _end_transactions(self, now: Instant, mp: MirrorPartition, partition: Partition) -> None:
-        """End what the cut left open, each with a marker, then forget the source's producers, in one go (D29)."""
+        """Append a marker for each transaction that the cut left open, then the producer reset, in one step (D29)."""
         try:
             for producer_id in list(partition.log.producers.ongoing.values()):
                 marker = self._marker(now, mp, partition, producer_id)
@@ -182,9 +182,9 @@ class Stopping:
         self._reset_producers(now, mp, partition)
 
     def _marker(self, now: Instant, mp: MirrorPartition, partition: Partition, producer_id: int) -> bytes:
-        """Return the marker of an open transaction: COMMIT where that was decided and nothing of it is missing."""
+        """Return the marker that ends an open transaction: COMMIT if the plan says so and the log is complete."""
         entry, plan = partition.log.producers.entries[producer_id], _plan(mp)
-        # A log that ends below the cut has lost records, by an unclean election.
+        # A log that ends below the cut has lost records in an unclean election.
         commit = producer_id in plan.commits and partition.log.log_end_offset >= plan.offset
         self._context.note(
             mp, f"producer {producer_id}: {'commits' if commit else 'aborts'} the transaction that the cut reopened"
@@ -208,7 +208,7 @@ class Stopping:
         )
         try:
             info = self._context.replicas.append(now, partition, batch, origin=AppendOrigin.COORDINATOR)
-        except LogAppendError as error:  # For instance a max.message.bytes that not even this batch keeps to.
+        except LogAppendError as error:  # For instance a max.message.bytes below the size of this batch.
             self._context.retry_later(now, mp, f"producer reset: {error}")
             return
         self._context.note(mp, f"producer reset at offset {info.first_offset}, leader epoch {partition.leader_epoch}")
@@ -228,7 +228,7 @@ class Stopping:
 
 
 def reason_not_level(partition: Partition) -> str:
-    """Tell that some member of the ISR does not have exactly what the leader has, as far as is known; else "" (D37)."""
+    """Return why it is not known that every ISR member has exactly what the leader has, empty if it is (D37)."""
     log, isr = partition.log, partition.isr
     if log.high_watermark < log.log_end_offset or partition.unconfirmed(isr):
         return f"not every member of ISR {list(isr)} is at {log.log_end_offset}, the leader's log end"

@@ -1,8 +1,8 @@
-"""Who owes a cut: the persisted list of D30, and what is in force of it at this leader.
+"""The replicas that have not confirmed a cut: the persisted list of D30, and how this leader enforces it.
 
-`MirrorPartition.uncut` is what is persisted. In force at the partition are `must_cut` (followers that are answered
-with a divergence until a fetch of theirs shows that they have cut) and `not_admitted` (replicas that stay out of the
-ISR until it is persisted that they have).
+`MirrorPartition.uncut` is the persisted list. At the partition it becomes `must_cut` (followers whose fetches are
+answered with a divergence until a fetch shows that they have cut) and `not_admitted` (replicas that stay out of the
+ISR until it is persisted that they have cut).
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from kmirror.mirror.states import MirrorState
 
 
 def still_uncut(mp: MirrorPartition, partition: Partition, state: MirrorState) -> Uncut:
-    """Return the list to persist with `state`: whoever has not confirmed. This leader has cut its own log."""
+    """Return the list to persist with `state`: the replicas that have not confirmed. This leader has cut its log."""
     uncut = {r: e for r, e in mp.uncut.items() if r == SESSION or r in partition.must_cut}
     if state is MirrorState.STOPPED:
         uncut.pop(SESSION, None)
     elif state is MirrorState.MIRRORING and mp.state is MirrorState.PREPARING:
         assert mp.cut_epoch is not None, "PREPARING has cut"
-        # Whoever has not confirmed a cut may hold foreign epochs, also where the leader itself had nothing to cut.
+        # An unconfirmed replica may hold foreign epochs even where the leader itself had nothing to cut.
         late = dict.fromkeys(partition.unconfirmed(partition.image.replicas), mp.cut_epoch)
         uncut = dict(merged(uncut, {SESSION: mp.cut_epoch, **late}))
     return uncut
 
 
 def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) -> None:
-    """A list is persisted, or was read: followers on it are told to cut, and none of them is admitted to the ISR."""
+    """Enforce a list that is persisted: followers on it have to cut, and are not admitted to the ISR before."""
     known, mp.uncut = mp.uncut, uncut
     if partition is None:
         return
@@ -40,7 +40,10 @@ def apply_uncut(mp: MirrorPartition, partition: Partition | None, uncut: Uncut) 
 
 
 def has_new_confirmation(mp: MirrorPartition, partition: Partition) -> bool:
-    """Has somebody on the persisted list confirmed? Members of the ISR wait for the end of PREPARING."""
+    """Return whether a replica on the persisted list has confirmed, so that the list should be written again.
+
+    In PREPARING the members of the ISR do not count: they leave the list with the transition to MIRRORING.
+    """
     return any(
         replica not in (SESSION, partition.broker_id)
         and replica not in partition.must_cut

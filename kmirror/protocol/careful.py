@@ -53,8 +53,7 @@ def within(version: int, versions: tuple[int, int]) -> bool:
     return versions[0] <= version <= versions[1]
 
 
-# ---------------------------------------------------------------------------
-# Reading
+# -- reading ----------------------------------------------------------------------------------
 
 
 def decode(
@@ -71,12 +70,12 @@ def decode(
         from kmirror.protocol.skim import skim
 
         skim(cls, view, version, position, policy)
-    reader = Reader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
+    reader = MessageReader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
     message = reader.struct(cls, "")
     return message, reader.position
 
 
-class Reader:
+class MessageReader:
     def __init__(
         self,
         view: memoryview,
@@ -257,8 +256,7 @@ class Reader:
         return self.take(n, path)
 
 
-# ---------------------------------------------------------------------------
-# Writing
+# -- writing ----------------------------------------------------------------------------------
 
 
 def encode(message: Message, version: int) -> list[Chunk]:

@@ -19,7 +19,7 @@ def add_length(frame: Buffer) -> bytes:
 class FrameReader:
     """Takes bytes as they come and gives frames as they are complete.
 
-    A length is refused as soon as its four bytes are there, so nobody makes us hold more than `max_bytes`.
+    A length is refused as soon as its four bytes are there, so a peer cannot make us hold more than `max_bytes`.
     """
 
     def __init__(self, *, max_bytes: int = FRAME_BYTES_MAX) -> None:

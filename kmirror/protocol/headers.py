@@ -1,7 +1,7 @@
 """Requests and responses with their headers. A frame here has no length prefix: `frames` cuts and adds that.
 
-A request's header tells its API key and version, a response's only the correlation id: whoever reads a
-response must remember what was asked.
+A request's header has the API key and version, a response's only the correlation id: to read a response, one
+must remember what was asked.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class Records(Enum):
     """What stands for the bytes of records."""
 
     BASE64 = "base64"
-    EMPTY = "empty"  # As Kafka's converters write by default.
-    SIZE = "size"  # As Kafka's request log: `recordsSizeInBytes` instead.
+    EMPTY = "empty"  # The form that Kafka's converters write by default.
+    SIZE = "size"  # The form of Kafka's request log, with `recordsSizeInBytes` instead.
 
 
 def json_name(name: str) -> str:

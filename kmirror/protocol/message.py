@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NO_VERSIONS = (0, -1)
 # Larger input is walked before anything is made of it, see `skim`.
 SKIM_FROM_BYTES = 64 * 1024
-# Reading these lazily is a walk, and the quickest.
+# The lazy reader of these is itself the quickest walk.
 LAZY = ("MetadataResponse",)
 
 
@@ -42,8 +42,8 @@ class Policy(Enum):
 class Field(NamedTuple):
     """One field as the schema has it; ranges are (first, last), and empty if first > last."""
 
-    name: str  # The schema's.
-    attribute: str  # Ours.
+    name: str  # The name in the schema.
+    attribute: str  # The name of the Python attribute.
     type: str  # A scalar's name or "struct".
     versions: tuple[int, int]
     is_array: bool = False
@@ -108,7 +108,7 @@ class Tagged(Generic[T]):
             return tagged[self.name]
         if not isinstance(self.default, type):
             return self.default
-        # It can be changed, so it has to be kept.
+        # A default that can be changed has to be kept.
         value = self.default()
         self.__set__(struct, value)
         return value
@@ -221,7 +221,7 @@ def is_default(field: Field, value: object) -> bool:
 class Late:
     """In a subclass with no slots of its own: a field whose bytes are read when it is asked for.
 
-    Until then the slot of the class proper holds who reads and what that one needs; then the object turns into one of
+    Until then the slot of the class proper holds the reader and its arguments; then the object turns into one of
     the class proper.
     """
 

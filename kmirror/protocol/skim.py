@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kmirror.protocol.careful import WIDTHS, Reader, within
+from kmirror.protocol.careful import WIDTHS, MessageReader, within
 from kmirror.protocol.message import Field, Message, Policy, Struct
 
 
@@ -20,7 +20,7 @@ def skim(cls: type[Message], view: memoryview, version: int, position: int = 0, 
     return walker.position
 
 
-class _Walker(Reader):
+class _Walker(MessageReader):
     def struct(self, cls: type[Any], path: str) -> Any:
         prefix = f"{path}." if path else ""
         for field in cls.FIELDS:
@@ -30,7 +30,7 @@ class _Walker(Reader):
             if self.position < len(self.view) and self.view[self.position] == 0:
                 self.position += 1
             else:
-                # Tags are few: they may be made, on an object that nobody keeps.
+                # Tags are few, so they may be made, on an object that is dropped at once.
                 nothing: Any = _Nothing(cls)
                 self.tags(nothing, prefix)
 

@@ -4,7 +4,7 @@ Readers take a buffer and a position and give back the value and the position af
 names: what is wrong is only signalled here (`Malformed`, `struct.error`, `IndexError`) and explained by
 `careful`, which reads the same bytes again with the field table in hand. So the good path pays for no
 bookkeeping. A slice past the end comes back short without an error, which is harmless: positions only grow,
-and whoever began to read compares the last one with the buffer's length.
+and the outermost reader compares the last one with the buffer's length.
 
 Writers give back bytes, or hand them to `put`. `Unwritable` and the errors of `struct` are explained
 likewise.
@@ -60,8 +60,7 @@ class UnknownTag(NamedTuple):
     data: bytes
 
 
-# ---------------------------------------------------------------------------
-# Numbers
+# -- numbers ----------------------------------------------------------------------------------
 
 unpack_bool: Unpack = Struct(">?").unpack_from
 unpack_int8: Unpack = Struct(">b").unpack_from
@@ -111,7 +110,7 @@ class Shape:
 
     def __init__(self, *pieces: str) -> None:
         self._pieces = pieces
-        # Looked up by generated code too.
+        # Generated code looks into it too.
         self.known_rows: dict[tuple[int, ...], Rows] = {}
         self.known_packs: dict[tuple[int, ...], Callable[..., bytes]] = {}
 
@@ -143,7 +142,7 @@ class Shape:
     def pack(self, *lengths: int) -> Callable[..., bytes]:
         """Return the packer of one struct: length plus one before the items of each array, 0 for no tags at the end."""
         if max(lengths) > 126:
-            raise Unwritable  # The plain form knows longer lengths.
+            raise Unwritable  # Longer lengths are left to the plain form.
         if len(self.known_packs) >= self.KEPT_MAX:
             self.known_packs.clear()
         left = iter(lengths)
@@ -167,8 +166,7 @@ def uuid(value: Uuid) -> bytes:
     return value
 
 
-# ---------------------------------------------------------------------------
-# Variable-length numbers
+# -- variable-length numbers ------------------------------------------------------------------
 
 
 def read_uvarint(buf: Buffer, pos: int) -> tuple[int, int]:
@@ -206,13 +204,12 @@ def uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-# ---------------------------------------------------------------------------
-# Strings
+# -- strings ----------------------------------------------------------------------------------
 
 
 def _text(buf: Buffer, pos: int, n: int) -> tuple[str, int]:
     end = pos + n
-    # 32767: longer strings are refused although a compact length could tell them.
+    # 32767: longer strings are refused although a compact length has room for more.
     if end > len(buf) or n > STRING_BYTES_MAX:
         raise Malformed
     return str(buf[pos:end], "utf-8"), end
@@ -275,8 +272,8 @@ def compact_nullable_string(value: str | None) -> bytes:
     return b"\0" if value is None else compact_string(value)
 
 
-# ---------------------------------------------------------------------------
-# Bytes and records. `records` are handed out as a view of the buffer and written without a copy.
+# -- bytes and records ------------------------------------------------------------------------
+# `records` are handed out as a view of the buffer and written without a copy.
 
 
 def _bytes(buf: Buffer, pos: int, n: int) -> tuple[bytes, int]:
@@ -383,8 +380,8 @@ def put_compact_nullable_bytes(put: Put, value: Chunk | None) -> None:
         put(value)
 
 
-# ---------------------------------------------------------------------------
-# Arrays. `width` is the least number of bytes that an element takes in any version: a count that the rest of
+# -- arrays -----------------------------------------------------------------------------------
+# `width` is the least number of bytes that an element takes in any version: a count that the rest of
 # the buffer cannot hold is refused before anything is allocated.
 
 
@@ -481,8 +478,7 @@ def numbers(items: Sequence[Any], letter: str) -> bytes:
     return Struct(f">{len(items)}{letter}").pack(*items)
 
 
-# ---------------------------------------------------------------------------
-# Tagged sections
+# -- tagged sections --------------------------------------------------------------------------
 
 
 def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:

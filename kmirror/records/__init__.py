@@ -1,6 +1,6 @@
 """Record batches: headers over bytes, records on demand, and the way back.
 
-A name is imported when it is first used: who reads batches need not load what builds them.
+A name is imported when it is first used: to read batches, the code that builds them need not be loaded.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kmirror.records.batch import Batch, TornBatch, UnsupportedMagic, iter_batches
-    from kmirror.records.build import build_batch, set_base_offset_and_epoch
-    from kmirror.records.builder import BatchBuilder
+    from kmirror.records.build import BatchBuilder, build_batch, set_base_offset_and_epoch
     from kmirror.records.codecs import Compression
     from kmirror.records.control import ControlRecord, ControlType
     from kmirror.records.layout import TimestampType
@@ -24,7 +23,7 @@ _HOME = {
     "iter_batches": "batch",
     "build_batch": "build",
     "set_base_offset_and_epoch": "build",
-    "BatchBuilder": "builder",
+    "BatchBuilder": "build",
     "Compression": "codecs",
     "ControlRecord": "control",
     "ControlType": "control",

@@ -211,7 +211,7 @@ class Batch:
     def check_framing(self, payload: bytes | None = None, *, limit: int = DECOMPRESSED_BYTES_MAX) -> None:
         """Raise `CorruptBatch` unless the records' lengths fill the batch; nothing else in them is read.
 
-        `payload` is for who has inflated it already.
+        Give `payload` if it has been inflated already.
         """
         data: Buffer | None = payload
         if data is None:

@@ -3,22 +3,27 @@
 The batch takes its base timestamp from the first record and its greatest from all of them, as the JVM's
 builder does. What stands outside the checksum, base offset and leader epoch, can be set later without
 touching the rest.
+
+`BatchBuilder` gathers records until they are as much as a batch may hold. The size that counts is the one
+before compression, known to the byte. The JVM guesses the compressed size from how well earlier batches did;
+a wrong guess costs it a split and a retry, and a batch here is never larger than its limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain, count
 from struct import error as struct_error
 
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.java import wrap_int64
 from kmirror.records import layout
-from kmirror.records.codecs import Compression, compress, known_codec
+from kmirror.records.codecs import Compression, checked_level, compress, known_codec
 from kmirror.records.crc32c import crc32c
 from kmirror.records.layout import TimestampType
 from kmirror.records.record import Header, RecordTuple
-from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint
+from kmirror.records.varint import MINUS_ONE, SMALL, encode_varint, varint_size
 
 _INT32_MAX = 0x7FFFFFFF
 _INT64_MAX = 0x7FFFFFFFFFFFFFFF
@@ -103,8 +108,8 @@ def build_batch(
     """Return the batch of `records`.
 
     `timestamp_ms` is the timestamp of records that have none, and the append time when `timestamp_type` is
-    LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are for who keeps those of an
-    older batch; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
+    LOG_APPEND_TIME. `last_offset_delta`, `base_timestamp` and `max_timestamp` are given where those of an older
+    batch are kept; a batch without records, as the cleaner leaves them, needs the first. Timestamps are in
     milliseconds. Raises `LocalProtocolError` for what a batch cannot hold.
     """
     if last_offset_delta is None:
@@ -173,3 +178,90 @@ def set_base_offset_and_epoch(
     buffer[position + layout.BASE_OFFSET_AT : position + 8] = base_offset.to_bytes(8, "big", signed=True)
     at = position + layout.LEADER_EPOCH_AT
     buffer[at : at + 4] = leader_epoch.to_bytes(4, "big", signed=True)
+
+
+class BatchBuilder:
+    """Takes records one at a time and gives one batch; the options are those of `build_batch`.
+
+    builder = BatchBuilder(size_max=16_384, compression=Compression.ZSTD)
+    if not builder.append(value=b"v"):
+        send(builder.build())
+    """
+
+    __slots__ = ("_base_timestamp", "_build", "_default_timestamp", "_records", "size_in_bytes", "size_max")
+
+    def __init__(
+        self,
+        *,
+        size_max: int | None = None,
+        base_offset: int = 0,
+        partition_leader_epoch: int = layout.NO_LEADER_EPOCH,
+        compression: Compression = Compression.NONE,
+        level: int | None = None,
+        producer_id: int = layout.NO_PRODUCER_ID,
+        producer_epoch: int = layout.NO_PRODUCER_EPOCH,
+        base_sequence: int = layout.NO_SEQUENCE,
+        is_transactional: bool = False,
+        timestamp_type: int = TimestampType.CREATE_TIME,
+        timestamp_ms: int = layout.NO_TIMESTAMP,
+    ) -> None:
+        if producer_id != layout.NO_PRODUCER_ID and (producer_epoch < 0 or base_sequence < 0):
+            text = f"not {producer_epoch} and {base_sequence}"
+            raise LocalProtocolError(f"producer {producer_id} needs an epoch and a sequence number, {text}")
+        if is_transactional and producer_id == layout.NO_PRODUCER_ID:
+            raise LocalProtocolError("a transactional batch needs a producer id")
+        compression = known_codec(compression)
+        checked_level(compression, level)  # An unknown codec is refused now rather than when the batch is full.
+        self.size_max = size_max
+        self.size_in_bytes = layout.HEADER_SIZE  # Before compression.
+        self._records: list[RecordTuple] = []
+        self._base_timestamp = timestamp_ms
+        self._default_timestamp = timestamp_ms
+        self._build = partial(
+            build_batch,
+            base_offset=base_offset,
+            partition_leader_epoch=partition_leader_epoch,
+            compression=compression,
+            level=level,
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+            is_transactional=is_transactional,
+            timestamp_type=timestamp_type,
+            timestamp_ms=timestamp_ms,
+        )
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def append(
+        self,
+        *,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        headers: Sequence[Header] = (),
+        timestamp: int | None = None,
+    ) -> bool:
+        """Take the record and return True, or False when the batch has no room; the first one always has."""
+        stamp = self._default_timestamp if timestamp is None else timestamp
+        if not self._records:
+            self._base_timestamp = stamp
+        size = (
+            1
+            + varint_size(stamp - self._base_timestamp)
+            + varint_size(len(self._records))
+            + sum(1 if field is None else varint_size(len(field)) + len(field) for field in (key, value))
+            + (len(encode_headers(headers)) if headers else 1)
+        )
+        size += varint_size(size)
+        if self._records and self.size_max is not None and self.size_in_bytes + size > self.size_max:
+            return False
+        self._records.append((key, value, headers, timestamp, None))
+        self.size_in_bytes += size
+        return True
+
+    def build(self) -> bytes:
+        """Return the batch of the records so far; raises `LocalProtocolError` when there are none."""
+        if not self._records:
+            raise LocalProtocolError("a batch needs a record")
+        return self._build(self._records)

@@ -44,7 +44,7 @@ _ZSTD_MAGIC: Final = 0xFD2FB528
 _ZSTD_SKIPPABLE: Final = 0x184D2A50
 _ZSTD_BLOCK_MAX: Final = 128 * 1024
 _CHUNK: Final = 1024 * 1024
-_GZIP_STEP: Final = 512  # What the next gzip member is first given.
+_GZIP_STEP: Final = 512  # The bytes that the next gzip member is given at first.
 
 
 class Compression(IntEnum):
@@ -66,7 +66,7 @@ LEVELS: Final[dict[Compression, tuple[int, int, int]]] = {
 
 
 def known_codec(codec: int) -> Compression:
-    """Return the member, as codecs are told by identity; raises `LocalProtocolError` for a number without one."""
+    """Return the member, as codecs are compared by identity; raises `LocalProtocolError` for a number without one."""
     try:
         return codec if isinstance(codec, Compression) else Compression(codec)
     except ValueError:
@@ -124,7 +124,7 @@ def _broken(codec: Compression, reason: object) -> CorruptBatch:
     return CorruptBatch(f"{codec.name.lower()} data cannot be inflated: {reason}")
 
 
-# gzip
+# -- gzip -------------------------------------------------------------------------------------
 
 
 def _gzip(data: Buffer, level: int) -> bytes:
@@ -160,11 +160,11 @@ def _gunzip(data: memoryview, limit: int) -> bytes:
         # Members may follow each other; bytes that start no member are ignored, as the JVM does.
         if bytes(data[at : at + 3]) != b"\x1f\x8b\x08":
             return chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        # What a member leaves is copied, so none but the first is given all that is there.
+        # The rest after a member is copied, so only the first member is given all bytes at once.
         step = _GZIP_STEP
 
 
-# snappy
+# -- snappy -----------------------------------------------------------------------------------
 
 
 @cache
@@ -177,7 +177,7 @@ def _snappy_packer() -> Callable[[Buffer], bytes]:
 
 @cache
 def _snappy_library() -> Any:
-    # What python-snappy stands on. python-snappy does not say how much a block will hold before it takes the memory
+    # The library under python-snappy. python-snappy does not say how much a block will hold before it takes the memory
     # for it, and its answer is copied once more.
     import cramjam
 
@@ -195,7 +195,7 @@ def _snappy(data: Buffer) -> bytes:
 
 
 def _unsnappy_block(block: memoryview, limit: int, total: int) -> bytearray:
-    if not block:  # The library takes it for a block that holds nothing; the JVM's does not.
+    if not block:  # cramjam takes no bytes for an empty block; the JVM's library refuses them.
         raise _broken(Compression.SNAPPY, "a block is empty")
     library = _snappy_library()
     try:
@@ -244,7 +244,7 @@ def _unsnappy(data: memoryview, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-# lz4
+# -- lz4 --------------------------------------------------------------------------------------
 
 
 @cache
@@ -344,7 +344,7 @@ def _unlz4(data: memoryview, limit: int) -> bytes:
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
-# zstd
+# -- zstd -------------------------------------------------------------------------------------
 
 
 @cache
@@ -419,7 +419,8 @@ def _zstd_pieces(data: memoryview, at: int) -> list[memoryview]:
         block = int.from_bytes(data[at : at + 3], "little")
         last = bool(block & 1)
         kind = block >> 1 & 3
-        stored = 1 if kind == 1 else block >> 3  # One byte repeated, else as many as are said.
+        # A block of one repeated byte has one byte, any other as many as its header says.
+        stored = 1 if kind == 1 else block >> 3
         at += 3 + stored
         size += block >> 3 if kind < 2 else _ZSTD_BLOCK_MAX
         if at > len(data) or (block >> 3) > _ZSTD_BLOCK_MAX:

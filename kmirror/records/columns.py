@@ -31,7 +31,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 # Bytes may be gathered past the last record; there they read as zeros.
 _PAD: Final = bytes(16)
 _INLINE_MAX: Final = 12  # An Arrow view holds so many bytes in itself.
-# What counts of each of the three words, by the size of the whole: the rest must be zero.
+# The bits that count in each of the three words, by the size of the whole: the rest must be zero.
 _INLINE_MASKS: Final = [
     np.array([(1 << 8 * min(max(size - at, 0), 4)) - 1 for size in range(13)], dtype="<u4") for at in (0, 4, 8)
 ]
@@ -50,7 +50,7 @@ class Columns:
     """Columns of equal length, one row a record; a size of -1 is a null."""
 
     data: bytes  # The records of every batch in a row, inflated.
-    batch: Ints  # Which of the batches, counted from 0.
+    batch: Ints  # The number of the record's batch, counted from 0.
     offset: Ints
     timestamp: Ints
     key_start: Ints
@@ -167,7 +167,7 @@ class _Reader:
 
     def skip_headers(self, counts: Ints, data: bytes, count_at: Ints, end: Ints) -> None:
         """Skip as many headers of each record as `counts` says, which is read at `count_at`."""
-        # A step a header, for all records together; a record with very many takes its own way.
+        # One step skips a header of all records together; a record with very many headers is read by itself.
         for row in np.flatnonzero(counts > _HEADERS_TOGETHER_MAX):
             self.at[row] = read_headers(data, int(count_at[row]), int(end[row]))[1]
         rows = np.flatnonzero((counts > 0) & (counts <= _HEADERS_TOGETHER_MAX))
@@ -222,7 +222,7 @@ def _read(data: bytes, starts: Ints, batches: list[Batch], counts: Ints) -> Colu
     reader = _Reader(np.frombuffer(data, dtype=np.uint8), starts)
     start, length = reader.sized()
     end = reader.at
-    reader.at = start + 1  # Over the attributes, of which none are defined.
+    reader.at = start + 1  # Skips the attributes, none of which is defined.
     timestamp = np.array([batch.base_timestamp for batch in batches], dtype=np.int64)[which] + reader.varlong()
     offset = np.array([batch.base_offset for batch in batches], dtype=np.int64)[which] + reader.varint()
     key_start, key_size = reader.sized()

@@ -1,4 +1,4 @@
-"""What does a control record tell the log?
+"""What does a control record say to the log?
 
 Its key is two int16: the version of the key (0) and the type. Its value depends on the type:
 
@@ -7,8 +7,8 @@ Its key is two int16: the version of the key (0) and the type. Its value depends
     the KRaft ones     flexible messages of `schemas/`, kept as bytes here
 
 A control batch holds one record, is not compressed, and takes one offset. A transaction marker is
-transactional and bears the producer whose transaction it ends. KIP-1279 does not say what a PID reset
-bears; it names no producer (D15), so it is not transactional, like KRaft's control batches.
+transactional and names the producer whose transaction it ends. KIP-1279 does not say what the header of a
+PID reset holds; it names no producer (D15), so it is not transactional, like KRaft's control batches.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def parse_control(key: bytes | None, value: bytes | None) -> ControlRecord:
     except ValueError:
         return ControlRecord(None, type_id, key_version, value)
     if kind in (ControlType.ABORT, ControlType.COMMIT):
-        # Later versions may add fields behind these.
+        # Later versions may add fields after these.
         if value is None or len(value) < _END_TXN_VALUE.size:
             size = 0 if value is None else len(value)
             raise CorruptBatch(f"an end marker's value takes {_END_TXN_VALUE.size} bytes, not {size}")

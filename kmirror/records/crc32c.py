@@ -48,7 +48,8 @@ def _compiled_part(package: str, name: str) -> ModuleType | None:
 
 def _google() -> Crc:
     with catch_warnings():
-        simplefilter("ignore", RuntimeWarning)  # It says that it is slow without its compiled part, and is not used.
+        # Without its compiled part the library warns that it is slow; then it is not used.
+        simplefilter("ignore", RuntimeWarning)
         value: Callable[[bytes], int] = import_module("google_crc32c.cext").value
     return lambda data: value(data if type(data) is bytes else bytes(data))
 

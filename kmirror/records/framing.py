@@ -21,7 +21,7 @@ def record_starts(data: bytes, count: int, at: int, end: int) -> list[int]:
 
     A negative length is taken for a positive one here; `columns`, which reads the lengths again, refuses it.
     """
-    if not 0 <= count <= end - at:  # Before a list of that length is made.
+    if not 0 <= count <= end - at:  # Refused before a list of that length is made.
         raise CorruptBatch(f"{count} records cannot stand in {end - at} bytes")
     starts = [0] * count
     step = _STEP

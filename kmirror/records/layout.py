@@ -112,7 +112,7 @@ NO_SEQUENCE: Final = -1
 NO_LEADER_EPOCH: Final = -1
 SEQUENCE_MAX: Final = 0x7FFFFFFF
 LAST_OFFSET_MAX: Final = 2**63 - 2  # A log ends one above its last offset, and that has to be an offset too.
-_BLOCK: Final = 1 << 16  # What is looked at in one piece.
+_BLOCK: Final = 1 << 16  # The number of bytes that are looked at in one piece.
 
 
 class TimestampType(IntEnum):

@@ -12,7 +12,7 @@ is that of the last message inside. Inside, format 0 keeps offsets as they are; 
 the set's start, so that a broker assigns offsets without inflating. Under log append time the wrapper's
 timestamp is everybody's. A set that breaks off inside its wrapper is refused; the JVM reads what came before.
 
-Format 0 has no timestamps, and its lz4 frames bear a wrong header checksum (`codecs.mend_lz4_header`).
+Format 0 has no timestamps, and its lz4 frames have a wrong header checksum (`codecs.mend_lz4_header`).
 Such sets are read, dumped and copied as they are (D21). Only tests and old peers need new ones.
 """
 

@@ -24,14 +24,14 @@ from kmirror.records.varint import read_raw_varint, read_varlong
 _NEAR_MAX: Final = 0x7FFFFFFFFFFFFFFF - 0x80000000
 
 Header: TypeAlias = tuple[str, bytes | None]
-# Gives an error about records the place of their batch.
+# Adds the batch's position and offset to an error about its records.
 Place: TypeAlias = Callable[[CorruptBatch], CorruptBatch]
 
 
 class RecordData(NamedTuple):
     """What a producer sends; a timestamp of None takes the batch's default.
 
-    `offset` is set only by who keeps offsets that are not consecutive, as the cleaner does. A plain tuple
+    `offset` is set only where offsets are kept that are not consecutive, as the cleaner does. A plain tuple
     of the same five values does as well wherever a `RecordData` is taken.
     """
 
@@ -51,7 +51,7 @@ class RecordContext(NamedTuple):
 
     base_offset: int = 0
     base_timestamp: int = NO_TIMESTAMP
-    log_append_time: int | None = None  # Replaces every record's own timestamp.
+    log_append_time: int | None = None  # If set, it replaces every record's own timestamp.
     base_sequence: int = NO_SEQUENCE
     leader_epoch: int = -1
     timestamp_type: int = TimestampType.CREATE_TIME

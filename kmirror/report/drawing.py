@@ -98,6 +98,7 @@ def line(kind: str, at_ms: int, end: int) -> str:
 
 
 def bar(start: int, until: int, y: int, end: int, look: str, title: str) -> str:
+    """Return a bar from `start` to `until`, in milliseconds of a run that lasts to `end`; `look` is SVG's own."""
     left, width = x_of(start, end), max(x_of(until - start, end), 1)
     return (
         f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{HALF}" {look}><title>{escape(title)}</title></rect>'
@@ -127,6 +128,7 @@ def spans(changes: list[StateChange], half: int, end: int, says: Mapping[str, st
 
 
 def mark(sign: str, at_ms: int, half: int, end: int, text: str, aside: int) -> str:
+    """Return a sign in a circle at the moment `at_ms`; `aside` moves it, where several share a place."""
     x = min(max(x_of(at_ms, end) + aside * 9, 9), WIDTH - 9)
     y = y_of(half) + HALF / 2
     return (

@@ -24,7 +24,7 @@ class StateChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RecordedCut:
     cluster: str
     at_ms: int
     cut: LogCut
@@ -33,7 +33,7 @@ class Cut:
 @dataclass(slots=True)
 class Recording:
     states: list[StateChange] = field(default_factory=list)
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[RecordedCut] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
     left_out: int = 0
     """Lines beyond the first TRACE_MAX."""
@@ -65,6 +65,6 @@ class Recorder:
     def _on_fact(self, process: str, fact: object) -> None:
         cluster, at_ms = process.partition("-")[0], self._ms(self._world.now)
         if isinstance(fact, LogCut):
-            self.recording.cuts.append(Cut(cluster, at_ms, fact))
+            self.recording.cuts.append(RecordedCut(cluster, at_ms, fact))
         elif isinstance(fact, StateEntered):
             self.recording.states.append(StateChange(cluster, fact.tp, at_ms, fact.state.name))

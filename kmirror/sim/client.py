@@ -14,7 +14,7 @@ from kmirror.client.admin import Admin
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
-from kmirror.kernel.clock import SECOND, Duration, Instant
+from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import (
     Effect,
     Event,
@@ -67,6 +67,7 @@ class Client:
         self._world = world
         self.name = name
         self._node = ClientNode(name)
+        self._machines = 0
         world.add(name, site, None, lambda: self._node)
         world.start(name)
 
@@ -82,6 +83,11 @@ class Client:
     def on_timer(self, name: str, on_timer: OnTimer) -> None:
         """Have timers whose key begins with `name` given to `on_timer`."""
         self._node.timers[name] = on_timer
+
+    def new_name(self, kind: str) -> str:
+        """Return a name that no other machine of this client has."""
+        self._machines += 1
+        return f"{kind}-{self._machines}"
 
     # -- versions -----------------------------------------------------------------------------
 
@@ -158,27 +164,3 @@ class Client:
         if isinstance(answer, ErrorCode):
             raise self._world.failure(f"{body.NAME} was not answered: {answer.name}")
         return answer
-
-    def call_any(
-        self,
-        endpoints: Callable[[], list[Endpoint]],
-        body: Message,
-        version: int | None = None,
-        *,
-        accept: Callable[[Message], bool],
-        within_us: Duration = 60 * SECOND,
-        pause_us: Duration = SECOND // 5,
-    ) -> Message:
-        """Ask one broker after the other until `accept` likes an answer; returns it."""
-        deadline = self._world.now + within_us
-        turn = 0
-        last: Message | None = None
-        while self._world.now < deadline:
-            choices = endpoints()
-            if choices:
-                last = self.call(choices[turn % len(choices)], body, version)
-                if last is not None and accept(last):
-                    return last
-            turn += 1
-            self._world.run_for(pause_us)
-        raise self._world.failure(f"no acceptable answer to {body.NAME}; the last one was {last!r}")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
@@ -35,7 +36,7 @@ from kmirror.spec.wire_values import IsolationLevel
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from kmirror.sim.consumer import ConsumerRecord
+    from kmirror.client.consumer import ConsumerRecord
     from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100
@@ -60,6 +61,7 @@ class Cluster:
         configs: Mapping[str, str] | None = None,
         mirror_version: int = 1,
         on_failure: OnFailure = OnFailure.RAISE,
+        authorizer: Authorizer = ALLOW_ALL,
     ) -> None:
         self.simulation = simulation
         self.name = name
@@ -80,6 +82,7 @@ class Cluster:
             configs=self.configs,
             bootstrap=feature_records(mirror_version) + ([] if logs is None else self._lay_down(logs)),
             on_failure=on_failure,
+            authorizer=authorizer,
         )
         world = simulation.world
         for node_id in nodes:

@@ -19,8 +19,8 @@ from kmirror.kernel.rng import Rng
 class DiskOptions:
     """How long a job takes, in microseconds, inclusive bounds."""
 
-    job_min: Duration = 0
-    job_max: Duration = 0
+    job_min_us: Duration = 0
+    job_max_us: Duration = 0
 
 
 class DiskWorkers:
@@ -36,7 +36,7 @@ class DiskWorkers:
         """Return when work that is ordered now is done."""
         worker = (process, incarnation, work.log_dir)
         options = self._options
-        span = self._rng.between(options.job_min, options.job_max) if options.job_max else 0
+        span = self._rng.between(options.job_min_us, options.job_max_us) if options.job_max_us else 0
         done = self._free_at[worker] = max(now, self._free_at.get(worker, now)) + span
         return done
 

@@ -191,7 +191,7 @@ class Mirror:
                 raise simulation.failure(
                     f"mirror {self.name} did not come to {state.name}: {self.explain(sorted(wanted - ready), rows)}"
                 )
-            simulation.run_for(0.5)
+            simulation.run_for(span_s=0.5)
 
     def explain(self, partitions: list[TopicPartition], rows: list[MirrorRow]) -> str:
         """Say where some partitions are and what they wait for."""

@@ -44,15 +44,15 @@ class NetworkOptions:
     Chances are in parts per million, of a packet to be lost and of a frame to be held up.
     """
 
-    local_min: Duration = MILLISECOND // 10
-    local_max: Duration = MILLISECOND
-    remote_min: Duration = 20 * MILLISECOND
-    remote_max: Duration = 30 * MILLISECOND
+    local_min_us: Duration = MILLISECOND // 10
+    local_max_us: Duration = MILLISECOND
+    remote_min_us: Duration = 20 * MILLISECOND
+    remote_max_us: Duration = 30 * MILLISECOND
     bytes_per_second: int = 0
     """Of a line, in each direction; 0 stands for no limit."""
     loss_ppm: int = 0
     reorder_ppm: int = 0
-    reorder_max: Duration = 50 * MILLISECOND
+    reorder_max_us: Duration = 50 * MILLISECOND
 
 
 @dataclass(slots=True)
@@ -161,18 +161,18 @@ class Network:
         options = self._options
         extra = self._disturbed(sender, receiver, size) if self._slow or self._lossy else 0
         if here == there:
-            return max(now + self._rng.between(options.local_min, options.local_max) + extra, not_before)
+            return max(now + self._rng.between(options.local_min_us, options.local_max_us) + extra, not_before)
         line = (here, there)
         self.crossed[line] = self.crossed.get(line, 0) + size
         sent = now
         if options.bytes_per_second:
             sent = max(now, self._free_at.get(line, now)) + size * MILLION // options.bytes_per_second
             self._free_at[line] = sent
-        delay = self._rng.between(options.remote_min, options.remote_max)
+        delay = self._rng.between(options.remote_min_us, options.remote_max_us)
         if options.loss_ppm:
             delay += self._retransmissions(size, options.loss_ppm)
         if options.reorder_ppm and self._faults.chance(options.reorder_ppm, MILLION):
-            delay += self._faults.between(0, options.reorder_max)
+            delay += self._faults.between(0, options.reorder_max_us)
         return max(sent + delay + extra, not_before)
 
     def _retransmissions(self, size: int, loss_ppm: int) -> Duration:
@@ -190,7 +190,7 @@ class Network:
             tail_lost = has_tail and self._faults.chance(loss_ppm, MILLION)
             if not lost and not tail_lost:
                 break
-            round_trip = 2 * options.remote_max
+            round_trip = 2 * options.remote_max_us
             waited += (max(RETRANSMIT_MIN, round_trip) << round_) if tail_lost else round_trip
             left, has_tail = lost + tail_lost, tail_lost
         return waited

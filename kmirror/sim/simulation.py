@@ -63,9 +63,9 @@ class Simulation:
         """Return an exception for an answer with `code`; its text names this run's seed and the present instant."""
         return KafkaError(code, f"{message} ({self.world.moment})")
 
-    def run_for(self, span_s: float) -> None:
+    def run_for(self, *, span_s: float) -> None:
         """Let `span_s` seconds of virtual time pass."""
-        self.world.run_for(round(span_s * SECOND))
+        self.world.run_for(span_us=round(span_s * SECOND))
 
     def run_until(self, condition: Callable[[], bool], *, within_s: float = 60, what: str = "a condition") -> None:
         """Run until `condition` holds; SimulationFailure after `within_s` virtual seconds."""

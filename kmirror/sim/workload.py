@@ -29,7 +29,7 @@ PRODUCE_TIMEOUT_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class AckedBatch:
     """A batch that a cluster acknowledged."""
 
     tp: TopicPartition
@@ -64,7 +64,7 @@ class Load:
         self._turn = 0
         self._under_way = 0
         self._runs = False
-        self.acked: list[Written] = []
+        self.acked: list[AckedBatch] = []
         self.first_ack: dict[TopicPartition, Instant] = {}
         self.refused = 0
 
@@ -76,7 +76,7 @@ class Load:
         """Send nothing more; answers on their way still count."""
         self._runs = False
 
-    def settle(self, within_s: float) -> None:
+    def settle(self, *, within_s: float) -> None:
         """Run until every request has been answered or given up."""
         self._cluster.simulation.run_until(lambda: self._under_way == 0, within_s=within_s, what="answers to a load")
 
@@ -126,7 +126,7 @@ class Load:
             return
         now = self._cluster.simulation.world.now
         self.first_ack.setdefault(tp, now)
-        self.acked.append(Written(tp, row.base_offset, self._batch_records, Batch(batch).crc, now))
+        self.acked.append(AckedBatch(tp, row.base_offset, self._batch_records, Batch(batch).crc, now))
 
     def _again(self, tp: TopicPartition, batch: bytes) -> None:
         if self._runs:

@@ -160,7 +160,7 @@ class World:
             check(self.now)
         return True
 
-    def run_for(self, span_us: Duration) -> None:
+    def run_for(self, *, span_us: Duration) -> None:
         """Let `span_us` microseconds pass."""
         self.run_to(self.now + span_us)
 

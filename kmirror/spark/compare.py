@@ -21,11 +21,11 @@ from kmirror.log.compare import FlippedBits, Match, Parting, Step, flipped_bits,
 from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
 from kmirror.records.legacy import AnyBatch
-from kmirror.spark.folders import Segment, Split, index_position
-from kmirror.spark.rows import Fault, Wanted, walk
+from kmirror.spark.folders import FolderSegment, Split, index_position
+from kmirror.spark.rows import BrokenPlace, RowQuery, walk
 
 DIFFERENCES_MAX = 1000
-_WALK = Wanted(level="batch", check_crc=False)
+_WALK = RowQuery(level="batch", check_crc=False)
 
 
 @dataclass(slots=True)
@@ -64,11 +64,11 @@ class Range:
     """Offsets [first, end) are compared; None: to the last of either log."""
     until: int | None
     """The source's last stable offset, if it is below its end."""
-    destination: tuple[Segment, ...]
+    destination: tuple[FolderSegment, ...]
 
 
 @dataclass(slots=True)
-class Found:
+class RangeResult:
     """What a task has to say."""
 
     batches: int = 0
@@ -84,10 +84,10 @@ class Found:
 class _Cursor:
     """A place in the destination's segments, which are read as files up to `end` (None: to the last of them)."""
 
-    def __init__(self, segments: Sequence[Segment], first: int, end: int | None) -> None:
+    def __init__(self, segments: Sequence[FolderSegment], first: int, end: int | None) -> None:
         self._left = [s for s in segments if s.end_offset is None or s.end_offset > first]
         self._end = end
-        self.segment: Segment | None = self._left[0] if self._left else None
+        self.segment: FolderSegment | None = self._left[0] if self._left else None
         self.data = memoryview(b"")
         self.position = 0
         self.next_offset = first
@@ -135,7 +135,7 @@ class _Cursor:
         if self._at_end():
             return None
         for item in walk(self.data, self.position, len(self.data), _WALK):
-            if isinstance(item, Fault):
+            if isinstance(item, BrokenPlace):
                 raise CorruptBatch(item.reason, position=item.position, offset=item.offset)
             return None if self._end is not None and header_offset(item) >= self._end else item
         return None
@@ -154,7 +154,7 @@ class _Cursor:
         return flips
 
     def _is_same_place(self, batch: AnyBatch, there: memoryview) -> bool:
-        """Base offsets differ: does one of them not fit among its neighbours?"""
+        """Return whether one of two base offsets that differ does not fit among its neighbours."""
         offset = int.from_bytes(there[:8], "big")
         ours_fits = self._offset_after(len(there)) == batch.next_offset
         theirs_fits = offset == self.next_offset and batch.base_offset != self.next_offset
@@ -167,13 +167,13 @@ class _Cursor:
         return int.from_bytes(stands, "big") if len(stands) == 8 else -1
 
 
-class Comparison:
+class RangeComparison:
     """Compares one range; `run` returns what was found."""
 
     def __init__(self, task: Range) -> None:
         self._task = task
         self._tp = task.split.segment.tp
-        self._found = Found()
+        self._found = RangeResult()
         self._cursor = _Cursor(task.destination, task.first, task.end)
         self._run: Difference | None = None
         self._batch: AnyBatch | None = None
@@ -181,7 +181,8 @@ class Comparison:
         self._epoch = -1
         self._next = -1
 
-    def run(self) -> Found:
+    def run(self) -> RangeResult:
+        """Compare the range and return counts and differences."""
         try:
             for step in steps(self._source(), self._cursor):
                 self._tell(step)
@@ -198,7 +199,7 @@ class Comparison:
         task = self._task
         data = map_file(task.split.segment.path)
         for item in walk(data, task.split.start, min(task.split.end, len(data)), _WALK):
-            if isinstance(item, Fault):
+            if isinstance(item, BrokenPlace):
                 at = task.first if item.offset is None else item.offset
                 self._add("unreadable", "source", at, at, item.reason, position=item.position)
                 self._cursor.close()
@@ -245,7 +246,7 @@ class Comparison:
             self._differ("crc", "both", batch, error.reason)
 
     def _missing(self, batch: AnyBatch) -> None:
-        """A mirror takes what is decided: from the last stable offset on nothing has to be there yet."""
+        """Report a missing batch, unless it lies above the last stable offset: a mirror takes what is decided."""
         if self._task.until is None or batch.last_offset < self._task.until:
             self._extend("missing", "destination", batch)
 
@@ -329,7 +330,7 @@ def _field_at(at: int) -> str:
     return "in the " + max((start, name) for name, start in starts.items() if start <= at)[1]
 
 
-def compare_ranges(tasks: Sequence[Range]) -> Iterator[Found]:
+def compare_ranges(tasks: Sequence[Range]) -> Iterator[RangeResult]:
     """Yield what each range has to say."""
     for task in tasks:
-        yield Comparison(task).run()
+        yield RangeComparison(task).run()

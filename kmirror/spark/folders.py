@@ -29,7 +29,7 @@ SPLIT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class FolderSegment:
     """One segment file; `end_offset` is the next segment's base offset, None for the last one."""
 
     tp: TopicPartition
@@ -44,14 +44,14 @@ class Segment:
 class Split:
     """The bytes [start, end) of a segment."""
 
-    segment: Segment
+    segment: FolderSegment
     start: int
     end: int
 
 
-def find_segments(paths: str, *, topics: Collection[str] | None = None, internal: bool = False) -> list[Segment]:
+def find_segments(paths: str, *, topics: Collection[str] | None = None, internal: bool = False) -> list[FolderSegment]:
     """Return the segments under `paths`, which may be several joined by commas; `UsageError` if there are none."""
-    found: list[Segment] = []
+    found: list[FolderSegment] = []
     refused: list[str] = []
     tops: dict[Path, FolderFacts] = {}
     for path in _expand(paths):
@@ -103,15 +103,15 @@ def _partition_folders(path: Path) -> Iterator[Path]:
     yield from sorted(partition_paths(path))
 
 
-def _segments(partition: PartitionFolder, start: int, only: Path | None) -> Iterator[Segment]:
+def _segments(partition: PartitionFolder, start: int, only: Path | None) -> Iterator[FolderSegment]:
     files = partition.segments
     for file, after in zip(files, [*files[1:], None], strict=True):
         if only is None or file.path.name == only.name:
             end = None if after is None else after.base_offset
-            yield Segment(partition.tp, str(file.path), file.base_offset, file.size, start, end)
+            yield FolderSegment(partition.tp, str(file.path), file.base_offset, file.size, start, end)
 
 
-def split(segment: Segment, split_bytes: int = SPLIT_BYTES) -> list[Split]:
+def split(segment: FolderSegment, split_bytes: int = SPLIT_BYTES) -> list[Split]:
     """Return the segment in pieces of about `split_bytes`; each begins at a batch."""
     if segment.size <= split_bytes:
         return [Split(segment, 0, segment.size)]
@@ -124,7 +124,7 @@ def split(segment: Segment, split_bytes: int = SPLIT_BYTES) -> list[Split]:
     return [Split(segment, a, b) for a, b in zip(cuts, [*cuts[1:], segment.size], strict=True)]
 
 
-def index_position(segment: Segment, offset: int) -> int:
+def index_position(segment: FolderSegment, offset: int) -> int:
     """Return the position of an indexed batch that begins at or below `offset`; 0 if none is known."""
     best = 0
     with open(segment.path, "rb") as log:
@@ -145,7 +145,7 @@ def first_offset(part: Split) -> int:
     return offset
 
 
-def _index_positions(segment: Segment) -> Iterator[int]:
+def _index_positions(segment: FolderSegment) -> Iterator[int]:
     """Yield the positions that the offset index names, as long as they are true."""
     path = Path(segment.path)
     if not path.name.endswith(LOG_SUFFIX):
@@ -170,7 +170,7 @@ def _index_positions(segment: Segment) -> Iterator[int]:
             yield position
 
 
-def _walk(segment: Segment, split_bytes: int) -> list[int]:
+def _walk(segment: FolderSegment, split_bytes: int) -> list[int]:
     """Return where to cut a segment that has no index, by walking over its headers."""
     cuts, position = [0], 0
     with open(segment.path, "rb") as log, mmap.mmap(log.fileno(), 0, access=mmap.ACCESS_READ) as data:

@@ -73,7 +73,7 @@ def run_histories(
     progress: Progress | None = None,
     runner: str = RUNNER,
 ) -> SweepReport:
-    """Run the histories of `seeds` that are missing under `location`; returns what was done.
+    """Run the histories of `seeds` that are missing under `location`, and return what was done.
 
     `location` is a path or URI that driver and executors share. Failed histories do not stop others.
     """

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from kmirror.errors import UsageError
 from kmirror.spark.folders import SPLIT_BYTES
-from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted
+from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery
 
 # Spark hands option names over in any case.
 NAMES = (
@@ -48,7 +48,7 @@ class LogOptions:
     """The options, read and checked."""
 
     path: str
-    wanted: Wanted
+    wanted: RowQuery
     topics: tuple[str, ...] | None
     is_committed: bool
     include_internal: bool
@@ -81,7 +81,7 @@ def parse_options(options: Mapping[str, str]) -> LogOptions:
     level = choice("level")
     if not given.get("path"):
         raise UsageError('kafka-log needs a path: .load("/kafka-logs")')
-    wanted = Wanted(
+    wanted = RowQuery(
         level=level,
         columns=_columns(given.get("columns"), level, choice("onCorrupt")),
         offset_first=number("startingOffset", 0),

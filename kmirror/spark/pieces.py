@@ -10,7 +10,7 @@ from pyspark.sql.datasource import InputPartition
 
 from kmirror.log.committed import Committed
 from kmirror.spark.folders import Split
-from kmirror.spark.rows import Wanted, read_split
+from kmirror.spark.rows import RowQuery, read_split
 
 SMALL_SHARE = 16
 
@@ -20,7 +20,7 @@ class Piece(InputPartition):
     """One task's work: a piece of a large segment, or some small ones. Spark pickles it."""
 
     splits: list[tuple[Split, Committed]]
-    wanted: Wanted
+    wanted: RowQuery
 
     @property
     def size(self) -> int:
@@ -30,7 +30,7 @@ class Piece(InputPartition):
         return "Piece({})".format(", ".join(f"{s.segment.path}:{s.start}-{s.end}" for s, _ in self.splits))
 
 
-def pack(splits: Sequence[tuple[Split, Committed]], wanted: Wanted, split_bytes: int) -> list[Piece]:
+def pack(splits: Sequence[tuple[Split, Committed]], wanted: RowQuery, split_bytes: int) -> list[Piece]:
     """Return pieces: one for each split, but small ones together, because a task costs some 20 ms by itself."""
     small = split_bytes // SMALL_SHARE
     pieces: list[Piece] = []

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.spark.rows import Wanted
+from kmirror.spark.rows import RowQuery
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSET_OF = {"record": "offset", "batch": "baseOffset"}
@@ -32,7 +32,7 @@ class Partitions:
         )
 
 
-def narrow(filters: Iterable[Any], partitions: Partitions, wanted: Wanted) -> tuple[Partitions, Wanted]:
+def narrow(filters: Iterable[Any], partitions: Partitions, wanted: RowQuery) -> tuple[Partitions, RowQuery]:
     """Return what is left to read when all `filters` hold."""
     for given in filters:
         name, kind = ".".join(given.attribute), type(given).__name__
@@ -71,12 +71,12 @@ def _bounds(kind: str, value: Any) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _narrow_offsets(kind: str, given: Any, wanted: Wanted) -> Wanted:
+def _narrow_offsets(kind: str, given: Any, wanted: RowQuery) -> RowQuery:
     first, end = _bounds(kind, getattr(given, "value", None))
     return replace(wanted, offset_first=_higher(wanted.offset_first, first), offset_end=_lower(wanted.offset_end, end))
 
 
-def _narrow_times(kind: str, given: Any, wanted: Wanted) -> Wanted:
+def _narrow_times(kind: str, given: Any, wanted: RowQuery) -> RowQuery:
     """Stamps are whole milliseconds and Spark compares microseconds: round outwards."""
     value = getattr(given, "value", None)
     values = list(value) if isinstance(value, list | tuple) else [value]

@@ -85,7 +85,7 @@ class CorruptSegment(FileFault):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RowQuery:
     """What to read: columns in order, ranges [first, end) of offsets and of timestamps in ms, and how."""
 
     level: str = "record"
@@ -106,7 +106,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class BrokenPlace:
     """A place that cannot be read."""
 
     position: int
@@ -114,12 +114,12 @@ class Fault:
     reason: str
 
 
-def as_fault(position: int, error: CorruptBatch) -> Fault:
+def as_fault(position: int, error: CorruptBatch) -> BrokenPlace:
     """Return the fault that a parser's error is about."""
-    return Fault(position, error.offset, error.reason.removesuffix(f" (offset {error.offset})"))
+    return BrokenPlace(position, error.offset, error.reason.removesuffix(f" (offset {error.offset})"))
 
 
-def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[AnyBatch | Fault]:
+def walk(data: memoryview, start: int, end: int, wanted: RowQuery) -> Iterator[AnyBatch | BrokenPlace]:
     """Yield batches, and faults where there should be some; nothing can be found after a broken length."""
     position = start
     while position < end:
@@ -142,13 +142,13 @@ def walk(data: memoryview, start: int, end: int, wanted: Wanted) -> Iterator[Any
         position += batch.size_in_bytes
 
 
-def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[Any]:
+def read_split(split: Split, wanted: RowQuery, committed: Committed) -> Iterator[Any]:
     """Yield `pyarrow.RecordBatch`es; raises `CorruptSegment` unless `on_corrupt` says otherwise."""
     data = map_file(split.segment.path)
     end = min(split.end, len(data))
     reader = _BatchRows(split, wanted) if wanted.level == "batch" else _RecordRows(split, wanted)
     for item in walk(data, split.start, end, wanted):
-        if isinstance(item, Fault):
+        if isinstance(item, BrokenPlace):
             yield from reader.flush()
             yield from reader.fault(item)
         elif not _is_outside(item, split, wanted, committed):
@@ -156,8 +156,8 @@ def read_split(split: Split, wanted: Wanted, committed: Committed) -> Iterator[A
     yield from reader.flush()
 
 
-def _is_outside(batch: AnyBatch, split: Split, wanted: Wanted, committed: Committed) -> bool:
-    """Does the header say that none of the batch's records is wanted?"""
+def _is_outside(batch: AnyBatch, split: Split, wanted: RowQuery, committed: Committed) -> bool:
+    """Return whether the header says that none of the batch's records is wanted."""
     first = split.segment.log_start_offset
     if wanted.offset_first is not None and wanted.offset_first > first:
         first = wanted.offset_first
@@ -175,7 +175,7 @@ def _is_outside(batch: AnyBatch, split: Split, wanted: Wanted, committed: Commit
 
 
 class _Rows:
-    def __init__(self, split: Split, wanted: Wanted) -> None:
+    def __init__(self, split: Split, wanted: RowQuery) -> None:
         self._split = split
         self._wanted = wanted
         self._tp: TopicPartition = split.segment.tp
@@ -188,7 +188,7 @@ class _Rows:
     def flush(self) -> Iterator[Any]:
         raise NotImplementedError
 
-    def fault(self, fault: Fault) -> Iterator[Any]:
+    def fault(self, fault: BrokenPlace) -> Iterator[Any]:
         """Raise, pass over, or yield a row with the reason, as the option `onCorrupt` says."""
         path = Path(self._split.segment.path)
         error = CorruptSegment(fault.reason, path=path, position=fault.position, offset=fault.offset)
@@ -219,7 +219,7 @@ class _Rows:
 class _BatchRows(_Rows):
     """A row for each batch."""
 
-    def __init__(self, split: Split, wanted: Wanted) -> None:
+    def __init__(self, split: Split, wanted: RowQuery) -> None:
         super().__init__(split, wanted)
         self._lists: dict[str, list[object]] = {name: [] for name in wanted.columns}
         self._count = 0
@@ -234,7 +234,7 @@ class _BatchRows(_Rows):
             return
         if reason is not None and self._wanted.on_corrupt != "row" and "isValid" not in self._lists:
             yield from self.flush()
-            yield from self.fault(Fault(batch.position, batch.last_offset, reason))
+            yield from self.fault(BrokenPlace(batch.position, batch.last_offset, reason))
             return
         row["isValid"] = reason is None
         row[CORRUPT_COLUMN] = reason
@@ -289,7 +289,7 @@ _SNAKE = {name: _snake(name) for name in BATCH_COLUMNS}
 class _RecordRows(_Rows):
     """A row for each record; batches are decoded together, because that is what makes columns fast."""
 
-    def __init__(self, split: Split, wanted: Wanted) -> None:
+    def __init__(self, split: Split, wanted: RowQuery) -> None:
         super().__init__(split, wanted)
         self._batches: list[Batch] = []
         self._rows = 0
@@ -351,7 +351,7 @@ class _RecordRows(_Rows):
         return table if mask is None else table.filter(pa.array(mask))
 
     def _is_cut(self, batches: Sequence[Batch]) -> bool:
-        """Does a range begin or end inside of one of these batches?"""
+        """Return whether a range begins or ends inside of one of these batches."""
         wanted = self._wanted
         if wanted.has_time_range:
             return True

@@ -32,12 +32,12 @@ from pyspark.sql.types import (
 
 from kmirror.errors import UsageError
 from kmirror.log.committed import Committed
-from kmirror.spark.folders import Segment, Split, find_segments, split
+from kmirror.spark.folders import FolderSegment, Split, find_segments, split
 from kmirror.spark.options import LogOptions, parse_options
 from kmirror.spark.pieces import pack, read_piece
 from kmirror.spark.planner import install_in_active_session
 from kmirror.spark.pushdown import Partitions, narrow
-from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, Wanted
+from kmirror.spark.rows import COLUMNS, CORRUPT_COLUMN, RowQuery
 from kmirror.spark.stream import KafkaLogStreamReader
 from kmirror.spark.transactions import find_transactions
 
@@ -74,7 +74,7 @@ class KafkaLogDataSource(DataSource):
         return schema_of(wanted.level, wanted.columns)
 
     def _narrowed(self, schema: StructType) -> LogOptions:
-        """A schema that the user gave names the columns, as the option does."""
+        """Return the options with the columns of a schema that the user gave, as the option `columns` names them."""
         options = parse_options(self.options)
         level = options.wanted.level
         names = tuple(schema.fieldNames())
@@ -101,6 +101,7 @@ class KafkaLogReader(DataSourceReader):
         self._wanted = options.wanted
 
     def partitions(self) -> Sequence[InputPartition]:
+        """Return the pieces of work of one scan, cut by what is wanted of topics, offsets and time."""
         options = self._options
         topics = self._partitions.topics
         segments = [
@@ -121,12 +122,13 @@ class PushingReader(KafkaLogReader):
     """Takes filters too. A class of its own: Spark refuses one with this method while `filterPushdown` is off."""
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:
+        """Narrow what is read by these filters, and return all of them: Spark applies each once more."""
         known = [f for f in filters if hasattr(f, "attribute")]
         self._partitions, self._wanted = narrow(known, self._partitions, self._wanted)
         return filters
 
 
-def plan(segments: Sequence[Segment], wanted: Wanted, options: LogOptions) -> list[tuple[Split, Committed]]:
+def plan(segments: Sequence[FolderSegment], wanted: RowQuery, options: LogOptions) -> list[tuple[Split, Committed]]:
     """Return the splits of one partition's segments that may hold something wanted."""
     tolerant = wanted.on_corrupt != "fail"
     committed = find_transactions(segments, tolerant=tolerant) if options.is_committed else Committed()

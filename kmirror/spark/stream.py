@@ -28,10 +28,10 @@ from kmirror.log.committed import Committed
 from kmirror.logdir.faults import Unreadable
 from kmirror.logdir.mapped import map_file
 from kmirror.records import layout
-from kmirror.spark.folders import Segment, Split, find_segments
+from kmirror.spark.folders import FolderSegment, Split, find_segments
 from kmirror.spark.options import LogOptions
 from kmirror.spark.pieces import pack, read_piece
-from kmirror.spark.rows import Fault, walk
+from kmirror.spark.rows import BrokenPlace, walk
 
 Position = dict[str, int]
 """base: the segment; byte: where in it; offset: the next Kafka offset, for people."""
@@ -60,6 +60,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = {folder: (found[-1].base_offset, found[-1].size) for folder, found in self._folders()}
 
     def latestOffset(self, start: dict[str, Position], limit: ReadLimit) -> dict[str, Position]:
+        """Return how far the next micro-batch reads, at most `bytesPerTrigger` bytes beyond the last one."""
         left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
         latest = {folder: dict(position) for folder, position in start.items()}
         folders = self._folders()
@@ -77,6 +78,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return latest
 
     def partitions(self, start: dict[str, Position], end: dict[str, Position]) -> Sequence[InputPartition]:
+        """Return the pieces of work between two positions of the stream."""
         splits: list[tuple[Split, Committed]] = []
         for folder, segments in self._folders():
             if folder not in end:
@@ -101,7 +103,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # -- looking ------------------------------------------------------------------------------
 
-    def _folders(self) -> list[tuple[str, list[Segment]]]:
+    def _folders(self) -> list[tuple[str, list[FolderSegment]]]:
         options = self._options
         topics = None if options.topics is None else frozenset(options.topics)
         try:
@@ -115,8 +117,8 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @staticmethod
     def _known(
-        folders: Sequence[tuple[str, list[Segment]]], last: dict[str, tuple[int, int]]
-    ) -> Iterator[tuple[str, list[Segment]]]:
+        folders: Sequence[tuple[str, list[FolderSegment]]], last: dict[str, tuple[int, int]]
+    ) -> Iterator[tuple[str, list[FolderSegment]]]:
         """Yield what was there already when the trigger began."""
         for folder, segments in folders:
             if folder not in last:
@@ -129,7 +131,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 yield folder, known
 
     def _advance(
-        self, folder: str, segments: list[Segment], start: Position | None, limit: int | None
+        self, folder: str, segments: list[FolderSegment], start: Position | None, limit: int | None
     ) -> tuple[Position | None, int]:
         """Return how far a partition can be read now, and the bytes that is."""
         self._refuse_gap(folder, segments, start)
@@ -146,13 +148,13 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 break
         return position, taken
 
-    def _whole(self, segment: Segment, begin: int, limit: int | None) -> tuple[int, int]:
+    def _whole(self, segment: FolderSegment, begin: int, limit: int | None) -> tuple[int, int]:
         """Return the end of the last whole batch from `begin` on, and the offset after it."""
         data = map_file(segment.path)[: segment.size]
         end, offset = begin, segment.base_offset
         headers = replace(self._options.wanted, level="batch")
         for item in walk(data, begin, len(data), headers):
-            if isinstance(item, Fault):
+            if isinstance(item, BrokenPlace):
                 # The read of this range says what is wrong with it; a rolled segment ends here all the same.
                 is_preallocated = not bytes(data[item.position : item.position + layout.LOG_OVERHEAD]).strip(b"\0")
                 end = end if is_preallocated else len(data)
@@ -162,7 +164,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             end, offset = item.position + item.size_in_bytes, item.next_offset
         return end, offset
 
-    def _refuse_gap(self, folder: str, segments: list[Segment], start: Position | None) -> None:
+    def _refuse_gap(self, folder: str, segments: list[FolderSegment], start: Position | None) -> None:
         """Raise if the segment that comes next has gone, unless what is lost may be passed over."""
         if start is None or self._options.wanted.on_corrupt != "fail":
             return

@@ -53,7 +53,7 @@ class SweepReport:
 def run_sweep(
     spark: SparkSession, sweep: Sweep, location: str, *, tasks: int | None = None, progress: Progress | None = None
 ) -> SweepReport:
-    """Run what is missing of `sweep` under `location`; returns what was done.
+    """Run what is missing of `sweep` under `location`, and return what was done.
 
     `location` is a path or URI that driver and executors share. Failed runs do not stop others.
     """
@@ -76,7 +76,7 @@ def run_sweep(
 
 
 def run_missing(spark: SparkSession, name: str, missing: Mapping[str, Any], work: Work, tasks: int | None) -> list[Any]:
-    """Run `missing`, each run's id with what it needs as plain values; returns a row of `RETURNS` for each.
+    """Run `missing`, each run's id with what it needs as plain values, and return a row of `RETURNS` for each.
 
     `work` runs what one task was dealt, on an executor.
     """

@@ -15,10 +15,10 @@ from kmirror.log.committed import Committed, CommittedWalk
 from kmirror.logdir.mapped import map_file
 from kmirror.logdir.producer_snapshots import committed_walk
 from kmirror.records.legacy import iter_any_batches
-from kmirror.spark.folders import Segment
+from kmirror.spark.folders import FolderSegment
 
 
-def find_transactions(segments: Sequence[Segment], *, tolerant: bool = False) -> Committed:
+def find_transactions(segments: Sequence[FolderSegment], *, tolerant: bool = False) -> Committed:
     """Walk one partition's segments in order; what cannot be read raises `CorruptBatch`, or is passed over."""
     if not segments:
         return Committed()
@@ -34,8 +34,8 @@ def find_transactions(segments: Sequence[Segment], *, tolerant: bool = False) ->
     return walk.finish(end_offset)
 
 
-def _add_segment(walk: CommittedWalk, segment: Segment, tolerant: bool) -> int:
-    """Take in one segment, as far as it can be read; returns the offset after it."""
+def _add_segment(walk: CommittedWalk, segment: FolderSegment, tolerant: bool) -> int:
+    """Take in one segment, as far as it can be read, and return the offset after it."""
     end_offset = segment.base_offset
     try:
         for batch in iter_any_batches(map_file(segment.path)):

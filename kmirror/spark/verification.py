@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kmirror.kernel.ids import TopicPartition
-from kmirror.spark.compare import Difference, Found, Range, compare_ranges
-from kmirror.spark.folders import SPLIT_BYTES, Segment, find_segments, first_offset, split
+from kmirror.spark.compare import Difference, Range, RangeResult, compare_ranges
+from kmirror.spark.folders import SPLIT_BYTES, FolderSegment, find_segments, first_offset, split
 from kmirror.spark.transactions import find_transactions
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Verification:
 
     @property
     def differences(self) -> DataFrame:
-        """The differences as a DataFrame."""
+        """Return the differences as a DataFrame."""
         return self._spark.createDataFrame([asdict(row) for row in self.rows], SCHEMA)
 
     def summary(self) -> str:
@@ -94,9 +94,11 @@ def verify(
     return result
 
 
-def _replicas(path: str, topics: Sequence[str] | None, internal: bool) -> dict[TopicPartition, list[list[Segment]]]:
+def _replicas(
+    path: str, topics: Sequence[str] | None, internal: bool
+) -> dict[TopicPartition, list[list[FolderSegment]]]:
     """Return the segments of each partition, once for each folder that holds it."""
-    found: dict[TopicPartition, list[list[Segment]]] = {}
+    found: dict[TopicPartition, list[list[FolderSegment]]] = {}
     segments = find_segments(path, topics=topics, internal=internal)
     for _, group in groupby(segments, key=lambda s: s.path.rpartition("/")[0]):
         folder = list(group)
@@ -104,19 +106,19 @@ def _replicas(path: str, topics: Sequence[str] | None, internal: bool) -> dict[T
     return found
 
 
-def _whole(tp: TopicPartition, kind: str, side: str, segments: Sequence[Segment], text: str) -> Difference:
+def _whole(tp: TopicPartition, kind: str, side: str, segments: Sequence[FolderSegment], text: str) -> Difference:
     first, last = segments[0].base_offset, segments[-1].base_offset
     return Difference(tp.topic, tp.partition, kind, side, first, last, text, source_file=segments[0].path)
 
 
-def _starts(tp: TopicPartition, here: Segment, there: Segment) -> Difference:
+def _starts(tp: TopicPartition, here: FolderSegment, there: FolderSegment) -> Difference:
     return Difference(
         tp.topic, tp.partition, "log start", "destination", there.log_start_offset, there.log_start_offset,
         str(here.log_start_offset), str(there.log_start_offset), here.path, -1, there.path, -1,
     )  # fmt: skip
 
 
-def _ranges(here: Sequence[Segment], there: Sequence[Segment]) -> list[Range]:
+def _ranges(here: Sequence[FolderSegment], there: Sequence[FolderSegment]) -> list[Range]:
     """Return the tasks of one replica: the source's pieces, each with where the next one begins."""
     until = find_transactions(here, tolerant=True).first_undecided_offset
     start = max(here[0].log_start_offset, there[0].log_start_offset)
@@ -132,7 +134,7 @@ def _ranges(here: Sequence[Segment], there: Sequence[Segment]) -> list[Range]:
     return tasks
 
 
-def _run(spark: SparkSession, tasks: Sequence[Range]) -> Iterator[Found]:
+def _run(spark: SparkSession, tasks: Sequence[Range]) -> Iterator[RangeResult]:
     """Compare on the executors; a row of JSON cannot carry what a task needs, a pickle can."""
     import pickle
 
@@ -159,5 +161,5 @@ def _run(spark: SparkSession, tasks: Sequence[Range]) -> Iterator[Found]:
 
     dealt = frame.repartitionByRange(len(groups), col("task"))
     for row in dealt.mapInArrow(work, "found binary").collect():
-        found: Found = pickle.loads(bytes(row["found"]))
+        found: RangeResult = pickle.loads(bytes(row["found"]))
         yield found

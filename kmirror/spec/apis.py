@@ -14,7 +14,7 @@ from kmirror.spec.api_keys import API_KEYS
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ApiRow:
     name: str
     first: int
     last: int
@@ -32,43 +32,43 @@ _BROKER = ("broker",)
 _CONTROLLER = ("controller",)
 _BOTH = ("broker", "controller")
 
-ROWS: tuple[Served, ...] = (
-    Served("Produce", 3, 13, _BROKER, left_out="quotas"),
-    Served("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
-    Served("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
-    Served("Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
-    Served("FindCoordinator", 0, 7, _BROKER, 7, left_out="group and share coordinators"),
-    Served("ApiVersions", 0, 4, _BOTH),
-    Served("CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
-    Served("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
-    Served("OffsetForLeaderEpoch", 2, 4, _BROKER),
-    Served("AddPartitionsToTxn", 0, 5, _BROKER),
-    Served("EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
-    Served("WriteTxnMarkers", 1, 1, _BROKER),
-    Served("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
-    Served("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
-    Served("Envelope", 0, 0, _CONTROLLER, left_out="authorisation of the principal"),
-    Served("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
-    Served("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
-    Served("AllocateProducerIds", 0, 0, _CONTROLLER),
-    Served("CreateMirror", 0, 0, _BOTH, 0),
-    Served("AddTopicsToMirror", 0, 0, _BOTH, 0),
-    Served("RemoveTopicsFromMirror", 0, 0, _BOTH, 0),
-    Served("ListMirrors", 0, 0, _BROKER, 0),
-    Served("DescribeMirrors", 0, 0, _BROKER, 0),
-    Served("ReadMirrorStates", 0, 0, _BROKER, 0),
-    Served("WriteMirrorStates", 0, 0, _BROKER, 0),
-    Served("BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
+ROWS: tuple[ApiRow, ...] = (
+    ApiRow("Produce", 3, 13, _BROKER, left_out="quotas"),
+    ApiRow("Fetch", 4, 19, _BOTH, 19, left_out="preferred read replicas, quotas, tiered storage"),
+    ApiRow("ListOffsets", 1, 11, _BROKER, left_out="tiered storage"),
+    ApiRow("Metadata", 0, 13, _BROKER, left_out="auto-creation of topics, authorized operations"),
+    ApiRow("FindCoordinator", 0, 7, _BROKER, 7, left_out="group and share coordinators"),
+    ApiRow("ApiVersions", 0, 4, _BOTH),
+    ApiRow("CreateTopics", 2, 8, _BOTH, 8, left_out="quotas, policies"),
+    ApiRow("InitProducerId", 0, 5, _BROKER, left_out="two-phase commit (KIP-939)"),
+    ApiRow("OffsetForLeaderEpoch", 2, 4, _BROKER),
+    ApiRow("AddPartitionsToTxn", 0, 5, _BROKER),
+    ApiRow("EndTxn", 0, 4, _BROKER, left_out="epoch bump with each transaction (v5)"),
+    ApiRow("WriteTxnMarkers", 1, 1, _BROKER),
+    ApiRow("IncrementalAlterConfigs", 0, 2, _BOTH, 2, left_out="group and client-metrics resources"),
+    ApiRow("AlterPartition", 2, 3, _CONTROLLER, left_out="eligible leader replicas"),
+    ApiRow("Envelope", 0, 0, _CONTROLLER),
+    ApiRow("BrokerRegistration", 0, 4, _CONTROLLER, left_out="log directories"),
+    ApiRow("BrokerHeartbeat", 0, 2, _CONTROLLER, left_out="controlled shutdown, log directories"),
+    ApiRow("AllocateProducerIds", 0, 0, _CONTROLLER),
+    ApiRow("CreateMirror", 0, 0, _BOTH, 0),
+    ApiRow("AddTopicsToMirror", 0, 0, _BOTH, 0),
+    ApiRow("RemoveTopicsFromMirror", 0, 0, _BOTH, 0),
+    ApiRow("ListMirrors", 0, 0, _BROKER, 0),
+    ApiRow("DescribeMirrors", 0, 0, _BROKER, 0),
+    ApiRow("ReadMirrorStates", 0, 0, _BROKER, 0),
+    ApiRow("WriteMirrorStates", 0, 0, _BROKER, 0),
+    ApiRow("BumpLeaderEpochs", 0, 0, _CONTROLLER, 0),
 )
 
-NOT_SERVED_YET: tuple[Served, ...] = (
-    Served("PauseMirrorTopics", 0, 0, _BOTH, 0),
-    Served("ResumeMirrorTopics", 0, 0, _BOTH, 0),
-    Served("DeleteMirror", 0, 0, _BOTH, 0),
+NOT_SERVED_YET: tuple[ApiRow, ...] = (
+    ApiRow("PauseMirrorTopics", 0, 0, _BOTH, 0),
+    ApiRow("ResumeMirrorTopics", 0, 0, _BOTH, 0),
+    ApiRow("DeleteMirror", 0, 0, _BOTH, 0),
 )
-"""KIP-1279's other APIs: never told; without the feature they are refused as its APIs that are served (D1)."""
+"""KIP-1279's other APIs: never advertised; without the feature they are refused, as its APIs that are served (D1)."""
 
-BY_KEY: Mapping[int, Served] = {row.key: row for row in ROWS}
+BY_KEY: Mapping[int, ApiRow] = {row.key: row for row in ROWS}
 
 
 @cache

@@ -52,6 +52,36 @@ class ResourceType(IntEnum):
     MIRROR = 64
 
 
+class AclOperation(IntEnum):
+    """What a principal may be allowed to do with a resource."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+    CREATE_TOKENS = 13
+    DESCRIBE_TOKENS = 14
+    TWO_PHASE_COMMIT = 15
+
+
+class AclResourceType(IntEnum):
+    """What an operation is allowed on: the ResourceType of Kafka's ACLs; CLUSTER_MIRROR is KIP-1279's (D3)."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+    USER = 7
+    CLUSTER_MIRROR = 8
+
+
 class CoordinatorType(IntEnum):
     """What FindCoordinator asks for; MIRROR is KIP-1279's (D1)."""
 

@@ -96,13 +96,13 @@ def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = T
 
 
 def versions(cls: type[Message]) -> st.SearchStrategy[int]:
-    """The versions that the message has."""
+    """Return a strategy for the versions that the message has."""
     return st.integers(cls.MIN_VERSION, cls.MAX_VERSION)
 
 
 @st.composite
 def versioned(draw: st.DrawFn, cls: type[M], *, unknown_tags: bool = True) -> tuple[M, int]:
-    """Messages, each with a version that can carry it."""
+    """Return a strategy for messages, each with a version that can carry it."""
     version = draw(versions(cls))
     return draw(messages(cls, version, unknown_tags=unknown_tags)), version
 

@@ -15,7 +15,7 @@ Graph = Mapping[str, Sequence[str]]
 
 
 def import_graph(files: Sequence[Source]) -> Graph:
-    """Return who imports whom among `files`."""
+    """Return the imports among `files`: importer to imported."""
     modules = {source.module for source in files}
     return {
         source.module: sorted({found for _, name in imported(source) for found in _modules(name, modules)})

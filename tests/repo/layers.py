@@ -1,4 +1,4 @@
-"""Who may import whom, and what may the core not touch?
+"""Which package may import which, and what may the core not touch?
 
 Each rule takes a `Source` and yields complaints as `path:line: what`; no complaint is silence.
 """

@@ -11,7 +11,6 @@ from tests.repo.decisions import Mark
 from tests.repo.sources import Source, sources
 
 WITHOUT_TEST = {
-    "D18": "not built: no handler asks who may do what",
     "D27": "withdrawn: D29 took its place, and D29's tests hold that a stop cuts once",
 }
 """Decision to the reason why no test holds it."""
@@ -45,7 +44,7 @@ def test_every_decision_has_a_test_or_a_reason_why_not(root: Path, page: str) ->
 # -- the alarms -------------------------------------------------------------------------------
 
 UNKNOWN = f"D{900}"
-"""An id that nobody has; written so that this file does not cite it."""
+"""An id that no decision has; written so that this file does not cite it."""
 
 
 @pytest.mark.parametrize(

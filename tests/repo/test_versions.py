@@ -14,14 +14,13 @@ PACKAGES = ("client", "cluster", "mirror", "sim")
 TAKES_VERSION = {
     "send": (2, 4),
     "call": (2,),
-    "call_any": (2,),
     "ask_controller": (2,),
     "ask": (2,),
     "Ask": (3,),
 }
 """Calls that send a request, and the places at which a version could be given."""
 VERSION_WORDS = frozenset({"version", "version_max"})
-"""What a version is called where it is named; `version_min` may be spelled: it says what the answer must tell."""
+"""What a version is called where it is named; `version_min` may be spelled: it says what the answer must have."""
 ALLOWED = {
     "API_VERSIONS_ASKED": "ApiVersions is what the other versions are learned by; 0 is what every broker serves."
 }

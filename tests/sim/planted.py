@@ -1,4 +1,4 @@
-"""Faults planted into the engine on purpose, so that somebody judges the judge.
+"""Faults planted into the engine on purpose, to test the checkers.
 
     with planted("producer_reset_not_written"):
         outcome = run_history(seed=3, profile="smoke")
@@ -21,7 +21,7 @@ from kmirror.cluster.images import NO_LEADER, MetadataImage
 from kmirror.cluster.replication import follower
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
-from kmirror.cluster.replication.truncation import Cut, last_epoch
+from kmirror.cluster.replication.truncation import TruncationPoint, last_epoch
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
 from kmirror.log import producers
@@ -30,10 +30,10 @@ from kmirror.log.producers import AppendOrigin, ProducerStates
 from kmirror.mirror import access, fetchers, log_cuts, metadata_sync, preparing, reopened_transactions, state_writer
 from kmirror.mirror.cut_rules import SESSION
 from kmirror.mirror.inquiry import Inquiry
-from kmirror.mirror.kinship import Kinship
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.preparing import Preparing
 from kmirror.mirror.reopened_transactions import StopPlan
+from kmirror.mirror.source_lineage import LineageCheck
 from kmirror.mirror.state_loader import StateLoader
 from kmirror.mirror.state_records import NOT_SETTLED, PartitionState
 from kmirror.mirror.state_writer import StateWriter
@@ -158,7 +158,7 @@ def half_a_transaction_committed(patch: Patch) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _MarkersOnly:
-    """A log as one sees it who overlooks that a tail holds records, too."""
+    """A log as seen by a reader that overlooks the records in a tail."""
 
     log: PartitionLog
 
@@ -182,7 +182,7 @@ def source_taken_at_its_word(patch: Patch) -> None:
         "_on_found",
         lambda self, now, inquiry, found: self._decide(now, inquiry.mp, found.last_mirror_epoch),
     )
-    patch(Kinship, "shared_with_source", lambda self, mp: None)
+    patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
 @fault
@@ -211,7 +211,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
 
 @fault
 def owed_cuts_forgotten(patch: Patch) -> None:
-    """A new leader forgets who owes a cut (D30)."""
+    """A new leader forgets which replicas must still be cut (D30)."""
     _change_what_is_read(
         patch, lambda led, found: replace(found, uncut={r: e for r, e in found.uncut.items() if r == SESSION})
     )
@@ -219,8 +219,8 @@ def owed_cuts_forgotten(patch: Patch) -> None:
 
 @fault
 def numbers_believed(patch: Patch) -> None:
-    """Two logs are compared by the numbers of their epochs, whoever wrote them (D45)."""
-    patch(Kinship, "shared_with_source", lambda self, mp: None)
+    """Two logs are compared by the numbers of their epochs alone, without their writers (D45)."""
+    patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
 # -- epochs ---------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def last_mirrored_epoch_recomputed(patch: Patch) -> None:
 
 @fault
 def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
-    """Whoever reads the state of a stopped partition finds no last mirrored epoch."""
+    """A read of a stopped partition's state finds no last mirrored epoch."""
     _change_what_is_read(
         patch, lambda led, found: replace(found, last_mirrored_epoch=NOT_SETTLED)
         if found.state is MirrorState.STOPPED else found,
@@ -267,7 +267,7 @@ def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
 def bump_skipped(patch: Patch) -> None:
     """A stopped partition is written to in the epoch that it was mirrored in (D36)."""
     written: dict[tuple[str, TopicPartition], StopPlan] = {}
-    """The plan of each stop that has written its reset: the engine tells its own by its epoch."""
+    """The plan of each stop that has written its reset: the engine knows its own by its epoch."""
 
     def is_written(self: Any, mp: Any, partition: Any) -> bool:
         return written.get((self._context.broker.cluster_id, mp.tp)) is mp.stop
@@ -301,7 +301,7 @@ def first_epoch_stamped_for_ever(patch: Patch) -> None:
 
 @fault
 def epochs_begin_anew(patch: Patch) -> None:
-    """The controller elects in epoch 0 again where nobody has led for a while."""
+    """The controller elects in epoch 0 again where no broker has led for a while."""
 
     def change(self: Any, record: Any, delta: Any) -> None:
         partitions = self.topics[self.topic_names[record.topic_id]].partitions
@@ -339,7 +339,7 @@ def high_watermark_raised_early(patch: Patch) -> None:
 
 @fault
 def high_watermark_falls(patch: Patch) -> None:
-    """A leader takes what a follower has for the high watermark, also where the follower is behind."""
+    """A leader takes a follower's log end for the high watermark, also where the follower lags."""
 
     def on_follower_fetch(self: Any, now: Any, replica: int, fetch_offset: int, **options: Any) -> None:
         original(self, now, replica, fetch_offset, **options)
@@ -350,8 +350,8 @@ def high_watermark_falls(patch: Patch) -> None:
 
 @fault
 def divergence_ignored(patch: Patch) -> None:
-    """A follower that is told to cut keeps what it has."""
-    patch(follower, "cut_for_divergence", lambda log, epoch, end: Cut(log.log_end_offset, final=True))
+    """A follower whose leader orders a cut keeps what it has."""
+    patch(follower, "cut_for_divergence", lambda log, epoch, end: TruncationPoint(log.log_end_offset, final=True))
 
 
 @fault

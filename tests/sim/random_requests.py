@@ -17,12 +17,8 @@ from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.states import MirrorState
 from kmirror.protocol.careful import RANGES, within
-from kmirror.protocol.gen.add_partitions_to_txn_request import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from kmirror.protocol.gen.add_partitions_to_txn_response import AddPartitionsToTxnResponse
 from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, MirrorConfig
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
-from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
-from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.protocol.gen.response_header import ResponseHeader
 from kmirror.protocol.headers import encode_request, encode_response
 from kmirror.protocol.message import Field, Message, fresh_default
@@ -32,6 +28,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.mirror import Mirror
+from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.configs import ROWS
 from kmirror.spec.topics import METADATA_TOPIC, MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
@@ -160,7 +157,7 @@ class Generator:
             return row.struct(**{f.attribute: self._field(f, version) for f in row.struct.FIELDS})
         if row.type in RANGES:
             low, high = RANGES[row.type]
-            if row.attribute.endswith("_ms"):  # Whoever asks to wait for a month may wait for a month.
+            if row.attribute.endswith("_ms"):  # A request that asks to wait for a month may wait for a month.
                 return rng.choice((-1, 0, 1, 100))
             return rng.choice((low, high)) if rng.chance(1, 8) else min(max(low, rng.choice(INTEGERS)), high)
         choices: dict[str, Callable[[], Any]] = {
@@ -218,7 +215,7 @@ class RawClient:
         self._box.clear()
         self._world.perform(self.NAME, [Send(OutboundLink(endpoint, f"raw {self.channel}"), (frame,))])
         if not wants_answer:
-            self._cluster.simulation.run_for(0.01)
+            self._cluster.simulation.run_for(span_s=0.01)
             return None
         within_us = ANSWER_WITHIN_SECONDS * SECOND
         self._world.run_until(lambda: bool(self._box), within_us=within_us, what=f"an answer to {frame.hex()}")
@@ -226,7 +223,7 @@ class RawClient:
 
 
 def read_back(frame: bytes, api_key: int, version: int) -> Message:
-    """Read an answer as a client does that knows only `version`: nothing missing, nothing behind it, nothing unsaid."""
+    """Read an answer as a client does that knows only `version`: nothing missing, nothing after it."""
     api = by_key(api_key)
     header, position = ResponseHeader.decode_prefix(frame, api.response_header_version(version))
     body, end = api.response.decode_prefix(frame, version, position)
@@ -264,27 +261,10 @@ def start(seed: int) -> Cluster:
 def begin_transactions(cluster: Cluster) -> None:
     """Give both transactional ids a producer; the first has an open transaction, of which nothing is written yet."""
     for name in TRANSACTIONAL_IDS:
-        made = cluster.client.call_any(
-            cluster.endpoints,
-            InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000),
-            4,
-            accept=lambda reply: isinstance(reply, InitProducerIdResponse) and not reply.error_code,
-        )
-        assert isinstance(made, InitProducerIdResponse)
+        producer = Producer(cluster, transactional_id=name)
         if name == TRANSACTIONAL_IDS[0]:
-            cluster.client.call_any(
-                cluster.endpoints,
-                AddPartitionsToTxnRequest(
-                    v3_and_below_transactional_id=name,
-                    v3_and_below_producer_id=made.producer_id,
-                    v3_and_below_topics=[AddPartitionsToTxnTopic(name="plain", partitions=[0])],
-                ),
-                3,
-                accept=lambda reply: (
-                    isinstance(reply, AddPartitionsToTxnResponse)
-                    and not reply.results_by_topic_v3_and_below[0].results_by_partition[0].partition_error_code
-                ),
-            )
+            producer.begin_transaction()
+            producer.add_partitions([TopicPartition("plain", 0)])
 
 
 def producer_ids(cluster: Cluster) -> tuple[int, ...]:

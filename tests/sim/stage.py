@@ -1,4 +1,4 @@
-"""What the scenarios stand on: small clusters, logs written by hand, and what is said often."""
+"""Builders and helpers of the scenarios: small clusters, logs written by hand, waiting, faults."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kmirror.assembly import Logs
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -146,13 +147,8 @@ class StagedCluster(Cluster):
                 for index, brokers in enumerate(replicas)
             ],
         )
-        reply = self.client.call_any(
-            self.endpoints,
-            CreateTopicsRequest(topics=[wanted], timeout_ms=30_000),
-            7,
-            accept=lambda reply: isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code,
-        )
-        assert isinstance(reply, CreateTopicsResponse)
+        reply = self.order(CreateTopicsRequest(topics=[wanted], timeout_ms=30_000))
+        assert isinstance(reply, CreateTopicsResponse) and not reply.topics[0].error_code, reply
         self.simulation.run_until(self.is_settled, what=f"topic {topic} in {self.name}")
         return reply.topics[0].topic_id
 
@@ -196,7 +192,7 @@ class StagedCluster(Cluster):
         return next(c for c in self.broker(broker_id).parts.components if isinstance(c, MirrorComponent))
 
     def mirror_partition(self, tp: TopicPartition = TP) -> MirrorPartition | None:
-        """Return what the leader knows of the mirrored partition, or None if nobody does."""
+        """Return what the leader knows of the mirrored partition, or None without a leader."""
         found = self.leader(tp)
         return None if found is None else self.component(found.broker_id).context.partitions.get(tp)
 
@@ -286,7 +282,7 @@ class Pair:
             assert condition(), what
 
         self.simulation.world.after_event.append(check)
-        self.simulation.run_for(span_s)
+        self.simulation.run_for(span_s=span_s)
         self.simulation.world.after_event.remove(check)
 
     def third(self, name: str = "c", **options: object) -> StagedCluster:
@@ -305,6 +301,7 @@ def pair(
     a_configs: Mapping[str, str] | None = None,
     b_configs: Mapping[str, str] | None = None,
     b_logs: Logs | None = None,
+    b_authorizer: Authorizer = ALLOW_ALL,
     start: bool = True,
 ) -> Pair:
     """Return two clusters that run; one broker each means a replication factor of one."""
@@ -320,6 +317,7 @@ def pair(
         brokers=brokers,
         replication_factor=brokers,
         configs={**base, **(b_configs or {})},
+        authorizer=b_authorizer,
     )
     made = Pair(simulation, a, b)
 

@@ -11,7 +11,6 @@ from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import CloseLink, Effect, Event, Link, Reply, RequestReceived
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
-from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
@@ -20,9 +19,9 @@ from kmirror.protocol.headers import encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
-from kmirror.spec.apis import ROWS, Served
+from kmirror.spec.apis import ROWS, ApiRow
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened
+from tests.links import opened, wrapped
 from tests.sim.random_requests import LOGS, MIRRORED, Generator, RawClient, read_back, start
 from tests.sim.stage import T0_MS
 
@@ -34,7 +33,7 @@ def wants_answer(body: Message) -> bool:
     return not (isinstance(body, ProduceRequest) and body.acks == 0)
 
 
-def named(row: Served) -> str:
+def named(row: ApiRow) -> str:
     return row.name
 
 
@@ -45,7 +44,7 @@ def generators(cluster: Cluster, rng: Rng) -> list[Generator]:
 @pytest.mark.parametrize(
     ("row", "role"), [pytest.param(row, role, id=f"{row.name}-{role}") for row in ROWS for role in row.roles]
 )
-def test_any_well_formed_request_is_answered_or_its_link_closed(row: Served, role: str) -> None:
+def test_any_well_formed_request_is_answered_or_its_link_closed(row: ApiRow, role: str) -> None:
     cluster = start(row.key)
     raw = RawClient(cluster)
     nodes = (CONTROLLER_ID,) if role == "controller" else cluster.broker_ids
@@ -58,11 +57,11 @@ def test_any_well_formed_request_is_answered_or_its_link_closed(row: Served, rol
                 answer = raw.ask(endpoint, body, version, wants_answer=wants_answer(body))
                 answered += answer is not None
     assert answered, "not one request was answered"
-    cluster.simulation.run_for(15)  # What was decided reaches every broker, and timers fire.
+    cluster.simulation.run_for(span_s=15)  # What was decided reaches every broker, and timers fire.
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if "controller" in row.roles], ids=named)
-def test_any_request_inside_an_envelope_is_answered(row: Served) -> None:
+def test_any_request_inside_an_envelope_is_answered(row: ApiRow) -> None:
     cluster = start(row.key)
     raw = RawClient(cluster)
     for generator in generators(cluster, Rng(row.key).split("envelope")):
@@ -70,14 +69,12 @@ def test_any_request_inside_an_envelope_is_answered(row: Served) -> None:
             for _ in range(5):
                 body = generator.message(by_key(row.key).request, version)
                 inner = encode_request(body, version, correlation_id=7, client_id="c")
-                envelope = EnvelopeRequest(
-                    request_data=inner, request_principal=b"", client_host_address=b"\x7f\x00\x00\x01"
-                )
+                envelope = wrapped(inner)
                 answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
                 assert isinstance(answer, EnvelopeResponse), "the link was closed"
                 if answer.response_data is not None:
                     read_back(bytes(answer.response_data), row.key, version)
-    cluster.simulation.run_for(15)
+    cluster.simulation.run_for(span_s=15)
 
 
 @pytest.mark.parametrize("node_id", [1, CONTROLLER_ID])
@@ -111,7 +108,7 @@ def test_any_frame_is_answered_or_its_link_closed(node_id: int, monkeypatch: pyt
         sent[client.link] = bytes(cut)
         effects = node.handle(world.now, client) + node.handle(world.now, RequestReceived(client.link, bytes(cut)))
         world.perform(cluster.process(node_id), effects)
-    cluster.simulation.run_for(15)
+    cluster.simulation.run_for(span_s=15)
     assert [(sent[link], found) for link, found in ends.items() if len(found) != 1] == []
     replies = {link: found[0] for link, found in ends.items() if isinstance(found[0], Reply)}
     assert 0 < len(replies) < FRAMES, "some are answered, and some lose their link"

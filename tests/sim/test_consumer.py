@@ -1,14 +1,15 @@
-"""A consumer gets what Kafka's would: by isolation level, from where it was told, through elections and cuts."""
+"""A consumer gets what Kafka's would: by isolation level, from any position, through elections and cuts."""
 
 from __future__ import annotations
 
 import pytest
 
+from kmirror.client.consumer import ConsumerRecord
 from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.sim.consumer import Consumer, ConsumerRecord
+from kmirror.sim.consumer import Consumer
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
@@ -116,7 +117,7 @@ def test_polls_give_as_many_as_asked_for_and_skip_none() -> None:
     assert texts(consumer.poll(max_records=2)[TP]) == ["plain 0", "committed 3"]
     assert consumer.position(TP) == 4
     assert texts(consumer.poll(max_records=2)[TP]) == ["committed 5"]
-    assert consumer.position(TP) == 8, "the markers are behind it"
+    assert consumer.position(TP) == 8, "it is past the markers"
     assert consumer.poll() == {}
 
 

@@ -120,11 +120,11 @@ def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
     p.simulation.cut(p.a, p.b)
     rows = stop_with_a_death_at(p, step)
     assert [row.last_mirrored_epoch for row in rows] == [4]
-    assert p.b.persisted().last_mirrored_epoch == 4, "settled once, whoever finishes"
+    assert p.b.persisted().last_mirrored_epoch == 4, "settled once, whichever leader finishes"
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(0, "r0"), (1, "r1"), (2, "r2"), (3, "r3")]
         found = resets(replica.log)
-        assert [batch.base_offset for batch in found] == [4], "one producer reset, right behind what was mirrored"
+        assert [batch.base_offset for batch in found] == [4], "one producer reset, right after the mirrored records"
         assert found[0].partition_leader_epoch > before, "an epoch begun for this stop, also where it was high enough"
     assert p.b.write("on b") == 5
 
@@ -245,12 +245,12 @@ def test_controller_restarts_in_the_middle() -> None:
     p.there.add_topics([TOPIC])
     p.b.kill(100)
     p.a.kill(100)
-    p.simulation.run_for(1)
+    p.simulation.run_for(span_s=1)
     p.b.restart(100)
     p.a.restart(100)
     assert_equal(p.there)
     p.b.kill(100)
-    p.simulation.run_for(1)
+    p.simulation.run_for(span_s=1)
     p.b.restart(100)
     p.fail_over()
     assert p.b.write("on b") == 4

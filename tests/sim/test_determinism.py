@@ -12,14 +12,14 @@ SCRIPT = """
 import json, sys
 from kmirror.logdir.load import read_sample
 from kmirror.experiments.demo import Demo
-from tests.sim.stage import create_topic, elect, pair, write
+from tests.sim.stage import pair
 found = {}
 for seed in (1, 2):
     p = pair(seed)
-    create_topic(p.a)
-    write(p.a, "r0")
+    p.a.place_topic()
+    p.a.write("r0")
     p.begin()
-    elect(p.b)
+    p.b.elect()
     p.fail_over()
     found[str(seed)] = p.simulation.digest
 report = Demo(read_sample(), seed=3, faults=True).run()

@@ -47,7 +47,7 @@ ABORTED_AND_COMMITTED = [
 # offset 3, above the first record of 4002, which is open: it is cut, and said once more in our own epoch (D29).
 KEPT = {0: 0, 1: 0, 2: 0, 3: 0, 4: 2, 5: 5, 6: 6}
 RESET_AT = {1: 0, 2: 0, 3: 0, 4: 3, 5: 5, 6: 6}
-"""With nothing mirrored there is nothing to reset (D33)."""
+"""Nothing was mirrored, so no producer reset is written (D33)."""
 
 
 def commit(producer: Producer, *values: str) -> None:
@@ -131,7 +131,7 @@ def test_stop_never_shows_an_aborted_record(count: int) -> None:
 @pytest.mark.kip("1279", "Exactly-Once Semantics")
 @pytest.mark.decision("D12")
 def test_a_transaction_decided_above_an_open_one_is_not_mirrored_whole() -> None:
-    """The source serves up to its LSO, the first record of 4002: 4001's marker stays behind, so 4001 goes too."""
+    """The source serves up to its LSO, the first record of 4002: 4001's marker is not mirrored, so 4001 goes too."""
     p = pair(logs=WrittenLogs({TOPIC: COMMITTED_AND_ABORTED[:4]}))
     p.there.create()
     p.there.add_topics([TOPIC])

@@ -184,7 +184,7 @@ def test_a_replica_that_owes_a_cut_and_leads_uncleanly_cuts_before_it_serves(whe
     for broker_id in others:
         p.b.restart(broker_id)
     p.b.settle()
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     assert not [value for _, value in values(p.b.log()) if value.startswith("b")], "not one foreign record"
     if when == "stopped":
         p.b.write("on b")
@@ -214,7 +214,7 @@ def test_a_former_leader_that_is_truthfully_silent_proves_nothing() -> None:
     elect_among_the_informed(p, former, stale)
     informed = p.b.image.partition(TP)
     assert informed is not None
-    network.cut("a", f"b-{informed.leader}")  # Who could contradict them is out of reach for a while.
+    network.cut("a", f"b-{informed.leader}")  # The one broker that could contradict them is out of reach for a while.
     p.back.create({"bootstrap.servers": str(p.b.endpoint(stale[0])), "request.timeout.ms": "2000"})
     p.back.add_topics([TOPIC])
     p.hold(20, lambda: len(values(p.a.log())) >= 2, "what both have is not cut on a rumour")
@@ -325,13 +325,13 @@ def test_a_topic_removed_before_it_was_created_leaves_nothing_to_the_next_one() 
     p = pair(logs=WrittenLogs({"else": [plain(0, 0, "x")]}))
     p.there.create()
     p.there.add_topics(["ghost"])
-    p.simulation.run_for(2)
+    p.simulation.run_for(span_s=2)
     p.there.fail_over()
     assert p.there.topics() == []
     p.b.place_topic("ghost")
     tp = TopicPartition("ghost", 0)
     p.b.write("first", tp=tp)
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     assert resets(p.b.log(tp)) == []
     assert values(p.b.log(tp)) == [(0, "first")]
 
@@ -369,7 +369,7 @@ def test_a_mistyped_address_waits_and_the_right_one_goes_on() -> None:
     c = p.third("c", logs=WrittenLogs({"else": [plain(0, 0, "c0")]}))
     p.there.create({"bootstrap.servers": c.bootstrap_servers})
     p.there.add_topics([TOPIC])
-    p.simulation.run_for(20)
+    p.simulation.run_for(span_s=20)
     assert TOPIC not in p.b.image.topics
     right = {"bootstrap.servers": p.a.bootstrap_servers}
     assert p.b.alter("m", right, kind=ResourceType.MIRROR) is ErrorCode.NONE
@@ -394,9 +394,9 @@ def test_a_source_topic_that_is_gone_or_grown_shows_in_describe_and_is_not_asked
     )
     forget(p)
     p.run_until(lambda: p.there.describe()[0].reason == f"the source has no topic {TOPIC}", "the reason", within_s=90)
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     before = asked[0]
-    p.simulation.run_for(60)
+    p.simulation.run_for(span_s=60)
     assert asked[0] - before <= 3 * 4, "a refresh for each broker and interval, no more"
 
 
@@ -432,7 +432,7 @@ def test_adding_twice_in_one_direction_keeps_what_the_first_time_brought() -> No
     p.b.settle()
     p.fail_back()
     p.fail_over(p.back)
-    p.simulation.run_for(1)
+    p.simulation.run_for(span_s=1)
     before = values(p.a.log())
     p.fail_back(create=False)
     assert p.cuts_of(p.a) == [(3, 4)], "our own reset, nothing of what both have"
@@ -459,4 +459,6 @@ def test_what_replicas_owe_follows_a_topic_into_another_mirror() -> None:
     while p.b.await_leader().broker_id != victim:
         p.b.restart(p.b.elect())
         p.b.settle()
-    assert values(p.b.log()) == [(n, f"a{n}") for n in range(20)], "it owes nothing any more, under neither name"
+    assert values(p.b.log()) == [(n, f"a{n}") for n in range(20)], (
+        "it is on no list of uncut replicas any more, under neither name"
+    )

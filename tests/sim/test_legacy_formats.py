@@ -251,7 +251,7 @@ def test_an_empty_log_fails_back_whatever_epochs_led_it_meanwhile() -> None:
 
 @pytest.mark.decision("D11")
 def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> None:
-    """Whoever has led, and wrote nothing, has an epoch that the leader of the mirrored log does not know."""
+    """A replica that led and wrote nothing has an epoch that the leader of the mirrored log does not know."""
     p = pair(logs=WrittenLogs({TOPIC: []}), b_logs=WrittenLogs({TOPIC: []}))
     p.fail_back()
     p.a.bump(7)
@@ -263,7 +263,7 @@ def test_followers_of_an_empty_mirrored_log_forget_epochs_without_a_batch() -> N
     assert_equal(p.back)
 
 
-# -- who dies, and what is lost ---------------------------------------------------------------
+# -- deaths, and what they lose ----------------------------------------------------------------
 
 
 @pytest.mark.decision("D28")

@@ -132,7 +132,7 @@ def test_a_chain_follows_its_source_down() -> None:
 
 
 def test_a_leader_that_dies_while_it_takes_over_the_lineage() -> None:
-    """Who owes the cut is persisted before it is made: whoever leads next goes on."""
+    """The list of uncut replicas is persisted before the cut, so the next leader goes on with it."""
     p, c, other = mirrored_by_a_third()
     first = c.await_leader().broker_id
     p.back.create()

@@ -1,4 +1,4 @@
-"""Configs altered while everything runs: a broker's own before everybody's before its file, a topic's before all."""
+"""Configs altered at run time: a topic's come first, then the broker's own, the cluster-wide ones, and its file."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def cluster() -> StagedCluster:
 
 
 def alter(cluster: StagedCluster, kind: int, name: str, key: str, value: str | None) -> ErrorCode:
-    """Set a config, or delete it, and let the brokers hear of it."""
+    """Set a config, or delete it, and run until the brokers have replayed it."""
     config = AlterableConfig(name=key, config_operation=int(value is None), value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
     reply = cluster.client.call(cluster.endpoints()[0], IncrementalAlterConfigsRequest(resources=[resource]), 1)
     assert isinstance(reply, IncrementalAlterConfigsResponse)
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     return ErrorCode(reply.responses[0].error_code)
 
 
@@ -82,7 +82,7 @@ def test_the_isr_that_writes_need_is_altered_live_and_survives_a_restart(cluster
 
 @pytest.mark.parametrize("unclean", [True, False])
 def test_the_controller_elects_by_what_was_altered(cluster: StagedCluster, unclean: bool) -> None:
-    """The last member of the ISR dies: another replica leads only if the cluster was told that it may."""
+    """The last member of the ISR dies: another replica leads only if a config allows it."""
     if unclean:
         assert alter(cluster, ResourceType.BROKER, "", "unclean.leader.election.enable", "true") is ErrorCode.NONE
     first = cluster.elect(TP)
@@ -91,7 +91,7 @@ def test_the_controller_elects_by_what_was_altered(cluster: StagedCluster, uncle
     last = cluster.await_leader(TP).broker_id
     cluster.kill(last)
     cluster.restart(first)
-    cluster.simulation.run_for(20)
+    cluster.simulation.run_for(span_s=20)
     led = cluster.leader(TP)
     assert (led is not None and led.broker_id == first) == unclean
     assert second not in cluster.living()
@@ -113,12 +113,12 @@ def test_a_mirror_looks_at_its_source_as_often_as_it_is_told_to() -> None:
     p.a.place_topic(TP.topic)
     p.begin()
     asked = count_metadata_requests(p.a)
-    p.simulation.run_for(20)
+    p.simulation.run_for(span_s=20)
     seldom = len(asked)
     assert alter(p.b, ResourceType.BROKER, "", "mirror.metadata.refresh.interval.ms", "500") is ErrorCode.NONE
-    p.simulation.run_for(5)  # The pause that had begun still counts.
+    p.simulation.run_for(span_s=5)  # The pause that had begun still counts.
     asked.clear()
-    p.simulation.run_for(20)
+    p.simulation.run_for(span_s=20)
     assert len(asked) > 3 * seldom > 0
 
 

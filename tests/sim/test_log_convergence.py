@@ -37,7 +37,7 @@ def test_failback_cuts_the_record_of_the_epoch_that_was_never_mirrored() -> None
     p.a.restart(1)
     p.a.settle()
     while p.a.await_leader().leader_epoch < 2:  # A bumps to epoch 2 as well ...
-        p.simulation.run_for(0.5)
+        p.simulation.run_for(span_s=0.5)
     assert p.a.write("only on a") == 3  # ... and gets a new record.
     assert p.b.write("only on b") == 4  # Offset 3 is B's producer reset.
     p.fail_back()

@@ -85,11 +85,11 @@ def test_every_replica_deletes_by_size_and_the_bytes_go_later() -> None:
     cluster = cluster_of(topic={**TINY, "retention.bytes": str(2 * SEGMENT)})
     for number in range(9):
         cluster.write(f"r{number}")
-    cluster.simulation.run_for(2)
+    cluster.simulation.run_for(span_s=2)
     for log in logs_of(cluster):
         assert (log.log_start_offset, log.log_end_offset) == (4, 9)
         assert log.store.segments() == log.segment_base_offsets == [4, 6, 8]
-    cluster.simulation.run_for(4)
+    cluster.simulation.run_for(span_s=4)
     assert cluster.read(TP)[0].offset == 4
 
 
@@ -97,12 +97,12 @@ def test_old_segments_go_by_the_age_of_their_youngest_record() -> None:
     cluster = cluster_of(topic={**TINY, "retention.ms": "20000"})
     for number in range(4):
         cluster.write(f"r{number}")
-    cluster.simulation.run_for(12)
+    cluster.simulation.run_for(span_s=12)
     cluster.write("r4")
-    cluster.simulation.run_for(12)
+    cluster.simulation.run_for(span_s=12)
     assert {log.log_start_offset for log in logs_of(cluster)} == {4}
     assert cluster.write("r5") == 5
-    cluster.simulation.run_for(30)
+    cluster.simulation.run_for(span_s=30)
     assert {(log.log_start_offset, log.log_end_offset) for log in logs_of(cluster)} == {(6, 6)}, "the active one too"
     assert cluster.write("r6") == 6
 
@@ -112,9 +112,9 @@ def test_a_log_of_years_ago_is_deleted_at_the_first_look_as_by_kafka() -> None:
     kept = pair(logs=WrittenLogs({TOPIC: batches}), brokers=1)
     gone = pair(logs=WrittenLogs({TOPIC: batches}), brokers=1, a_configs={"log.retention.ms": "604800000"})
     for each, start in ((kept, 0), (gone, 3)):
-        each.simulation.run_for(29)
+        each.simulation.run_for(span_s=29)
         assert each.a.log().log_start_offset == 0, "not before the first look, 30 seconds after the start"
-        each.simulation.run_for(2)
+        each.simulation.run_for(span_s=2)
         assert each.a.log().log_start_offset == start
 
 
@@ -128,7 +128,7 @@ def test_a_kill_before_the_bytes_are_gone_brings_nothing_back() -> None:
         cluster.kill(1, power_cut=power_cut)
         cluster.restart(1)
         cluster.settle()
-        cluster.simulation.run_for(10)
+        cluster.simulation.run_for(span_s=10)
         assert cluster.log().log_start_offset >= start
 
 
@@ -139,7 +139,7 @@ def test_every_replica_compacts_and_a_reader_misses_no_key() -> None:
     cluster = cluster_of(topic=BY_KEY)
     write_keys(cluster, *"abcabcabcab")
     before = keys_of(cluster.log())
-    cluster.simulation.run_for(3)
+    cluster.simulation.run_for(span_s=3)
     for log in logs_of(cluster):
         assert keys_of(log) == before
         assert sum(batch.record_count for batch in log.batches()) < 8
@@ -164,17 +164,17 @@ def test_the_dirtiest_log_is_compacted_first() -> None:
 def test_a_log_that_is_not_dirty_enough_waits() -> None:
     cluster = cluster_of(1, topic={**BY_KEY, "min.cleanable.dirty.ratio": "1"})
     write_keys(cluster, *"abababab")
-    cluster.simulation.run_for(5)
+    cluster.simulation.run_for(span_s=5)
     assert told(cluster, "compacted") == 0
     cluster.alter(TOPIC, {**BY_KEY, "min.cleanable.dirty.ratio": "1", "max.compaction.lag.ms": "7000"})
-    cluster.simulation.run_for(5)
+    cluster.simulation.run_for(span_s=5)
     assert told(cluster, "compacted") > 0, "its oldest dirty record is older than that"
 
 
 def test_the_cleaner_can_be_turned_off() -> None:
     cluster = cluster_of(1, topic=BY_KEY, log_cleaner_enable="false")
     write_keys(cluster, *"abababab")
-    cluster.simulation.run_for(5)
+    cluster.simulation.run_for(span_s=5)
     assert told(cluster, "compacted") == 0
 
 
@@ -201,7 +201,7 @@ def test_a_follower_that_is_cut_while_it_compacts_ends_up_as_its_leader() -> Non
     follower = next(r for r in cluster.replicas(TP).values() if not r.is_leader)
     cluster.simulation.run_until(lambda: follower.log.compaction is not None, what="a run of the cleaner")
     follower.log.truncate_to(3)
-    cluster.simulation.run_for(20)
+    cluster.simulation.run_for(span_s=20)
     assert told(cluster, "was cut while it was compacted") > 0
     assert {tuple(sorted(keys_of(log).items())) for log in logs_of(cluster)} == {
         tuple(sorted(keys_of(cluster.log()).items()))
@@ -214,7 +214,7 @@ def test_a_log_that_cannot_be_compacted_is_left_alone() -> None:
     workers.fail_next("a-1", OSError("no space"), lambda work: isinstance(work.job, Compaction))
     write_keys(cluster, *"abcabcabcabc")
     before = len(list(cluster.log().batches()))
-    cluster.simulation.run_for(6)
+    cluster.simulation.run_for(span_s=6)
     assert told(cluster, "cannot be compacted: no space") == 1
     assert len(list(cluster.log().batches())) == before
     write_keys(cluster, "next")
@@ -230,7 +230,7 @@ def test_flush_messages_leaves_a_power_cut_nothing_to_take() -> None:
         written = [f"r{number}" for number in range(5 + seed_offset)]
         for value in written:
             cluster.write(value)
-        cluster.simulation.run_for(0.1)
+        cluster.simulation.run_for(span_s=0.1)
         cluster.kill(1, power_cut=True)
         cluster.restart(1)
         cluster.settle()
@@ -248,7 +248,7 @@ def test_nothing_is_acknowledged_before_every_member_of_the_isr_has_flushed_it()
         cluster.kill(broker_id, power_cut=True)
     for broker_id in cluster.broker_ids:
         cluster.restart(broker_id)
-    cluster.simulation.run_for(5)
+    cluster.simulation.run_for(span_s=5)
     cluster.settle()
     assert [value for _, value in values(cluster.log())] == [f"r{number}" for number in range(12)]
 
@@ -258,7 +258,7 @@ def test_what_lies_unflushed_is_flushed_when_the_config_asks_for_it() -> None:
     cluster.write("r0")
     assert {log.recovery_point for log in logs_of(cluster)} == {0}
     cluster.alter(TOPIC, {"flush.messages": "1"})
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert {log.recovery_point for log in logs_of(cluster)} == {1}
     assert cluster.write("r1") == 1
 
@@ -268,7 +268,7 @@ def test_a_segment_that_was_rolled_is_flushed_beside_the_broker() -> None:
     for number in range(3):
         cluster.write(f"r{number}")
     assert cluster.log().segment_base_offsets == [0, 2] and cluster.log().recovery_point == 0
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert cluster.log().recovery_point == 2
     cluster.kill(1, power_cut=True)
     cluster.restart(1)
@@ -280,7 +280,7 @@ def test_flush_ms_is_looked_after_at_the_interval_of_the_scheduler() -> None:
     cluster = cluster_of(1, topic={"flush.ms": "1500"}, log_flush_scheduler_interval_ms="500")
     cluster.write("r0")
     assert cluster.log().recovery_point == 0
-    cluster.simulation.run_for(3)
+    cluster.simulation.run_for(span_s=3)
     assert cluster.log().recovery_point == 1
 
 
@@ -289,7 +289,7 @@ def test_a_flush_that_fails_is_tried_again() -> None:
     workers = cluster.simulation.world.disk_workers
     workers.fail_next("a-1", OSError("disk away"), lambda work: isinstance(work.job, Flush))
     cluster.write("r0")
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert told(cluster, "could not be flushed: disk away") == 1
     assert cluster.log().recovery_point == 1 and cluster.write("r1") == 1
 
@@ -360,7 +360,7 @@ def test_producers_that_are_silent_are_forgotten() -> None:
     producer = Producer(cluster, idempotent=True)
     producer.send({TP: [RecordData(value=b"once")]})
     assert list(cluster.log().producers.entries) == [producer.producer_id]
-    cluster.simulation.run_for(7)
+    cluster.simulation.run_for(span_s=7)
     assert not cluster.log().producers.entries
 
 
@@ -382,10 +382,10 @@ def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
 
 def test_a_mirrored_log_keeps_what_its_source_has_and_is_deleted_by_its_own_rules_after_the_stop() -> None:
     p = begun({**TINY, "retention.bytes": "0", "retention.ms": "1"})
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     assert {log.log_start_offset for log in logs_of(p.b)} == {0}, "neither size nor age count while it is mirrored"
     p.fail_over()
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     starts = {log.log_start_offset for log in logs_of(p.b)}
     assert starts == {p.b.log().log_end_offset}, "followers too"
 
@@ -395,7 +395,7 @@ def test_a_mirrored_log_begins_where_its_source_begins() -> None:
     for replica in p.a.replicas(TP).values():
         replica.log.advance_log_start(5)
     p.a.write("r9")
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     for log in logs_of(p.b):
         assert log.log_start_offset == 5
     assert p.b.log().segment_base_offsets[0] <= 5 < p.b.log().log_end_offset
@@ -405,11 +405,11 @@ def test_a_mirrored_log_is_not_compacted_before_the_stop() -> None:
     p = begun({})
     p.b.alter(TOPIC, BY_KEY)
     write_keys(p.a, *"abababab")
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     assert told(p.b, f"{TP} compacted") == 0
     p.fail_over()
     write_keys(p.b, *"abababababab")
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     for log in logs_of(p.b):
         assert sum(b.record_count for b in log.batches() if not b.is_control) < 12
 
@@ -417,7 +417,7 @@ def test_a_mirrored_log_is_not_compacted_before_the_stop() -> None:
 def test_the_first_look_comes_after_the_initial_delay() -> None:
     cluster = cluster_of(1, topic={**TINY, "retention.bytes": "0"}, log_initial_task_delay_ms="20000")
     cluster.write("r0")
-    cluster.simulation.run_for(10)
+    cluster.simulation.run_for(span_s=10)
     assert cluster.log().log_start_offset == 0
-    cluster.simulation.run_for(15)
+    cluster.simulation.run_for(span_s=15)
     assert cluster.log().log_start_offset == 1

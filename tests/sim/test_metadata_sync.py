@@ -1,4 +1,4 @@
-"""What the mirror's coordinator makes of the source's metadata: topics with the source's id and partitions."""
+"""Metadata sync creates topics with the source's id and number of partitions (D17)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def test_a_topic_is_added_before_it_exists_and_created_as_the_source_has_it() ->
     reply = p.b.client.call(p.b.endpoints()[0], request, 0)
     assert isinstance(reply, AddTopicsToMirrorResponse)
     assert [(row.name, row.error_code) for row in reply.topics] == [(TOPIC, ErrorCode.NONE)]
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     assert p.b.image.configs[ResourceType.TOPIC, TOPIC] == {MIRROR_NAME: "m"}, "ahead of the topic"
-    assert TOPIC not in p.b.image.topics, "nobody but the source knows its id"
+    assert TOPIC not in p.b.image.topics, "only the source knows its id"
     p.simulation.heal(p.a, p.b)
     p.run_until(lambda: TOPIC in p.b.image.topics, "the topic")
     made = p.b.image.topics[TOPIC]

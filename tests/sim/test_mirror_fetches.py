@@ -1,4 +1,4 @@
-"""What the source sees of a mirror's fetches."""
+"""A mirror's fetches as the source sees them: their client ids (D19)."""
 
 from __future__ import annotations
 

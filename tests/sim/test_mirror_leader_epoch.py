@@ -1,4 +1,4 @@
-"""Fetch v19: what a follower of a mirrored log is told to validate batches against (D13)."""
+"""Fetch v19: the epoch against which a follower of a mirrored log validates batches (D13)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_followers_of_a_mirrored_log_are_told_its_last_epoch() -> None:
     assert p.b.log().latest_epoch == 4 < p.b.await_leader().leader_epoch
     assert fetch_as_follower(p.b).mirror_leader_epoch == 4
     p.a.write("in the next epoch")
-    p.simulation.run_for(2)
+    p.simulation.run_for(span_s=2)
     assert fetch_as_follower(p.b).mirror_leader_epoch == 5
     assert fetch_as_follower(p.a).mirror_leader_epoch == -1, "the source's log has epochs of its own cluster"
 

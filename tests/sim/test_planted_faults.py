@@ -1,4 +1,4 @@
-"""The judge is judged: each planted fault is found, by the checkers that are there for it."""
+"""Each planted fault is found by the checkers that exist for it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def late_joiner() -> Plan:
 
 
 def read_while_late() -> Plan:
-    """Broker 2 comes back over a slow line, and somebody reads from broker 1 all the while."""
+    """Broker 2 comes back over a slow line, and a consumer reads from broker 1 all the while."""
     return by_hand((BROKER_2_AWAY, BROKER_2_FAR), [client("p0", "plain"), client("c0", "read_uncommitted")])
 
 
@@ -71,7 +71,7 @@ def power_lost() -> Plan:
 
 
 def each_other() -> Plan:
-    """Cluster b has mirrored from a; then each is told to mirror from the other, and b is away for a moment."""
+    """Cluster b has mirrored from a; then each is ordered to mirror from the other, and b is away for a moment."""
     there = {"mirror": "m", "source": "a", "destination": "b", "topics": "t0"}
     back = {"mirror": "m", "source": "b", "destination": "a", "topics": "t0"}
     return by_hand(

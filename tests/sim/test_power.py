@@ -1,4 +1,4 @@
-"""A broker loses power: what it had not flushed is gone, what acks=all promised is not."""
+"""A broker loses power: unflushed data is lost, records acknowledged with acks=all are not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_what_was_acknowledged_outlives_the_power_of_any_one_broker() -> None:
         victim = cluster.await_leader().broker_id if seed % 2 else cluster.broker_ids[seed // 2]
         cluster.kill(victim, power_cut=True)
         cluster.restart(victim)
-        cluster.simulation.run_for(10)
+        cluster.simulation.run_for(span_s=10)
         cluster.settle()
         assert [value for _, value in values(cluster.log())] == written
         ends = {replica.log.log_end_offset for replica in cluster.replicas(TP).values()}
@@ -88,15 +88,15 @@ def test_what_was_acknowledged_outlives_power_cuts_amid_flush_compaction_and_del
         key, value = b"k%d" % draw.below(7), b"v%d" % number
         offset = Producer(cluster).send({TP: [RecordData(key=key, value=value)]})[TP]
         latest[key] = offset, value
-        simulation.run_for(draw.below(4) / 10)
+        simulation.run_for(span_s=draw.below(4) / 10)
         if number % 6 == 5:
             victim = cluster.broker_ids[draw.below(3)]
             jobs += not cluster.broker(victim).context.disk_jobs.idle
             cluster.kill(victim, power_cut=True)
-            simulation.run_for(draw.below(3) / 10)
+            simulation.run_for(span_s=draw.below(3) / 10)
             cluster.restart(victim)
             cluster.settle()
-    simulation.run_for(5)
+    simulation.run_for(span_s=5)
     assert jobs, "no cut came amid a job"
     logs = [replica.log for replica in cluster.replicas(TP).values()]
     start, end = cluster.log().log_start_offset, cluster.log().log_end_offset

@@ -1,4 +1,4 @@
-"""Does a seed name the same history under another release of Python?"""
+"""A seed names the same history under other releases of Python."""
 
 from __future__ import annotations
 

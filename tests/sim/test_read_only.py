@@ -19,7 +19,7 @@ def set_mirror_name(cluster: StagedCluster, value: str) -> None:
     record = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name=TOPIC, name="mirror.name", value=value)
     controller = cluster.controller
     controller.commit(cluster.simulation.world.now, [record])
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
 
 
 @pytest.mark.decision("D7")
@@ -36,7 +36,7 @@ def test_produce_is_refused_while_mirroring_and_accepted_when_stopped() -> None:
 
 @pytest.mark.decision("D7")
 def test_produce_is_refused_before_any_state_is_known() -> None:
-    """The topic exists at B, its mirror's source does not answer: no state was ever written."""
+    """The topic exists at B, but its mirror's source does not answer, so no state was ever written."""
     p = pair(b_logs=WrittenLogs(LOGS))
     assert p.b.try_write() is ErrorCode.NONE
     set_mirror_name(p.b, "m")

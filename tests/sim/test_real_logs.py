@@ -79,7 +79,7 @@ def test_consumers_never_see_a_batch_epoch_above_the_metadata() -> None:
     check()
     victim = p.b.await_leader(TopicPartition("epochs", 0)).broker_id
     p.b.kill(victim)
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     p.b.restart(victim)
     assert_equal(p.there, TOPICS)
     check()

@@ -29,7 +29,7 @@ def test_a_write_is_acknowledged_when_the_last_lagging_follower_leaves_the_isr()
     cluster.kill(follower)
     before = cluster.simulation.now_ms
     cluster.produce("t", 0, [b"alone"])
-    # The controller fences the dead follower after broker.session.timeout.ms; nobody else fetches or writes here.
+    # The controller fences the dead follower after broker.session.timeout.ms; nothing else fetches or writes here.
     assert cluster.simulation.now_ms - before < 10_000
     assert leader.log.high_watermark == leader.log.log_end_offset == 1
 
@@ -41,6 +41,6 @@ def test_an_altered_topic_config_reaches_the_open_log() -> None:
         resources=[AlterConfigsResource(resource_type=2, resource_name="t", configs=[config])]
     )
     cluster.client.call(cluster.endpoint(1), request, 1)
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     leader = cluster.leader(TP)
     assert leader is not None and leader.log.config.segment_bytes == 1234

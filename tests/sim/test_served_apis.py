@@ -1,4 +1,4 @@
-"""What a cluster serves, with Cluster Mirroring and without; who coordinates a mirror (D1)."""
+"""What a cluster serves, with Cluster Mirroring and without; which broker coordinates a mirror (D1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest
 from kmirror.protocol.gen.create_mirror_response import CreateMirrorResponse
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.delete_mirror_request import DeleteMirrorRequest
-from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
@@ -38,6 +37,7 @@ from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.apis import ROWS, versions_disabled
 from kmirror.spec.error_codes import ErrorCode
+from tests.links import wrapped
 from tests.sim.random_requests import Generator, RawClient, read_back
 from tests.sim.stage import SMALL
 
@@ -56,7 +56,7 @@ def make(mirror_version: int) -> Cluster:
 
 
 def versions(cluster: Cluster, node_id: int) -> dict[str, int]:
-    """Return the newest version of every API that a node tells."""
+    """Return the newest version of every API that a node serves."""
     reply = cluster.client.call(cluster.endpoint(node_id), ApiVersionsRequest(), 0)
     assert isinstance(reply, ApiVersionsResponse)
     return {by_key(row.api_key).name: row.max_version for row in reply.api_keys}
@@ -113,7 +113,7 @@ def without_mirroring() -> tuple[Cluster, RawClient]:
 
 
 def errors_of(struct: Struct, version: int) -> list[tuple[str, int]]:
-    """Return every error in an answer, with the field's name; nested ones behind their own."""
+    """Return every error in an answer, with the field's name; nested ones after their own."""
     found: list[tuple[str, int]] = []
     for field in struct.FIELDS:
         value = getattr(struct, field.attribute)
@@ -195,7 +195,7 @@ def test_what_is_disabled_is_refused_inside_an_envelope(without_mirroring: tuple
     """A broker that has not heard yet that the feature is off hands the controller's refusal on."""
     cluster, raw = without_mirroring
     inner = encode_request(CreateMirrorRequest(mirror_name="m"), 0, correlation_id=5, client_id=None)
-    envelope = EnvelopeRequest(request_data=inner, request_principal=b"", client_host_address=b"")
+    envelope = wrapped(inner)
     answer = raw.ask(cluster.endpoint(CONTROLLER_ID), envelope, 0)
     assert isinstance(answer, EnvelopeResponse) and answer.error_code == 0 and answer.response_data is not None
     body = read_back(bytes(answer.response_data), key_of(CreateMirrorRequest), 0)

@@ -103,7 +103,7 @@ def test_the_source_dies_and_comes_back() -> None:
     p.begin()
     for node in (1, 2, 3, 100):
         p.a.kill(node)
-    p.simulation.run_for(60)
+    p.simulation.run_for(span_s=60)
     assert p.b.state() == "MIRRORING", "a source that is away is no reason to give up"
     assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
     for node in (1, 2, 3, 100):
@@ -184,7 +184,7 @@ def test_a_malformed_batch_fails_its_partition_alone_until_it_is_removed_and_add
     assert p.b.state() == "FAILED"
     assert values(p.b.log()) in ([], [(0, "r0")]), "nothing of the bad batch"
     assert p.b.try_write() is ErrorCode.READ_ONLY_TOPIC
-    corrupt(p.a, TP, 1)  # The same byte again: mended.
+    corrupt(p.a, TP, 1)  # Flipping the same byte again repairs the batch.
     p.hold(20, lambda: p.b.state() == "FAILED", "FAILED is left by an operator only")
     elect_and_restart(p)
     p.fail_over()
@@ -301,7 +301,7 @@ def test_a_raised_log_start_outlives_a_restart_of_everybody() -> None:
     p.a.write("l")
     mirrored(p.there)
     p.fail_over()
-    p.simulation.run_for(10)
+    p.simulation.run_for(span_s=10)
     for broker_id in p.b.broker_ids:
         p.b.kill(broker_id)
     for broker_id in p.b.broker_ids:

@@ -1,4 +1,4 @@
-"""A source may answer what no broker of ours would: its mirror waits or fails, the destination's brokers live on."""
+"""A source may answer anything: its mirror waits or fails, and the destination's brokers go on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def mirroring() -> Pair:
 
 
 def answer_fetches(cluster: StagedCluster, make: Callable[[int], PartitionData]) -> None:
-    """Answer every consumer's fetch with what `make` says of each partition; followers are served as ever."""
+    """Answer every consumer's fetch with what `make` says of each partition; followers are served as usual."""
     for broker_id in cluster.broker_ids:
         server = cluster.broker(broker_id).parts.server
         server.serve({FetchRequest: _instead(server.routes[FetchRequest], make)})
@@ -59,7 +59,7 @@ def _instead(real: Handler, make: Callable[[int], PartitionData]) -> Handler:
 
 
 def survives(p: Pair, span_s: float = 20) -> None:
-    p.simulation.run_for(span_s)
+    p.simulation.run_for(span_s=span_s)
     assert all(p.b.runs(b) and p.b.image.is_alive(b) for b in p.b.broker_ids)
 
 
@@ -93,7 +93,7 @@ def test_offsets_that_were_asked_for_and_not_told_change_nothing() -> None:
 
 
 def tell_versions(cluster: StagedCluster, other: Mapping[type[Message], tuple[int, int]]) -> None:
-    """Have each broker tell these versions, and of all other APIs those that it serves."""
+    """Have each broker answer with these versions, and of all other APIs those that it serves."""
     for broker_id in cluster.broker_ids:
         broker = cluster.broker(broker_id)
         served = {**broker.context.api_versions(), **{key_of(request): versions for request, versions in other.items()}}

@@ -143,13 +143,13 @@ def test_removal_of_a_topic_that_never_began_and_adding_it_again() -> None:
     p.simulation.cut(p.a, p.b)
     p.there.create()
     p.there.add_topics([TOPIC])
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     assert TOPIC not in p.b.image.topics
     p.there.remove_topics([TOPIC])
     assert p.there.topics() == [], "nothing is left for the next topic of this name"
     p.simulation.heal(p.a, p.b)
-    p.simulation.run_for(20)
-    assert TOPIC not in p.b.image.topics, "nobody wants it any more"
+    p.simulation.run_for(span_s=20)
+    assert TOPIC not in p.b.image.topics, "the topic was removed from the mirror before it was created"
     p.there.add_topics([TOPIC])
     assert_equal(p.there)
     assert p.b.log().log_end_offset == 3

@@ -91,7 +91,7 @@ def stale_replica(p: Pair) -> int:
 @pytest.mark.decision("D11")
 @pytest.mark.decision("D30")
 def test_a_replica_that_missed_the_cut_and_leads_uncleanly_cuts_before_it_serves() -> None:
-    """With the KIP's rules alone it would keep a record where B has its producer reset, and nobody would see it."""
+    """With the KIP's rules alone it would keep a record where B has its producer reset, unnoticed."""
     p = make(2)
     stale = stale_replica(p)
     p.fail_back(create=False)

@@ -65,21 +65,21 @@ def test_a_batch_of_a_transaction_that_is_over_is_refused(version: int, error: E
     producer.begin_transaction()
     producer.add_partitions([TP])
     producer.abort_transaction()
-    cluster.simulation.run_for(2)
+    cluster.simulation.run_for(span_s=2)
     assert sent(cluster, producer, version) is error
     assert not cluster.log().producers.ongoing
 
 
 def test_without_verification_it_hangs() -> None:
-    """What brokers before 3.6 do, and what the option brings back."""
+    """Brokers before 3.6 do not verify; the config turns it off."""
     cluster = running(**{"transaction.partition.verification.enable": "false"})
     producer = Producer(cluster, transactional_id="t")
     producer.begin_transaction()
     producer.add_partitions([TP])
     producer.abort_transaction()
-    cluster.simulation.run_for(2)
+    cluster.simulation.run_for(span_s=2)
     assert sent(cluster, producer, 11) is ErrorCode.NONE
-    cluster.simulation.run_for(120)
+    cluster.simulation.run_for(span_s=120)
     assert cluster.log().producers.ongoing
 
 
@@ -106,7 +106,7 @@ def test_a_fenced_producer_is_told_so() -> None:
 
 
 def test_two_producers_in_one_request_are_refused() -> None:
-    """The coordinator of a transactional id speaks for one producer; the other batch would go in unasked."""
+    """The coordinator verifies one producer for each request; the other's batch would be appended without."""
     cluster = running(partitions=2)
     producer, other = Producer(cluster, transactional_id="t"), Producer(cluster, transactional_id="u")
     second = TopicPartition(TOPIC, 1)
@@ -144,7 +144,7 @@ def test_a_coordinator_that_is_away_is_asked_again() -> None:
 
 
 def test_a_marker_that_comes_first_ends_what_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coordinator says yes, then ends the transaction; its marker overtakes the answer."""
+    """The coordinator verifies the transaction, then ends it; the marker arrives before the answer."""
     cluster = running()
     producer = Producer(cluster, transactional_id="t")
     producer.begin_transaction()
@@ -175,7 +175,7 @@ def test_a_batch_that_outlives_a_session_does_not_hang() -> None:
     p.there.add_topics([TOPIC])
     mirrored(p.there)
     producer.abort_transaction()
-    p.simulation.run_for(5)
+    p.simulation.run_for(span_s=5)
     p.there.remove_topics([TOPIC])
     stopped(p.there)
     assert sent(p.b, producer, 11) is ErrorCode.TRANSACTION_ABORTABLE

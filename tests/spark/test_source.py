@@ -115,7 +115,7 @@ def test_a_count_decodes_no_record(spark: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def plain(spark: Any) -> Iterator[Any]:
-    """Return the session as somebody else's is: without our rule in its optimizer."""
+    """Return the session as one that we did not make: without our rule in its optimizer."""
     methods = spark._jsparkSession.experimental()
     rules = methods.extraOptimizations()
     getattr(methods, "extraOptimizations_$eq")(rules.drop(rules.size()))

@@ -44,7 +44,7 @@ def test_a_bug_in_a_node_ends_a_simulation(monkeypatch: pytest.MonkeyPatch) -> N
     cluster = started(OnFailure.RAISE)
     plant_a_bug(cluster, monkeypatch)
     with pytest.raises(Bug):
-        cluster.simulation.run_for(60)
+        cluster.simulation.run_for(span_s=60)
 
 
 def test_a_cluster_that_goes_on_serves_beside_its_bug(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_a_cluster_that_goes_on_serves_beside_its_bug(monkeypatch: pytest.Monkey
     plant_a_bug(cluster, monkeypatch)
     answer = cluster.client.call(cluster.endpoint(1), MetadataRequest(topics=None))
     assert isinstance(answer, MetadataResponse)
-    cluster.simulation.run_for(30)
+    cluster.simulation.run_for(span_s=30)
     failed = [fact for fact in facts if isinstance(fact, HandlingFailed)]
     assert {"TimerFired"} < {fact.during for fact in failed}, "the timer fires again, and the request was refused"
     assert len(failed) > 5 and all(isinstance(fact.error, Bug) for fact in failed)

@@ -1,4 +1,4 @@
-"""A broker: owns logs and coordinators, routes events, says what it wants done.
+"""A broker: owns logs and coordinators, takes events and returns effects.
 
 `handle` is the only entrance. One event is worked on until nothing more follows from it inside the
 broker; then the effects leave, in the order in which they arose.
@@ -51,32 +51,32 @@ class Broker:
         self.parts.server.serve(transaction_routes(self.parts.transactions))
 
     def add(self, component: BrokerComponent) -> None:
-        """Plug a component in; before the first event."""
+        """Plug a component in; only before the first event."""
         self.parts.components.add(component)
         self.parts.server.serve(component.routes())
 
     # -- the entrance -------------------------------------------------------------------------
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return what follows from `event`."""
+        """Return the effects of `event`, in the order in which they arose."""
         self.context.failures.shield(now, event, self._dispatch, self._follow_up)
         return self.context.outbox.drain()
 
     def _follow_up(self, now: Instant) -> bool:
-        """Look at whoever waits for what moved, and take up requests; False if there was nothing to do."""
+        """Wake the waiters of partitions that moved, and handle requests; return whether there was any."""
         if self.parts.lifecycle.may_stop and not self._ended:
             self._stop()
         self.parts.logs.settle(now)
-        return not self._ended and (self.parts.replicas.settle(now) or self.parts.server.run_ready(now))
+        return not self._ended and (self.parts.replicas.wake_waiters(now) or self.parts.server.run_ready(now))
 
     def _stop(self) -> None:
-        """Close the logs, so that the next start need not recover them; the last thing that a broker does."""
+        """Close the logs, so that the next start need not recover them, and end."""
         try:
             self.parts.replicas.close()
             if self.parts.lifecycle.recovered or self.context.previous_epoch is not None:
                 # Logs that nobody has recovered yet are as torn as they were.
                 clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
-        finally:  # A disk that refuses does not keep a broker from ending; its next start recovers the logs.
+        finally:  # The broker ends even if the disk fails; its next start recovers the logs.
             self.context.outbox.add(Stopped())
             self._ended = True
 
@@ -135,7 +135,7 @@ class Broker:
     # -- metadata -----------------------------------------------------------------------------
 
     def publish(self, now: Instant, delta: Delta) -> None:
-        """The image moved on: take over configs and leaderships first, then tell everybody else."""
+        """Follow a change of the image: configs and leaderships first, then fetchers and components."""
         context, parts = self.context, self.parts
         altered = delta.alters_node(context.node_id)
         if altered:
@@ -143,13 +143,13 @@ class Broker:
         parts.components.before_metadata(now, delta)
         changed = parts.replicas.apply(now, self._with_defaults(delta) if altered else delta)
         for tp in dict.fromkeys((*delta.partitions, *changed)):
-            parts.fetchers.assign(now, tp)
+            parts.fetchers.on_changed(now, tp)
         if delta.brokers:
             parts.fetchers.on_brokers(now)
         parts.components.on_metadata(now, delta, changed)
 
     def _with_defaults(self, delta: Delta) -> Delta:
-        """Return `delta` for logs after our own configs were altered: they are the defaults of every topic."""
+        """Return `delta` with every topic as changed: the broker's own configs are the defaults of each log."""
         logs = self.parts.replicas.partitions
         topics: dict[tuple[int, str], None] = {(ResourceType.TOPIC, tp.topic): None for tp in logs}
         return replace(delta, configs={**delta.configs, **topics})

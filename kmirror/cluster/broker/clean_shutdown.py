@@ -1,7 +1,7 @@
-"""Did the last process over this disk end cleanly? `.kafka_cleanshutdown` says so (CleanShutdownFileHandler).
+"""`.kafka_cleanshutdown`: the note that the last process over this disk ended cleanly (CleanShutdownFileHandler).
 
-It is written after the logs were closed, and goes before they are opened again: what happens from then on may leave
-them torn.
+It is written after the logs have been closed, and removed before they are opened again, because a crash from then on
+may leave them torn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FILE = ".kafka_cleanshutdown"
 
 
 def write(disk: Disk, broker_epoch: int) -> None:
-    """Note that all logs are closed, and in which epoch the broker was."""
+    """Write the note: all logs are closed, and the broker had this epoch."""
     disk.write_file(FILE, json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode())
 
 

@@ -1,6 +1,7 @@
-"""What every part of a broker may know: who it is, what holds now, where wishes go, whom it can ask.
+"""What every part of a broker may use: identity, configs, metadata image, disk, outbox, and requests to other nodes.
 
-A part takes this and the neighbours that it calls, so that its `__init__` says what it may touch. No part is in here.
+A part takes this context and the other parts that it calls, so that its `__init__` shows what it depends on. The
+context holds none of the parts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kmirror.client.requester import OnReply, Requester
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker import clean_shutdown
 from kmirror.cluster.images import MetadataImage
 from kmirror.kernel.clock import Instant
@@ -27,6 +29,8 @@ from kmirror.spec.features import MIRROR_VERSION
 
 @dataclass(frozen=True, slots=True)
 class BrokerOptions:
+    """What a broker is started with."""
+
     node_id: int
     cluster_id: str
     endpoint: Endpoint
@@ -34,10 +38,11 @@ class BrokerOptions:
     configs: Mapping[str, str] = field(default_factory=dict)
     """Static configs, as in a properties file."""
     on_failure: OnFailure = OnFailure.RAISE
+    authorizer: Authorizer = ALLOW_ALL
 
 
 class BrokerContext:
-    """One broker's identity, configs, image, disk and ways out."""
+    """One broker's identity, configs, image, disk and outbox."""
 
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
         self.node_id = options.node_id
@@ -45,12 +50,13 @@ class BrokerContext:
         self.endpoint = options.endpoint
         self.controller = options.controller
         self.configs = broker_configs(options.configs, {})
-        """What holds now; another object after every alteration, so nobody keeps it."""
+        """The configs of now; every alteration makes a new object, so do not keep a reference."""
         self.image = MetadataImage()
         self.disk = disk
         self.previous_epoch = clean_shutdown.take(disk)
         """The broker epoch in which the last process over this disk ended cleanly, or None."""
         self.rng = rng
+        self.authorizer = options.authorizer
         self.outbox = Outbox()
         self.failures = Failures(self.outbox, options.on_failure)
         self.disk_jobs = DiskJobs(self.outbox)
@@ -58,11 +64,11 @@ class BrokerContext:
         self._static_configs = options.configs
 
     def take_over_configs(self) -> None:
-        """Let hold from now on what the image says of this broker's configs."""
+        """Put the dynamic configs of this broker in the image into effect."""
         self.configs = broker_configs(self._static_configs, self.image.broker_config(self.node_id))
 
     def ask_controller(self, now: Instant, request: Message, on_reply: OnReply, *, channel: str = "controller") -> None:
-        """Send to the controller; requests of one channel are answered in order."""
+        """Send to the controller; requests of one channel are answered in order. `on_reply` gets None for no answer."""
         self.requester.send(
             now,
             self.controller,
@@ -74,7 +80,7 @@ class BrokerContext:
         )
 
     def ask_broker(self, now: Instant, broker_id: int, channel: str, request: Message, on_reply: OnReply) -> bool:
-        """Send to another broker of this cluster; False if it is not alive."""
+        """Send to another broker of this cluster; return False, without a call of `on_reply`, if it is not alive."""
         endpoint = self.image.endpoint(broker_id)
         if endpoint is None:
             return False
@@ -91,7 +97,7 @@ class BrokerContext:
 
     @property
     def mirror_enabled(self) -> bool:
-        """Is feature mirror.version at 1 or above (D1)?"""
+        """Return whether feature mirror.version is at 1 or above (D1)."""
         return self.image.features.get(MIRROR_VERSION, 0) >= 1
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
@@ -99,7 +105,7 @@ class BrokerContext:
         return versions_served("broker", mirror=self.mirror_enabled)
 
     def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
+        """Return what is answered with UNSUPPORTED_VERSION now (D1): api key to (first, last) version."""
         return versions_disabled("broker", mirror=self.mirror_enabled)
 
     def version_of(self, request: Message) -> int:

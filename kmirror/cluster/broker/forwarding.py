@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
-
 from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.envelope import host_bytes, principal_bytes
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
-from kmirror.kernel.ids import Principal
-from kmirror.protocol.gen.default_principal_data import DefaultPrincipalData
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def principal_bytes(principal: Principal) -> bytes:
-    """Return a principal as a broker writes it: int16 version, then the data."""
-    data = DefaultPrincipalData(type=principal.type, name=principal.name, token_authenticated=False)
-    return (0).to_bytes(2, "big") + data.encode(0)
-
-
 def forward(context: BrokerContext, now: Instant, inbound: Inbound) -> None:
     """Hand the request to the controller and its answer back to the client, byte for byte.
 
-    A controller that cannot be reached costs the client its connection, so that it tries again.
+    A controller that cannot be reached, or does not know the request's version, costs the client its connection, so
+    that it tries again. If the controller refuses the envelope itself, the client cannot know why: that is an
+    UNKNOWN_SERVER_ERROR, as in Kafka's ForwardingManager.
     """
     request = EnvelopeRequest(
         request_data=bytes(inbound.frame),
         request_principal=principal_bytes(inbound.client.principal),
-        client_host_address=ip_address(inbound.client.address.host).packed,
+        client_host_address=host_bytes(inbound.client.address.host),
     )
 
+    @inbound.guard
     def on_reply(_: Instant, reply: Message | None) -> None:
-        if isinstance(reply, EnvelopeResponse) and reply.error_code == ErrorCode.NONE and reply.response_data:
-            inbound.reply_raw(reply.response_data)
-        else:
+        if not isinstance(reply, EnvelopeResponse) or reply.error_code == ErrorCode.UNSUPPORTED_VERSION:
             inbound.drop()
+        elif reply.error_code or not reply.response_data:
+            context.outbox.note(f"the controller refused an envelope: error {reply.error_code}")
+            inbound.fail()
+        else:
+            inbound.reply_raw(reply.response_data)
 
     context.ask_controller(now, request, on_reply, channel="forward")

@@ -1,4 +1,4 @@
-"""Internal topics come into being when somebody first needs them."""
+"""Internal topics are created when they are first needed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC, TRANSACTION_TOPIC
 
 @dataclass(frozen=True, slots=True)
 class InternalTopic:
+    """An internal topic, and the broker configs that give its size."""
+
     name: str
     partitions_key: str
     replication_key: str
@@ -43,7 +45,7 @@ ROWS: dict[str, InternalTopic] = {
 
 
 def creatable(name: str, configs: Configs) -> CreatableTopic:
-    """Return the topic as a node with `configs` creates it."""
+    """Return the CreateTopics row of internal topic `name` for a node with `configs`."""
     row = ROWS[name]
     pairs = [*row.configs]
     if row.min_isr_key is not None:
@@ -64,7 +66,7 @@ class InternalTopics:
         self._asked: dict[str, None] = {}
 
     def ensure(self, now: Instant, name: str) -> None:
-        """Have `name` created; whoever needs it asks again until the image has it."""
+        """Ask the controller to create `name`, unless that is under way; the caller looks for it in the image later."""
         if name in self._asked:
             return
         self._asked[name] = None

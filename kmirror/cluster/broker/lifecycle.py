@@ -1,12 +1,12 @@
-"""A broker's standing with the controller: registered, fenced, alive (KIP-631).
+"""A broker's life with the controller: registration, heartbeats, fencing, controlled shutdown (KIP-631).
 
-A broker registers when it starts and gets an epoch; it reports by heartbeats, and the controller
-lifts the fence once the broker has replayed the metadata log up to its own registration and says that it
-is ready. As long as an earlier incarnation counts as alive, the registration is refused. A broker
-whose heartbeats stop is fenced and loses its leaderships; when they come back it is let in again.
+A broker registers when it starts and gets a broker epoch. It sends heartbeats, and the controller unfences it once it
+has replayed the metadata log up to its own registration. As long as an earlier incarnation counts as alive, the
+registration is refused. A broker whose heartbeats stop is fenced and loses its leaderships; when they come back it is
+unfenced again.
 
-One that is asked to stop says so in its heartbeats, goes on serving, and ends when the controller lets it go: by then
-others lead what it led, and every living broker knows that (controlled shutdown).
+A broker that is asked to stop says so in its heartbeats, goes on serving, and ends when the controller allows it: by
+then other brokers lead its partitions, and every living broker knows that (controlled shutdown).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ TIMER = "heartbeat"
 STOP_TIMER = "stop"
 RETRY_MS = 100
 STOP_RETRY_MS = 50
-"""When to ask again after the first heartbeat that wants to shut down."""
+"""Pause after the first heartbeat that asks to shut down."""
 STOP_WITHIN_MS = 5 * 60 * 1000
-"""How long the controller's consent is waited for (BrokerServer.shutdown)."""
+"""How long the broker waits for the controller's permission to end (BrokerServer.shutdown)."""
 
 
 class Lifecycle:
@@ -40,34 +40,36 @@ class Lifecycle:
         self.epoch = -1
         self.fenced = True
         self.caught_up = False
-        """Has this broker replayed the metadata log up to its own registration?"""
+        """Whether this broker has replayed the metadata log up to its own registration."""
         self.recovered = False
-        """Has it opened its logs then? Until it has, it asks to stay fenced."""
+        """Whether it has opened its logs since; until then it asks to stay fenced."""
         self.may_stop = False
-        """Has nothing to be waited for any more before this broker ends, as it was asked to?"""
+        """Whether this broker was asked to stop and need not wait for the controller any more."""
         self._ran = False
-        """Was this process ever let in?"""
-        self._stopping = False
+        """Whether this process was ever unfenced."""
+        self.is_stopping = False
+        """Whether this broker's controlled shutdown has begun."""
         self._wishes = 0
-        """Heartbeats sent that want to shut down."""
+        """Number of heartbeats sent that ask to shut down."""
         self._in_flight = False
 
     def stop(self, now: Instant) -> None:
-        """End as soon as the controller lets this broker go; at once if it never was let in."""
+        """Begin a controlled shutdown; `may_stop` becomes true at once if this broker was never unfenced."""
         if not self._ran:
             self.may_stop = True
-        elif not self._stopping:
-            self._stopping = True
+        elif not self.is_stopping:
+            self.is_stopping = True
             self._context.outbox.set_timer((STOP_TIMER,), now + STOP_WITHIN_MS * MILLISECOND)
             if not self._in_flight:
                 self.on_timer(now)
 
     def give_up_waiting(self) -> None:
-        """The controller did not let this broker go in time: it ends all the same."""
+        """Allow the broker to end without the controller's permission, which did not come in time."""
         self._context.outbox.note("the controller did not let this broker go in time")
         self.may_stop = True
 
     def start(self, now: Instant) -> None:
+        """Register with the controller; repeated until it succeeds."""
         context = self._context
         request = BrokerRegistrationRequest(
             broker_id=context.node_id,
@@ -83,11 +85,12 @@ class Lifecycle:
         context.ask_controller(now, request, self._on_registered, channel="lifecycle")
 
     def on_replayed(self, offset: int) -> bool:
-        """Learn that the metadata log was replayed through `offset`, its end; True if our registration is in there."""
+        """Take over that the metadata log is replayed through `offset`; return whether our registration is in it."""
         self.caught_up = 0 <= self.epoch <= offset
         return self.caught_up
 
     def on_timer(self, now: Instant) -> None:
+        """Send a heartbeat, or register if that has not succeeded yet."""
         if self.epoch < 0:
             self.start(now)
             return
@@ -96,10 +99,10 @@ class Lifecycle:
             broker_epoch=self.epoch,
             current_metadata_offset=self._context.image.offset,
             want_fence=not self.recovered,
-            want_shut_down=self._stopping,
+            want_shut_down=self.is_stopping,
         )
         self._in_flight = True
-        self._wishes += self._stopping
+        self._wishes += self.is_stopping
         self._context.ask_controller(now, request, self._on_heartbeat, channel="lifecycle")
 
     def _on_registered(self, now: Instant, reply: Message | None) -> None:
@@ -123,9 +126,9 @@ class Lifecycle:
             self.fenced = reply.is_fenced
             self._ran = self._ran or not self.fenced
             self.may_stop = reply.should_shut_down
-        # While fenced a broker reports often, to be let in soon after it caught up.
+        # A fenced broker reports often, so that it is unfenced soon after it has caught up.
         interval = RETRY_MS if self.fenced else self._context.configs.integer("broker.heartbeat.interval.ms")
-        if self._stopping and self._wishes < 2:
+        if self.is_stopping and self._wishes < 2:
             interval = STOP_RETRY_MS if self._wishes else 0
         self._again(now, interval)
 

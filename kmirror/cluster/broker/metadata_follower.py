@@ -1,8 +1,8 @@
-"""How a broker learns the cluster's metadata: it fetches the controller's log and replays it.
+"""How a broker gets the cluster's metadata: it fetches the controller's log and replays it.
 
-The image is published once for each answer, after all of its records, and not at all before the broker has opened its
-logs. That begins when it has caught up with its own registration: until then the log may name it the leader that it was
-before it died, in an epoch in which it knows nothing of what it promised. Nor does it serve anybody until then.
+The image is published once for each answer, after all of its records, but not before the broker has replayed its own
+registration and opened its logs: until then the metadata log may name it a leader in the epoch in which it died, and it
+does not know what it acknowledged in that epoch. It handles no requests until then either.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WAIT_MAX_MS = 500
 BYTES_MAX = 8 * 1024 * 1024
 
 Publish = Callable[[Instant, Delta], None]
-"""Told what the image has moved on by."""
+"""(now, what changed in the image)"""
 
 
 class MetadataFollower:
@@ -47,6 +47,7 @@ class MetadataFollower:
         self._epoch = -1
 
     def fetch(self, now: Instant) -> None:
+        """Fetch from the end of the replayed log; the answer fetches again."""
         context = self._context
         request = FetchRequest(
             cluster_id=context.cluster_id,

@@ -1,6 +1,6 @@
-"""The parts of one broker, as what answers its requests and what plugs into it know them.
+"""The parts of one broker, for its request handlers and its components.
 
-A part of the broker names the neighbours that it calls; whoever stands above all parts takes this.
+A part itself does not take this: it names the other parts that it calls.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.cluster.server import Server
 
 @dataclass(frozen=True, slots=True)
 class BrokerParts:
-    """What a broker consists of."""
+    """All parts of one broker."""
 
     context: BrokerContext
     server: Server
@@ -35,15 +35,20 @@ class BrokerParts:
     fetchers: ReplicaFetchers
     logs: LogManager
     sessions: FetchSessions
-    """Of those who fetch from this broker."""
+    """The sessions of followers and consumers that fetch from this broker."""
     internal_topics: InternalTopics
     transactions: TransactionCoordinator
 
 
 def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
-    """Return the parts of a broker that has seen no event; `publish` is told what its image has moved on by."""
+    """Return the parts of a new broker; `publish` is called with every change of its image."""
     server = Server(
-        context.api_versions, context.disabled_versions, context.outbox, failures=context.failures, accepting=False
+        context.api_versions,
+        context.disabled_versions,
+        context.outbox,
+        context.authorizer,
+        failures=context.failures,
+        accepting=False,
     )
     components = Components()
     lifecycle = Lifecycle(context)

@@ -1,9 +1,8 @@
-"""Does a batch belong to a transaction that its coordinator has open? A leader asks before it appends (KIP-890).
+"""Transaction verification: before a leader appends it asks the coordinator whether the transaction is open (KIP-890).
 
-Without that a request that is late, or is repeated after its transaction was aborted, begins a transaction that nobody
-will ever end. Only the first batch of a transaction in a partition is asked about: once it is there the log itself
-knows. A marker that arrives while the coordinator is asked ends the transaction all the same, so what was asked before
-it counts no more (Kafka's verification guard).
+Without that, a request that arrives late, or is repeated after its transaction was aborted, would begin a hanging
+transaction. Only the first batch of a transaction in a partition is verified: after that the log itself knows. If a
+marker arrives while the coordinator is asked, the answer does not count any more (Kafka's VerificationGuard).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
 ADDS_FROM = 12
-"""First version of Produce whose clients leave it to the leader to add the partition (KIP-890 part 2)."""
+"""First version of Produce in which the leader adds the partition to the transaction (KIP-890 part 2)."""
 ABORTABLE_FROM = 11
 """First version of Produce that knows TRANSACTION_ABORTABLE."""
 RETRIABLE = (
@@ -40,16 +39,16 @@ RETRIABLE = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_COORDINATOR,
 )
-"""Told as NOT_ENOUGH_REPLICAS, after which every client tries again without asking for metadata."""
+"""The client gets NOT_ENOUGH_REPLICAS for these: every version retries it without refreshing its metadata."""
 
 Verdicts = Mapping[TopicPartition, ErrorCode]
-"""Why a partition's batch may not be appended; those that may are left out."""
+"""Why a partition's batch may not be appended; partitions whose batch may be are left out."""
 ALL_GOOD: Verdicts = {}
 
 
 @dataclass(slots=True)
 class Verification:
-    """One request's question to the coordinator."""
+    """The verification of one Produce request."""
 
     context: BrokerContext
     components: Components
@@ -57,12 +56,12 @@ class Verification:
     version: int
     """Of the Produce request."""
     guards: dict[TopicPartition, tuple[Partition, object]] = field(default_factory=dict)
-    """Partition, and what stands for the question there until it is answered or a marker ends it."""
+    """Partition and its guard: an object that stays in `Partition.verifying` until a marker removes it."""
     producers: dict[tuple[int, int], None] = field(default_factory=dict)
-    """(producer id, epoch) of what was looked at; a request may have one."""
+    """(producer id, epoch) of the batches looked at; a request may have only one."""
 
     def look_at(self, partition: Partition, records: Buffer) -> None:
-        """Note a batch whose transaction the log does not know to be open."""
+        """Note the batch if it is in a transaction that is not open in the partition's log yet."""
         if not is_transactional(records):
             return
         try:
@@ -82,7 +81,7 @@ class Verification:
         self.guards[partition.tp] = partition, guard
 
     def ask(self, now: Instant, then: Callable[[Instant, Verdicts], None]) -> None:
-        """Hand over the coordinator's word; at once where there is nothing to ask."""
+        """Call `then` with the verdicts of the coordinator; at once if there is nothing to verify."""
         if not self.guards:
             then(now, ALL_GOOD)
             return
@@ -113,23 +112,23 @@ class Verification:
         return AddPartitionsToTxnRequest(transactions=[asked])
 
     def _verdicts(self, reply: Message | None) -> Verdicts:
-        told: dict[TopicPartition, ErrorCode] = {}
+        answers: dict[TopicPartition, ErrorCode] = {}
         if isinstance(reply, AddPartitionsToTxnResponse):
             for result in reply.results_by_transaction:
                 for topic in result.topic_results:
                     for row in topic.results_by_partition:
-                        told[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
+                        answers[TopicPartition(topic.name, row.partition_index)] = ErrorCode(row.partition_error_code)
         verdicts = {}
         ((producer_id, _),) = self.producers
         for tp, (partition, guard) in self.guards.items():
-            error = self._as_told(told.get(tp, ErrorCode.NETWORK_EXCEPTION))
+            error = self._for_client(answers.get(tp, ErrorCode.NETWORK_EXCEPTION))
             if not error and partition.verifying.get(producer_id) is not guard:
                 error = ErrorCode.INVALID_TXN_STATE  # A marker came first, or another leader.
             if error:
                 verdicts[tp] = error
         return verdicts
 
-    def _as_told(self, error: ErrorCode) -> ErrorCode:
+    def _for_client(self, error: ErrorCode) -> ErrorCode:
         """Return the error that a client gets for the coordinator's (AddPartitionsToTxnManager, ReplicaManager)."""
         if error in RETRIABLE or (error is ErrorCode.CONCURRENT_TRANSACTIONS and self.version < ADDS_FROM):
             return ErrorCode.NOT_ENOUGH_REPLICAS
@@ -141,7 +140,7 @@ class Verification:
 
 
 def is_transactional(records: Buffer) -> bool:
-    """Does a Produce request's batch say that it belongs to a transaction? False where no batch can be told."""
+    """Return whether the batch of a Produce request is transactional; False if it is no batch of format 2."""
     flags = layout.ATTRIBUTES_AT + 1  # The low byte of the attributes.
     return (
         len(records) >= layout.HEADER_SIZE

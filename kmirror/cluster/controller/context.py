@@ -1,7 +1,6 @@
-"""What do the parts of one controller share?
+"""What the parts of one controller share: identity, configs, the metadata image, and the outbox for effects.
 
-Identity, what the metadata log says so far, and where to write what is wanted. Handlers read it; only the controller
-itself replaces the configs, moves the image on and opens the log.
+Handlers read it; only the controller itself replaces the configs, changes the image and opens the log.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class ControllerContext:
     node_id: int
     cluster_id: str
     configs: Configs
-    """What holds now; another object after every alteration, so nobody keeps it."""
+    """The configs of now; every alteration makes a new object, so do not keep a reference."""
     rng: Rng
     image: MetadataImage = field(default_factory=MetadataImage)
     outbox: Outbox = field(default_factory=Outbox)
@@ -44,11 +43,12 @@ class ControllerContext:
         return self.opened_log
 
     def next_offset(self) -> int:
-        """Return the offset that the next record will get; a broker's epoch is the one of its registration."""
+        """Return the offset that the next record will get; that of its registration is a broker's epoch."""
         return self.image.offset + 1
 
     @property
     def mirror_enabled(self) -> bool:
+        """Return whether feature mirror.version is at 1 or above (D1)."""
         return self.image.features.get(MIRROR_VERSION, 0) >= 1
 
     def api_versions(self) -> Mapping[int, tuple[int, int]]:
@@ -56,5 +56,5 @@ class ControllerContext:
         return versions_served("controller", mirror=self.mirror_enabled)
 
     def disabled_versions(self) -> Mapping[int, tuple[int, int]]:
-        """Return what is answered with UNSUPPORTED_VERSION now (D1)."""
+        """Return what is answered with UNSUPPORTED_VERSION now (D1): api key to (first, last) version."""
         return versions_disabled("controller", mirror=self.mirror_enabled)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer, Rights
 from kmirror.cluster.controller import sessions
 from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
@@ -48,6 +49,8 @@ METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions:
+    """What a controller is started with."""
+
     node_id: int
     cluster_id: str
     endpoint: Endpoint
@@ -55,12 +58,15 @@ class ControllerOptions:
     bootstrap: Sequence[Message] = ()
     """Records that a formatted but empty metadata log begins with."""
     on_failure: OnFailure = OnFailure.RAISE
+    authorizer: Authorizer = ALLOW_ALL
 
 
 class ControllerComponent(Protocol):
-    """What plugs into a controller: handlers for APIs that the cluster package does not know."""
+    """A component of a controller: decides requests that the cluster package does not know."""
 
-    def decisions(self) -> Mapping[type[Message], Decide]: ...
+    def decisions(self) -> Mapping[type[Message], Decide]:
+        """Return the class of each request that it decides, and the function for it."""
+        ...
 
 
 class Controller:
@@ -80,14 +86,18 @@ class Controller:
             self._decisions.update(component.decisions())
         self.failures = Failures(self.outbox, options.on_failure)
         self.server = Server(
-            self.context.api_versions, self.context.disabled_versions, self.outbox, failures=self.failures
+            self.context.api_versions,
+            self.context.disabled_versions,
+            self.outbox,
+            options.authorizer,
+            failures=self.failures,
         )
         self._ended = False
         self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
-        """Return what follows from `event`."""
+        """Return the effects of `event`, in the order in which they arose."""
         self.failures.shield(now, event, self._dispatch, self._follow_up)
         return self.outbox.drain()
 
@@ -139,20 +149,20 @@ class Controller:
     # -- decisions ----------------------------------------------------------------------------
 
     def _on_decision(self, now: Instant, inbound: Inbound) -> None:
-        answer = self.decide(now, inbound.body, inbound.version)
+        answer = self.decide(now, inbound.body, inbound.version, inbound.rights)
         assert answer is not None, "served because it is decided"
         inbound.reply(answer)
 
-    def decide(self, now: Instant, body: Message, version: int) -> Message | None:
-        """Decide a request, persist what was decided, return the answer; None if it is not one to decide."""
+    def decide(self, now: Instant, body: Message, version: int, rights: Rights) -> Message | None:
+        """Decide a request, persist the records, and return the answer; None if no decision exists for its class."""
         if type(body) not in self._decisions:
             return None
-        decision = self._decisions[type(body)](self.context, now, body, version)
+        decision = self._decisions[type(body)](self.context, now, body, version, rights)
         self.commit(now, decision.records)
         return decision.response
 
     def commit(self, now: Instant, records: Sequence[Message]) -> None:
-        """Append `records` as one batch and replay them; nothing happens if there are none."""
+        """Append `records` as one batch and replay them; no records, no batch."""
         if not records:
             return
         delta = Delta()

@@ -1,25 +1,36 @@
-"""What a controller's handler returns: it decides, it does not act."""
+"""What a controller's handler returns or raises: it decides and does not act."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.message import Message
+from kmirror.spec.error_codes import ErrorCode
+
+
+class ApiError(Exception):
+    """Refuses one element of a request, such as a topic; the others may succeed (Kafka's ApiError)."""
+
+    def __init__(self, error: ErrorCode, message: str) -> None:
+        self.error = error
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Records to persist, and the answer once they are."""
+    """Records to persist, and the answer to send once they are persisted."""
 
     records: Sequence[Message]
     response: Message
 
 
-Decide = Callable[[ControllerContext, Instant, Message, int], Decision]
-"""(controller's context, now, request, version) -> decision"""
+Decide = Callable[[ControllerContext, Instant, Message, int, Rights], Decision]
+"""(controller's context, now, request, version, the sender's rights) -> decision"""
 
-DecideAndCommit = Callable[[Instant, Message, int], Message | None]
-"""(now, request, version) -> the answer, once what was decided is persisted; None if a request is not one to decide."""
+DecideAndCommit = Callable[[Instant, Message, int, Rights], Message | None]
+"""(now, request, version, the sender's rights) -> the answer, after the records are persisted; None for a request that
+has no decision."""

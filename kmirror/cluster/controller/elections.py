@@ -1,4 +1,4 @@
-"""Who leads after brokers came or went: records, decided from the image alone.
+"""Leader elections when a broker is fenced or unfenced: records, decided from the image alone.
 
 Kafka's rules (PartitionChangeBuilder): the first living ISR member in replica order leads; if there
 is none, an unclean election may take any living replica, where the topic allows it; if not, the
@@ -55,7 +55,7 @@ def _elect(
     isr = [b for b in partition.isr if b != gone]
     record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
     if partition.leader not in (gone, NO_LEADER):
-        record.isr = isr  # Only a follower went; the leader and its epoch stay.
+        record.isr = isr  # Only a follower is removed; the leader and its epoch stay.
         return record
     clean = [b for b in alive if b in isr]
     if clean:

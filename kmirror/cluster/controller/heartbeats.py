@@ -1,7 +1,7 @@
-"""What a broker's heartbeat makes of it: in, out, or on its way out (BrokerHeartbeatManager).
+"""The state of a broker after a heartbeat: fenced, unfenced, or in controlled shutdown (BrokerHeartbeatManager).
 
-A broker that wants to stop is in controlled shutdown until it leads nothing and every other living broker has
-replayed the record that took its last leadership away. Then it may go.
+A broker that asks to shut down is in controlled shutdown until it leads nothing and every other living broker has
+replayed the record that took away its last leadership. Then it may shut down.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from kmirror.protocol.gen.broker_heartbeat_request import BrokerHeartbeatRequest
 
 
 class BrokerState(Enum):
-    """What a broker is to the controller; each names the states that a heartbeat may lead to."""
+    """The state of a broker at the controller; each member's note names the states that a heartbeat may lead to."""
 
     FENCED = "fenced"
     """-> UNFENCED, SHUTDOWN_NOW"""
     UNFENCED = "unfenced"
     """-> FENCED, CONTROLLED_SHUTDOWN, SHUTDOWN_NOW"""
     CONTROLLED_SHUTDOWN = "controlled shutdown"
-    """It has lost its leaderships, or will soon -> SHUTDOWN_NOW"""
+    """-> SHUTDOWN_NOW. Its leaderships are moved away."""
     SHUTDOWN_NOW = "shutdown now"
     """It may stop, and counts as fenced from then on."""
 
 
 class Heartbeats:
-    """What living brokers reported."""
+    """What the heartbeats of living brokers have reported."""
 
     def __init__(self) -> None:
         self._replayed: dict[int, int] = {}
-        """How far brokers that are neither fenced nor shutting down have replayed the metadata log."""
+        """Unfenced broker to the last offset of the metadata log that it has replayed."""
         self._shutdown_offsets: dict[int, int] = {}
-        """What others must have replayed before a broker in controlled shutdown may go."""
+        """Broker in controlled shutdown to the offset that all others must have replayed before it may shut down."""
 
     def state_of(self, broker: BrokerImage) -> BrokerState:
-        """Return what the broker is before its next heartbeat."""
+        """Return the state of a broker before its next heartbeat."""
         if broker.broker_id in self._shutdown_offsets:
             return BrokerState.CONTROLLED_SHUTDOWN
         return BrokerState.FENCED if broker.fenced else BrokerState.UNFENCED
 
     def next_state(self, image: MetadataImage, broker: BrokerImage, request: BrokerHeartbeatRequest) -> BrokerState:
-        """Return what the broker is to be after `request`."""
+        """Return the state of a broker after `request`."""
         state = self.state_of(broker)
         if state is BrokerState.FENCED:
             if request.want_shut_down:
@@ -62,7 +62,7 @@ class Heartbeats:
         return BrokerState.SHUTDOWN_NOW if may_go else BrokerState.CONTROLLED_SHUTDOWN
 
     def reported(self, broker_id: int, state: BrokerState, replayed: int, log_end: int) -> None:
-        """A heartbeat led to `state`; `log_end` is the last offset of the metadata log after what it changed there."""
+        """Take over that a heartbeat led to `state`; `log_end` is the last offset of the metadata log after that."""
         self._replayed.pop(broker_id, None)
         match state:
             case BrokerState.UNFENCED:
@@ -73,13 +73,13 @@ class Heartbeats:
                 self._shutdown_offsets.pop(broker_id, None)
 
     def forget(self, broker_id: int) -> None:
-        """The broker was fenced, or begins anew."""
+        """Forget a broker that was fenced or registers anew."""
         self._replayed.pop(broker_id, None)
         self._shutdown_offsets.pop(broker_id, None)
 
 
 def has_leaderships(image: MetadataImage, broker_id: int) -> bool:
-    """Does a broker lead any partition?"""
+    """Return whether a broker leads any partition."""
     return any(
         partition.leader == broker_id for topic in image.topics.values() for partition in topic.partitions.values()
     )

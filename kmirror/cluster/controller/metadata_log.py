@@ -1,4 +1,4 @@
-"""`__cluster_metadata`: the controller's log, and the brokers that wait at its end."""
+"""`__cluster_metadata`: the controller's log, and the brokers whose fetches wait at its end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MetadataLog:
         return self._log
 
     def replay(self, image: MetadataImage) -> None:
-        """Bring an empty image to the end of the log."""
+        """Apply every record of the log to `image`, which must be empty."""
         delta = Delta()
         for batch in self._log.batches():
             if not batch.is_control:
@@ -52,7 +52,7 @@ class MetadataLog:
             image.offset = batch.last_offset
 
     def append(self, now: Instant, records: Sequence[Message]) -> int:
-        """Append one batch; returns the offset of its last record."""
+        """Append and flush one batch; return the offset of its last record."""
         frames = [
             RecordData(value=encode_metadata_record(record, RECORD_VERSIONS.get(record.NAME, 0)), timestamp=to_ms(now))
             for record in records
@@ -65,18 +65,22 @@ class MetadataLog:
         return info.last_offset
 
     def park(self, attempt: Callable[[Instant, bool], bool]) -> int:
-        """Keep a fetch until the log grows; returns the id under which `force` ends the wait."""
+        """Keep a fetch that waits for the log to grow; return the id under which `force` ends the wait.
+
+        `attempt(now, forced)` answers the fetch and returns True, or returns False to wait on.
+        """
         self._next_id += 1
         self._parked[self._next_id] = attempt
         return self._next_id
 
     def wake(self, now: Instant) -> None:
-        """The log grew: answer those who wait."""
+        """Answer the fetches that wait: the log has grown."""
         for key, attempt in list(self._parked.items()):
             if attempt(now, False):
                 self._parked.pop(key, None)
 
     def force(self, now: Instant, key: int) -> None:
+        """Answer a waiting fetch now, with nothing if there is nothing."""
         attempt = self._parked.pop(key, None)
         if attempt is not None:
             attempt(now, True)

@@ -1,4 +1,4 @@
-"""Which brokers are alive? Whoever reports in time; who does not is fenced (KIP-631)."""
+"""The sessions of brokers: a broker without a heartbeat for `broker.session.timeout.ms` is fenced (KIP-631)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BrokerSessions:
         self._heartbeats = Heartbeats()
 
     def start(self, now: Instant) -> None:
-        """The controller has replayed its log: every unfenced broker has a whole session to report in."""
+        """Begin a whole session for every unfenced broker, after the controller has replayed its log."""
         for broker in self._context.image.brokers.values():
             if not broker.fenced:
                 self._heard(now, broker.broker_id)
@@ -33,7 +33,7 @@ class BrokerSessions:
         self._watch(now)
 
     def on_timer(self, now: Instant) -> None:
-        """Fence those that were silent for too long."""
+        """Fence the brokers whose session has ended."""
         timeout = self._context.configs.integer("broker.session.timeout.ms") * MILLISECOND
         for broker_id, heard in list(self._heard_from.items()):
             if now - heard > timeout:
@@ -41,7 +41,7 @@ class BrokerSessions:
         self._watch(now)
 
     def reported(self, now: Instant, broker: BrokerImage, request: BrokerHeartbeatRequest) -> BrokerState:
-        """A broker reported: persist what that changes, and return what the broker is from now on."""
+        """Take over a heartbeat: persist what it changes, and return the state that the broker is in from now on."""
         broker_id = broker.broker_id
         before = self._heartbeats.state_of(broker)
         state = self._heartbeats.next_state(self._context.image, broker, request)
@@ -64,12 +64,12 @@ class BrokerSessions:
         self._heard_from[broker_id] = now
 
     def forget(self, broker_id: int) -> None:
-        """A broker registers anew: it is fenced until it reports."""
+        """End the session of a broker that registers anew: it is fenced until it has caught up."""
         self._heard_from.pop(broker_id, None)
         self._heartbeats.forget(broker_id)
 
     def fence(self, now: Instant, broker_id: int) -> None:
-        """Take a broker out: no leaderships, no ISR membership, until it reports again."""
+        """Fence a broker: it loses its leaderships and leaves every ISR, until it reports again."""
         self.forget(broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"fencing broker {broker_id}")
@@ -80,7 +80,7 @@ class BrokerSessions:
         self._commit(now, records)
 
     def unfence(self, now: Instant, broker_id: int) -> None:
-        """Let a broker in; partitions without a leader may get one."""
+        """Unfence a broker; partitions without a leader may get one."""
         self._heard(now, broker_id)
         broker = self._context.image.brokers[broker_id]
         self._context.outbox.note(f"unfencing broker {broker_id}")

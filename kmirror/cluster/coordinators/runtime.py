@@ -1,11 +1,11 @@
 """Shards of an internal topic: decide first, apply when committed.
 
-A shard is one partition of the topic, loaded by its leader by replaying the log. A write runs
-`decide` on the committed state; the records it yields are appended and, once the whole ISR has
-them, replayed and answered. Writes to one shard run one after another, so a decision never rests on
-a record that may still be lost. An append that is not confirmed in time leaves the state as it was, as in
-Kafka: the record may stand or not. Until that is known the shard writes nothing else and refuses those who
-ask; if the ISR has it after all it is replayed. Below min.insync.replicas nothing is appended at all.
+A shard is one partition of the topic, loaded by its leader by replaying the log. A write runs its operation on the
+committed state; the records that it returns are appended and, once the whole ISR has them, replayed and answered.
+Writes to one shard run one after another, so no decision is based on a record that may still be lost. An append that
+is not confirmed in time leaves the state as it was, as in Kafka: the record may be committed later or lost. Until that
+is known the shard refuses further writes; if the ISR gets the record after all, it is replayed. Below
+min.insync.replicas nothing is appended at all.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ KeyValue = tuple[bytes, bytes | None]
 class ShardState(Protocol):
     """The state of one shard; `replay` is the only way it changes."""
 
-    def replay(self, key: bytes, value: bytes | None) -> None: ...
+    def replay(self, key: bytes, value: bytes | None) -> None:
+        """Apply one committed record; None for `value` is a tombstone."""
 
 
 S = TypeVar("S", bound=ShardState)
 
-Decide = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
+WriteOperation = Callable[[S], tuple[Sequence[KeyValue], ErrorCode]]
+"""(committed state) -> records to append, and the error to answer with if there are none."""
 OnDone = Callable[[Instant, ErrorCode], None]
 OnLate = Callable[[Instant, int], None]
-"""Told the partition of a shard in which a record stands after all whose writer was told of an error."""
+"""Gets the partition of a shard in which a record was committed after its writer had got an error."""
 
 
 OUTCOMES = {
@@ -47,19 +49,21 @@ OUTCOMES = {
     ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
 }
-"""Error of an append to what the coordinator's client is told; every other is COORDINATOR_NOT_AVAILABLE."""
+"""Error of an append to the one that the coordinator's client gets; every other is COORDINATOR_NOT_AVAILABLE."""
 STANDS = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
-"""The high watermark has passed the record; by then the ISR may be too small to say so to a client."""
+"""The high watermark has passed the record, though the ISR may be too small by then to acknowledge it to a client."""
 
 
 @dataclass(slots=True)
 class Shard(Generic[S]):
+    """One shard that this broker leads, and the writes that wait for their turn."""
+
     state: S
-    queue: deque[tuple[Decide[S], OnDone]] = field(default_factory=deque)
+    queue: deque[tuple[WriteOperation[S], OnDone]] = field(default_factory=deque)
     writing: bool = False
-    """A record's fate is open."""
+    """A record is appended and not committed yet."""
     in_doubt: bool = False
-    """It was not confirmed in time."""
+    """That record was not confirmed in time."""
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -82,7 +86,7 @@ class CoordinatorRuntime(Generic[S]):
         self._shards: dict[int, Shard[S]] = {}
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> bool:
-        """Load or drop a shard; True if it was loaded."""
+        """Load or drop a shard; return whether one was loaded."""
         if tp.topic != self.topic:
             return False
         lost = self._shards.pop(tp.partition, None)
@@ -112,8 +116,12 @@ class CoordinatorRuntime(Generic[S]):
         """Return the committed state of every shard led here, by partition."""
         return {partition: shard.state for partition, shard in self._shards.items()}
 
-    def write(self, now: Instant, partition: int, decide: Decide[S], on_done: OnDone) -> None:
-        """Run `decide` when its turn comes; `on_done` learns its error once its records are committed."""
+    def write(self, now: Instant, partition: int, decide: WriteOperation[S], on_done: OnDone) -> None:
+        """Run `decide` when its turn comes; call `on_done` with its error once its records are committed.
+
+        NOT_COORDINATOR if this broker does not lead the shard; COORDINATOR_NOT_AVAILABLE while an earlier write is in
+        doubt, or if the records were not confirmed in time: they may be committed later.
+        """
         shard = self._shards.get(partition)
         if shard is None:
             on_done(now, ErrorCode.NOT_COORDINATOR)
@@ -150,7 +158,7 @@ class CoordinatorRuntime(Generic[S]):
             if current:
                 self._next(later, partition, shard)
 
-        def refuse(error: ErrorCode) -> None:  # Nothing was appended, and whoever called goes on with the next.
+        def refuse(error: ErrorCode) -> None:  # Nothing was appended; the loop of `_next` goes on.
             shard.writing = False
             on_done(now, OUTCOMES.get(error, ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
@@ -179,11 +187,11 @@ class CoordinatorRuntime(Generic[S]):
             shard.state.replay(key, value)
 
     def _doubt(self, now: Instant, partition: int, shard: Shard[S], records: Sequence[KeyValue], end: int) -> None:
-        """Wait on until it is known whether `records`, which end at `end`, stand; nobody else waits with them."""
+        """Wait until it is known whether `records`, which end at `end`, are committed; fail the writes in the queue."""
         tp = TopicPartition(self.topic, partition)
         led = self._replicas.led(tp)
         if led is None:
-            return  # The reign is over, and the shard goes with it.
+            return  # This broker does not lead any more; the shard will be dropped.
 
         def on_acked(later: Instant, error: ErrorCode) -> None:
             if self._shards.get(partition) is not shard:

@@ -1,6 +1,6 @@
 """One partition's answer to a fetch: fenced by epoch, checked for divergence, bounded by isolation.
 
-The order of the checks is Kafka's: who leads, the leader epoch, divergence, range. A follower reads
+The order of the checks is Kafka's: leadership, leader epoch, divergence, range. A follower reads
 up to the log end, a consumer up to the high watermark, a read_committed consumer up to the last
 stable offset.
 """
@@ -26,7 +26,7 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads, and how far."""
+    """The replica (-1 for a consumer) that fetches, and its isolation level."""
 
     replica_id: int
     read_committed: bool
@@ -62,9 +62,10 @@ def failed(index: int, error: ErrorCode) -> PartitionData:
 def read_partition(
     partition: Partition, request: FetchPartition, reader: Reader, *, max_bytes: int, min_one: bool, foreign: bool
 ) -> PartitionData:
-    """Return what a fetch of a led partition yields; nothing about the follower is recorded here.
+    """Return the answer to the fetch of one partition; nothing about the follower is recorded here.
 
-    `foreign` says that the log carries leader epochs of another cluster (D13).
+    `max_bytes` of 0 reads no records; `min_one` returns at least one batch, however large. `foreign` says that the log
+    has leader epochs of another cluster (D13).
     """
     log = partition.log
     error = leader_error(partition, request.current_leader_epoch)

@@ -1,8 +1,8 @@
-"""Incremental fetch sessions (KIP-227): what a fetcher asked for is remembered between its fetches.
+"""Incremental fetch sessions (KIP-227): the broker remembers the partitions of a fetcher between its fetches.
 
 A session is named by an id and counts its requests by an epoch. Epoch 0 opens a session and names
 all partitions; later requests name only what changed; epoch -1 closes it. An answer within a
-session leaves out partitions about which there is nothing new to say.
+session leaves out partitions without news.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ UNKNOWN_HIGH_WATERMARK = 0x7FFFFFFFFFFFFFFF
 
 
 def knows_too_low(request: FetchPartition, data: PartitionData) -> bool:
-    """Does the fetcher itself say that it knows a lower high watermark than it could (KIP-1166)?"""
+    """Return whether the high watermark that the fetcher names is lower than it could be now (KIP-1166)."""
     return request.high_watermark != UNKNOWN_HIGH_WATERMARK and request.high_watermark < min(
         data.high_watermark, request.fetch_offset
     )
 
 
 @dataclass(slots=True)
-class Cached:
-    """One partition of a session: the newest request, and what was last told."""
+class CachedPartition:
+    """One partition of a session: the newest request for it, and the offsets in its last answer."""
 
     request: FetchPartition
     high_watermark: int = -1
@@ -43,7 +43,7 @@ class Cached:
     log_start_offset: int = -1
 
     def has_news(self, data: PartitionData) -> bool:
-        """Is there anything in `data` that the fetcher has not been told, or was told and did not take?"""
+        """Return whether `data` has anything that the last answer did not have, or that did not reach the fetcher."""
         return bool(
             data.records
             or data.error_code
@@ -54,8 +54,8 @@ class Cached:
             or knows_too_low(self.request, data)
         )
 
-    def told(self, data: PartitionData) -> None:
-        # After an error nothing counts as told, so that the next answer speaks of the partition again.
+    def remember(self, data: PartitionData) -> None:
+        """Remember the offsets of an answer; after an error none, so that the next answer has the partition again."""
         failed = data.error_code != 0
         self.high_watermark = -1 if failed else data.high_watermark
         self.last_stable_offset = -1 if failed else data.last_stable_offset
@@ -64,14 +64,16 @@ class Cached:
 
 @dataclass(slots=True)
 class Session:
+    """One session: the epoch expected next, and its partitions in the order in which they are served."""
+
     session_id: int
     epoch: int
     topic_ids: bool
-    partitions: dict[Key, Cached] = field(default_factory=dict)
+    partitions: dict[Key, CachedPartition] = field(default_factory=dict)
 
 
 class FetchSessions:
-    """The sessions that one broker keeps; the one unused longest makes room for a new one."""
+    """The sessions of one broker; when all slots are taken, the least recently used one is evicted."""
 
     def __init__(self, rng: Rng, slots: int) -> None:
         self._rng = rng
@@ -83,7 +85,8 @@ class FetchSessions:
     ) -> tuple[ErrorCode, Session | None, dict[Key, FetchPartition]]:
         """Return the error, the session if there is one, and every partition to fetch.
 
-        `topic_ids` says that the request names topics by id; a session does not change from one to the other.
+        `topic_ids` says that the request names topics by id; in a session that must not change. Errors are
+        FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH and FETCH_SESSION_TOPIC_ID_ERROR.
         """
         asked = {
             (topic.topic, topic.topic_id, partition.partition): partition
@@ -95,12 +98,12 @@ class FetchSessions:
             if request.session_epoch == FINAL_EPOCH or not asked or self._slots == 0:
                 return ErrorCode.NONE, None, asked
             session = self._open(topic_ids)
-            session.partitions = {key: Cached(partition) for key, partition in asked.items()}
+            session.partitions = {key: CachedPartition(partition) for key, partition in asked.items()}
             return ErrorCode.NONE, session, asked
         found = self._sessions.pop(request.session_id, None)
         if found is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND, None, {}
-        self._sessions[found.session_id] = found  # Now the one used last.
+        self._sessions[found.session_id] = found  # The dict is in the order of the last use.
         if request.session_epoch != found.epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH, None, {}
         if topic_ids != found.topic_ids:
@@ -112,7 +115,7 @@ class FetchSessions:
         for key, partition in asked.items():
             cached = found.partitions.get(key)
             if cached is None:
-                found.partitions[key] = Cached(partition)
+                found.partitions[key] = CachedPartition(partition)
             else:
                 cached.request = partition
         if not found.partitions:

@@ -1,10 +1,9 @@
-"""Following: what a broker fetches from the leaders of the partitions that it does not lead.
+"""Follower fetches: a broker fetches from the leaders of the partitions that it does not lead.
 
-One fetcher for each leader broker, one fetch in flight in each, in an incremental session. A fetch
-names the epoch of the last batch held, so the leader can answer with a divergence; the log is cut
-and the next fetch asks again. Batches are validated against the leader epoch that the *request*
-named, so that an answer from an earlier reign cannot slip in (KAFKA-18723); for a log that carries
-a source cluster's epochs, MirrorLeaderEpoch takes that part (D13).
+There is one fetcher for each leader broker, with one fetch in flight, in an incremental session. A fetch names the
+epoch of the last batch in the log, so the leader can answer with a divergence; then the log is cut and fetched again.
+Batches are validated against the leader epoch in the *request*, so that an answer from an earlier leader epoch is not
+appended (KAFKA-18723); for a log with a source cluster's epochs, MirrorLeaderEpoch takes its place (D13).
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ TIMER = "follow"
 
 
 @dataclass(slots=True)
-class Following:
-    """How far one followed partition is with its leader."""
+class FollowedPartition:
+    """A partition that is fetched from its leader."""
 
     tp: TopicPartition
     topic_id: Uuid
     leader_epoch: int
     mirror_epoch: int = -1
     answered: bool = False
-    """Has the leader said what `mirror_epoch` is?"""
+    """Whether the leader has said what `mirror_epoch` is."""
     paused_until: Instant = 0
     resolving: bool = False
 
@@ -53,9 +52,25 @@ class ReplicaFetchers:
         self._replicas = replicas
         self._loop = FetchLoop(self, context.outbox, lambda: context.configs, (TIMER,))
         self.replica_id = context.node_id
+        self._given_up: dict[TopicPartition, None] = {}
+        """Partitions that are not fetched any more because this broker stops and is out of their ISR."""
 
-    def assign(self, now: Instant, tp: TopicPartition) -> None:
-        """Follow the leader that the image names for `tp`, or nobody."""
+    def on_changed(self, now: Instant, tp: TopicPartition) -> None:
+        """Take over what the image says of a partition that changed.
+
+        In a controlled shutdown a replica that was taken out of the ISR is not fetched any more (ReplicaManager,
+        applyLocalFollowersDelta): nobody waits for it.
+        """
+        partition = self._replicas.partitions.get(tp)
+        self._given_up.pop(tp, None)
+        if self._lifecycle.is_stopping and partition is not None and self.replica_id not in partition.image.isr:
+            self._given_up[tp] = None
+            self._loop.remove(tp)
+        else:
+            self._assign(now, tp)
+
+    def _assign(self, now: Instant, tp: TopicPartition) -> None:
+        """Fetch `tp` from the leader that the image names; if there is none, or it is this broker, stop fetching."""
         partition = self._replicas.partitions.get(tp)
         known = self._loop.find(tp)
         if known is not None and (
@@ -71,10 +86,10 @@ class ReplicaFetchers:
         if endpoint is None:
             return
         if known is not None and known[0].endpoint == endpoint:
-            following = known[1]
+            followed = known[1]
         else:
-            following = Following(tp, partition.topic_id, partition.leader_epoch)
-        self._loop.assign(now, (partition.image.leader,), endpoint, following)
+            followed = FollowedPartition(tp, partition.topic_id, partition.leader_epoch)
+        self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
     def knows_local_epochs(self, tp: TopicPartition) -> bool:
         """Return whether the leader of `tp` has said that this cluster's epochs go on in its log (D13)."""
@@ -88,22 +103,23 @@ class ReplicaFetchers:
             self._loop.on_timer(now, known[0].key)
 
     def on_brokers(self, now: Instant) -> None:
-        """Brokers came or went: follow them under their present endpoints."""
+        """Follow all leaders at their present endpoints, after brokers came or went."""
         for partition in self._replicas.partitions.values():
-            if not partition.is_leader and partition.image.leader >= 0:
-                self.assign(now, partition.tp)
+            if not partition.is_leader and partition.image.leader >= 0 and partition.tp not in self._given_up:
+                self._assign(now, partition.tp)
 
     def on_timer(self, now: Instant, broker_id: int) -> None:
+        """Fetch again from a leader after a pause."""
         self._loop.on_timer(now, (broker_id,))
 
     # -- asking -------------------------------------------------------------------------------
 
-    def may_ask(self, fetcher: Fetcher[Following]) -> bool:
-        """Return True: a broker of our cluster may always be asked."""
+    def may_ask(self, fetcher: Fetcher[FollowedPartition]) -> bool:
+        """Return True: a broker of this cluster may always be asked."""
         return True
 
     def send(
-        self, now: Instant, fetcher: Fetcher[Following], purpose: str, request: Message, on_reply: OnReply
+        self, now: Instant, fetcher: Fetcher[FollowedPartition], purpose: str, request: Message, on_reply: OnReply
     ) -> None:
         """Send to the leader, on a link of its own for each purpose."""
         channel = f"follow-{fetcher.key[0]}"
@@ -121,104 +137,105 @@ class ReplicaFetchers:
         """Fetch as a replica, in the present incarnation of this broker."""
         request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
 
-    def position(self, now: Instant, following: Following) -> FetchPartition | None:
+    def position(self, now: Instant, followed: FollowedPartition) -> FetchPartition | None:
         """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed."""
-        log = self.log_of(following)
+        log = self.log_of(followed)
         if log.is_flush_due:
             return None
         return FetchPartition(
-            partition=following.tp.partition,
-            current_leader_epoch=following.leader_epoch,
+            partition=followed.tp.partition,
+            current_leader_epoch=followed.leader_epoch,
             fetch_offset=log.log_end_offset,
             last_fetched_epoch=last_epoch(log),
             log_start_offset=log.log_start_offset,
             partition_max_bytes=self._context.configs.integer("replica.fetch.max.bytes"),
             high_watermark=log.high_watermark,
-            mirror_leader_epoch=following.mirror_epoch,
+            mirror_leader_epoch=followed.mirror_epoch,
         )
 
-    def topic_id(self, following: Following) -> Uuid:
+    def topic_id(self, followed: FollowedPartition) -> Uuid:
         """Return the id of the topic."""
-        return following.topic_id
+        return followed.topic_id
 
-    def leader_epoch(self, following: Following) -> int:
-        """Return the epoch that is followed."""
-        return following.leader_epoch
+    def leader_epoch(self, followed: FollowedPartition) -> int:
+        """Return the leader epoch in which the partition is followed."""
+        return followed.leader_epoch
 
-    def log_of(self, following: Following) -> PartitionLog:
-        """Return the log that follows; a partition that is followed has one."""
-        return self._replicas.partitions[following.tp].log
+    def log_of(self, followed: FollowedPartition) -> PartitionLog:
+        """Return the follower's log."""
+        return self._replicas.partitions[followed.tp].log
 
     # -- answers ------------------------------------------------------------------------------
 
     def on_records(
         self,
         now: Instant,
-        fetcher: Fetcher[Following],
-        following: Following,
+        fetcher: Fetcher[FollowedPartition],
+        followed: FollowedPartition,
         asked: FetchPartition,
         data: PartitionData,
     ) -> None:
-        """Append, and take over the leader's high watermark and log start."""
-        log = self.log_of(following)
+        """Append the records, and take over the leader's high watermark and log start."""
+        log = self.log_of(followed)
         if data.records:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
-                self._replicas.grew(following.tp)
+                self._replicas.grew(followed.tp)
             except CorruptBatch as error:
-                self._context.outbox.note(f"{following.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
-                self._loop.pause(now, fetcher, following)
+                self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
+                self._loop.pause(now, fetcher, followed)
                 return
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
-        following.mirror_epoch, following.answered = data.mirror_leader_epoch, True
+        followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
 
     def on_diverged(
         self,
         now: Instant,
-        fetcher: Fetcher[Following],
-        following: Following,
-        asked: FetchPartition,
+        fetcher: Fetcher[FollowedPartition],
+        followed: FollowedPartition,
         data: PartitionData,
     ) -> None:
         """Cut to where the two histories meet; the next fetch asks again."""
-        log = self.log_of(following)
+        log = self.log_of(followed)
         end = cut_for_divergence(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
-        self._context.outbox.note(f"{following.tp} follower cut at {end.offset} (was {log.log_end_offset})")
+        self._context.outbox.note(f"{followed.tp} follower cut at {end.offset} (was {log.log_end_offset})")
         log.truncate_to(end.offset)
 
-    def on_error(self, now: Instant, fetcher: Fetcher[Following], following: Following, error: ErrorCode) -> None:
-        """Do nothing: every error ends when the metadata log tells one of the two sides something new."""
+    def on_error(
+        self, now: Instant, fetcher: Fetcher[FollowedPartition], followed: FollowedPartition, error: ErrorCode
+    ) -> None:
+        """Do nothing: a change in the metadata log ends every error."""
 
-    def on_unheard(self, fetcher: Fetcher[Following]) -> None:
-        """Do nothing: whoever follows again has another epoch, which the leader is told as a change."""
+    def on_unheard(self, fetcher: Fetcher[FollowedPartition]) -> None:
+        """Do nothing: a partition that is followed again has another leader epoch, which renews it in the session."""
 
-    def on_lost(self, now: Instant, fetcher: Fetcher[Following]) -> bool:
-        """Return True: ask again, the metadata log tells when the leader is another one."""
+    def on_lost(self, now: Instant, fetcher: Fetcher[FollowedPartition]) -> bool:
+        """Return True: ask again; a new leader arrives with the metadata log."""
         return True
 
-    def on_no_offset(self, now: Instant, fetcher: Fetcher[Following]) -> None:
-        """Do nothing, for the same reason."""
+    def on_no_offset(self, now: Instant, fetcher: Fetcher[FollowedPartition]) -> None:
+        """Do nothing: a new leader arrives with the metadata log."""
 
     # -- out of range -------------------------------------------------------------------------
 
-    def on_shorter(self, now: Instant, following: Following, offset: int) -> None:
-        """Cut where the leader's log ends."""
-        log = self.log_of(following)
-        self._context.outbox.note(f"{following.tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
+    def on_shorter(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
+        """Cut the log where the leader's ends."""
+        log = self.log_of(followed)
+        self._context.outbox.note(f"{followed.tp} follower cut at {offset} (was {log.log_end_offset}), out of range")
         log.truncate_to(offset)
 
-    def on_later_start(self, now: Instant, following: Following, offset: int) -> None:
-        """Begin anew where the leader's log begins."""
-        log = self.log_of(following)
-        self._context.outbox.note(f"{following.tp} follower restarts at {offset} (was {log.log_end_offset})")
+    def on_later_start(self, now: Instant, followed: FollowedPartition, offset: int) -> None:
+        """Remove everything, and begin where the leader's log begins."""
+        log = self.log_of(followed)
+        self._context.outbox.note(f"{followed.tp} follower restarts at {offset} (was {log.log_end_offset})")
         log.truncate_fully_and_start_at(offset)
 
-    def drop_unknown_epoch(self, now: Instant, following: Following) -> bool:
-        """Drop our last epoch if it has no batch; return whether it had none."""
-        log = self.log_of(following)
+    def drop_unknown_epoch(self, now: Instant, followed: FollowedPartition) -> bool:
+        """Drop the log's last epoch if it has no batch; return whether it was dropped."""
+        log = self.log_of(followed)
         before = log.latest_epoch
         log.truncate_to(log.log_end_offset)
         return log.latest_epoch != before

@@ -1,7 +1,7 @@
-"""ISR changes: asked of the controller, one at a time for each partition, believed when confirmed.
+"""ISR changes: proposed to the controller, one at a time for each partition, and in effect when confirmed.
 
-A proposal whose outcome is not known may have been carried out. Until it is known the members it adds hold the
-high watermark back, and the same question is asked again.
+A proposal whose outcome is not known may have been carried out. Until it is known, the members that it adds hold the
+high watermark back, and the same proposal is sent again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kmirror.spec.error_codes import ErrorCode
 TIMER = "isr"
 RETRY_MS = 100
 NOT_CARRIED_OUT = (ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED)
-"""The controller says that our knowledge is current and that nothing was done."""
+"""The proposal was based on the present image, and was refused."""
 OVERTAKEN = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
@@ -32,7 +32,7 @@ OVERTAKEN = (
     ErrorCode.INVALID_REQUEST,
     ErrorCode.NEW_LEADER_ELECTED,
 )
-"""The controller knows more than we do; the metadata log will tell."""
+"""The proposal was based on an outdated image; wait for the metadata log."""
 
 
 class IsrManager:
@@ -44,11 +44,12 @@ class IsrManager:
         self._replicas = replicas
 
     def start(self, now: Instant) -> None:
+        """Set the timer of the next check for lagging followers: every half of `replica.lag.time.max.ms`."""
         interval = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND // 2
         self._context.outbox.set_timer((TIMER,), now + max(interval, 1))
 
     def on_timer(self, now: Instant) -> None:
-        """Propose to drop the followers that lag."""
+        """Propose to remove lagging followers from the ISR."""
         lag_max = self._context.configs.integer("replica.lag.time.max.ms") * MILLISECOND
         for partition in self._replicas.partitions.values():
             if not partition.is_leader:
@@ -59,7 +60,7 @@ class IsrManager:
         self.start(now)
 
     def maybe_expand(self, now: Instant, partition: Partition, replica: int) -> None:
-        """Propose to add `replica` if it caught up, in the incarnation that the controller holds for alive."""
+        """Propose to add `replica` if it has caught up, in the broker epoch that the image has (KIP-903)."""
         broker = self._context.image.brokers.get(replica)
         if broker is None or not self._context.image.is_active(replica) or not partition.may_join(replica):
             return
@@ -67,7 +68,7 @@ class IsrManager:
             self._propose(now, partition, (*partition.isr, replica))
 
     def retry(self, now: Instant, tp: TopicPartition) -> None:
-        """Ask again, if the proposal still stands."""
+        """Send the proposal again, if its outcome is still not known."""
         partition = self._replicas.led(tp)
         if partition is not None and partition.pending_isr is not None:
             self._propose(now, partition, partition.pending_isr)
@@ -110,7 +111,7 @@ class IsrManager:
         if self._replicas.led(partition.tp) is not partition or partition.pending_isr is None:
             return
         if partition.image.partition_epoch != asked_in.partition_epoch:
-            return  # The metadata log was faster; it has already settled the proposal.
+            return  # The metadata log was faster; it has decided the proposal already.
         if not isinstance(reply, AlterPartitionResponse) or reply.error_code or not reply.topics:
             self._context.outbox.set_timer((TIMER, partition.tp), now + RETRY_MS * MILLISECOND)
             return

@@ -1,4 +1,4 @@
-"""What do a topic's configs, and the broker's where the topic has none, make of its logs?"""
+"""The LogConfig of a topic: its own configs, and the broker's where it has none."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from kmirror.records.layout import TimestampType
 from kmirror.spec.configs import Configs, Scope
 
 CODECS = {"uncompressed": Compression.NONE, **{codec.name.lower(): codec for codec in Compression if codec}}
-"""compression.type to codec; `producer` has none of its own."""
+"""`compression.type` to codec; `producer` is missing, since it keeps each batch's own."""
 
 
 def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
-    """Return what a log of the topic obeys now."""
+    """Return the present configs of a topic's logs."""
     configs = Configs(Scope.TOPIC, topic, broker)
     policies = configs.names("cleanup.policy")
     compact, max_compaction_lag_ms = "compact" in policies, configs.integer("max.compaction.lag.ms")
     segment_ms = configs.integer("segment.ms")
     return LogConfig(
         segment_bytes=configs.integer("segment.bytes"),
-        # Only what has been rolled can be compacted (LogConfig.maxSegmentMs).
+        # Only closed segments are compacted, so the compaction lag bounds their age (LogConfig.maxSegmentMs).
         segment_ms=min(segment_ms, max_compaction_lag_ms) if compact else segment_ms,
         index_interval_bytes=configs.integer("index.interval.bytes"),
         max_message_bytes=configs.integer("max.message.bytes"),

@@ -1,14 +1,13 @@
 """One partition as one broker sees it: leader or follower, ISR, high watermark.
 
 Leader rules
-- The high watermark is the least log end among the leader and the maximal ISR: the committed ISR
-  plus members we asked the controller to add. It never passes a member whose log end we do not
-  know: after becoming leader, or after the leader's own log was cut, nothing is known until the
-  follower fetches again.
-- Below min.insync.replicas the high watermark stands still (KIP-966): what is committed is on that many.
+- The high watermark is the least log end of the maximal ISR: the committed ISR plus members that the controller was
+  asked to add. It does not rise while the log end of a member is not known: after becoming leader, or after the
+  leader's own log was cut, that is so until the follower fetches again.
+- Below min.insync.replicas the high watermark does not rise (KIP-966): a committed record is on that many replicas.
 - A follower joins the ISR when it has reached the high watermark and the start of this leader's
   epoch; it leaves when it has not been caught up for replica.lag.time.max.ms.
-- One ISR change is under way at a time, and the controller has the last word.
+- One ISR change is under way at a time, and the controller decides it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Follower:
 
     log_end: int = UNKNOWN_OFFSET
     broker_epoch: int = UNKNOWN_EPOCH
-    """The incarnation that fetched last, as far as it said so (KIP-903)."""
+    """Broker epoch in its last fetch, UNKNOWN_EPOCH if there was none (KIP-903)."""
     caught_up_at: Instant = 0
     fetched_at: Instant = 0
     leader_end_at_fetch: int = 0
@@ -50,14 +49,14 @@ class Partition:
         self.pending_isr: tuple[int, ...] | None = None
         self.epoch_start_offset = 0
         self.min_insync_replicas = 1
-        """As the topic has it; `min_isr` is what counts."""
+        """The config of the topic; `min_isr` is what is enforced."""
         self.must_cut: dict[int, int] = {}
-        """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: they are told to
-        cut before they are served anything (D30)."""
+        """Followers that may hold foreign epochs, to the last epoch that they may keep, -1 for none: their fetches are
+        answered with a divergence until they have cut (D30)."""
         self.verifying: dict[int, object] = {}
-        """Producers of which the transaction coordinator is asked whether their transaction is open (KIP-890)."""
+        """Producer id to the guard of a transaction verification that is under way (KIP-890)."""
         self.not_admitted: frozenset[int] = frozenset()
-        """Replicas that stay out of the ISR although they have caught up: that they are cut is not persisted yet."""
+        """Replicas that may not join the ISR even if caught up: it is not persisted yet that they are cut (D30)."""
 
     @property
     def is_leader(self) -> bool:
@@ -73,16 +72,16 @@ class Partition:
 
     @property
     def min_isr(self) -> int:
-        """How many members the ISR must have; a partition cannot have more than its replicas."""
+        """Return how many members the ISR must have: min.insync.replicas, or all replicas if there are fewer."""
         return min(self.min_insync_replicas, len(self.image.replicas))
 
     @property
-    def is_behind_election(self) -> bool:
-        """Is the high watermark still below where this leader's epoch began, so that it may yet turn out higher?"""
+    def is_below_epoch_start(self) -> bool:
+        """Return whether the high watermark is still below the start of this leader's epoch, so that it may rise."""
         return self.log.high_watermark < self.epoch_start_offset
 
     def apply(self, now: Instant, image: PartitionImage) -> bool:
-        """Take over the controller's word; True if the leader epoch changed."""
+        """Take over the partition's image unless it is an older one; return whether the leader epoch changed."""
         before = self.image
         if image.partition_epoch < before.partition_epoch or image.leader_epoch < before.leader_epoch:
             return False
@@ -100,7 +99,7 @@ class Partition:
         else:
             self.followers.clear()
         if changed:
-            # What the last reign knew of cuts is persisted; whoever leads now reads it again.
+            # Cuts that are still to be confirmed are persisted; the leader of the new epoch reads them again (D30).
             self.must_cut, self.not_admitted = {}, frozenset()
             self.verifying = {}
         return changed
@@ -114,7 +113,7 @@ class Partition:
         }
 
     def log_was_cut(self, now: Instant) -> None:
-        """The leader's own log became shorter: what we knew of followers is no longer true."""
+        """Forget the log ends of all followers, because the leader's own log was cut (D35)."""
         for follower in self.followers.values():
             follower.log_end = UNKNOWN_OFFSET
             follower.caught_up_at = max(follower.caught_up_at, now)
@@ -123,7 +122,7 @@ class Partition:
     def on_follower_fetch(
         self, now: Instant, replica: int, fetch_offset: int, *, broker_epoch: int = UNKNOWN_EPOCH
     ) -> None:
-        """Learn that `replica`, in the incarnation named, holds everything below `fetch_offset`."""
+        """Take over from a follower's fetch that it has everything below `fetch_offset`."""
         follower = self.followers[replica]
         follower.broker_epoch = broker_epoch
         end = self.log.log_end_offset
@@ -136,7 +135,7 @@ class Partition:
         follower.leader_end_at_fetch = end
 
     def advance_high_watermark(self) -> bool:
-        """Raise the high watermark as far as the maximal ISR allows; True if it moved."""
+        """Raise the high watermark as far as the maximal ISR allows; return whether it rose."""
         if len(self.image.isr) < self.min_isr:
             return False
         end = self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
@@ -154,13 +153,13 @@ class Partition:
         return self.log.high_watermark > before
 
     def maximal_isr(self) -> tuple[int, ...]:
-        """Return the committed ISR plus members whose addition is under way."""
+        """Return the committed ISR plus the members that are proposed to be added."""
         if self.pending_isr is None:
             return self.image.isr
         return tuple(dict.fromkeys((*self.image.isr, *self.pending_isr)))
 
     def may_join(self, replica: int) -> bool:
-        """Has a follower outside the ISR caught up enough to be added?"""
+        """Return whether a follower is outside the ISR and has caught up enough to be added."""
         if replica in self.image.isr or self.pending_isr is not None or replica in self.not_admitted:
             return False
         reached = self.followers[replica].log_end
@@ -181,9 +180,9 @@ class Partition:
         )
 
     def has_confirmed(self, replica: int) -> bool:
-        """Has a fetch that `replica` sent since the last cut been answered without divergence? (D35)
+        """Return whether a fetch that `replica` sent since the last cut was answered without a divergence (D35).
 
-        Its log end alone would say nothing: a foreign tail may have the same length.
+        Its log end alone proves nothing: a foreign tail may have the same length.
         """
         if replica == self.broker_id:
             return True

@@ -1,9 +1,8 @@
-"""All partitions of one broker: leadership, appends, reads, and whoever waits for them.
+"""All partitions of one broker: leadership, appends, cuts, and the requests that wait for them (Kafka's purgatories).
 
-Two kinds of waiting live here. An `AckWait` ends when the high watermark reaches an offset, or the
-leadership is lost, or the time is up. A `Parked` request (a fetch) is tried again whenever one of
-its partitions moved. Whatever changes a partition calls `touch`; `settle` then looks at those who
-wait, once, after the event has been handled in full.
+An `AckWait` ends when the high watermark reaches an offset, the leadership is lost, or the time is up. A `Parked`
+request (a fetch) is tried again whenever one of its partitions moved. Every change of a partition calls `touch`;
+`wake_waiters` then looks at the waiters of those partitions once, after the event has been handled.
 """
 
 from __future__ import annotations
@@ -29,17 +28,19 @@ from kmirror.spec.wire_values import ResourceType
 
 OnAcked = Callable[[Instant, ErrorCode], None]
 CUT_OFF = 1 << 62
-"""What an AckWait requires whose record was cut off: no high watermark gets there."""
+"""The required offset of an AckWait whose record was cut off: no high watermark reaches it."""
 TIMER = "parked"
 CHECKPOINT_TIMER = "checkpoint"
 
 
 Attempt = Callable[[Instant, Collection[TopicPartition] | None], bool]
-"""(now, the watched partitions that moved, or None when the time is up) -> has it been answered?"""
+"""(now, the watched partitions that moved, or None when the time is up) -> whether it answered the request"""
 
 
 @dataclass(frozen=True, slots=True)
 class AckWait:
+    """A producer or coordinator that waits until the high watermark reaches `required`."""
+
     required: int
     on_acked: OnAcked
     timer: int
@@ -70,28 +71,32 @@ class ReplicaManager:
         self._grown: dict[TopicPartition, None] = {}
         self._dropped: list[str] = []
 
-    # -- what outlives the process ------------------------------------------------------------
+    # -- checkpoints --------------------------------------------------------------------------
 
     def start(self, now: Instant) -> None:
+        """Set the timer of the next checkpoint."""
         interval = self._context.configs.integer("replica.high.watermark.checkpoint.interval.ms")
         self._context.outbox.set_timer((CHECKPOINT_TIMER,), now + interval * MILLISECOND)
 
     def checkpoint(self, now: Instant) -> None:
-        """Write down high watermarks and log starts: a log start that is forgotten brings deleted records back."""
+        """Write the high watermark and log start of every log; without its log start a log regains deleted records."""
         with self._context.disk.batch():
             for partition in self.partitions.values():
                 partition.log.checkpoint()
         self.start(now)
 
     def close(self) -> None:
-        """Flush and close every log; the last thing that happens to them in this process."""
+        """Flush and close every log, at the end of the process."""
         for partition in self.partitions.values():
             partition.log.close()
 
     # -- leadership ---------------------------------------------------------------------------
 
     def apply(self, now: Instant, delta: Delta) -> dict[TopicPartition, bool]:
-        """Take over leaderships; returns the partitions whose leader epoch changed, and whether we lead."""
+        """Follow the image: create and delete partitions, take over leaderships and configs.
+
+        Return the partitions whose leader epoch or leadership changed, each with whether this broker leads it now.
+        """
         changed: dict[TopicPartition, bool] = {}
         topics = self._context.image.topics
         for topic in delta.topics_deleted:
@@ -140,7 +145,7 @@ class ReplicaManager:
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
                 partition.log.assign_epoch_start(image.leader_epoch)
-            partition.advance_high_watermark()  # A member that held it back may have left the ISR.
+            partition.advance_high_watermark()  # A member that held it back may have left.
         return changed
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
@@ -152,7 +157,7 @@ class ReplicaManager:
         store = disk.open(tp)
         known = is_of_topic(store, topic_id)
         if known is False:
-            disk.delete(tp)  # A topic of this name lived here under another id.
+            disk.delete(tp)  # The folder belongs to an earlier topic of this name.
             store = disk.open(tp)
         if not known:
             store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
@@ -185,7 +190,7 @@ class ReplicaManager:
     def append(
         self, now: Instant, partition: Partition, data: Chunk, *, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> AppendInfo:
-        """Append as leader; LogAppendError says why not. The caller then waits for acks if it needs them."""
+        """Append as leader, without waiting for acks; raise LogAppendError or CorruptBatch if the log refuses it."""
         info = partition.log.append_as_leader(
             data, leader_epoch=partition.leader_epoch, now_ms=to_ms(now), origin=origin
         )
@@ -193,7 +198,7 @@ class ReplicaManager:
         return info
 
     def appended(self, now: Instant, partition: Partition) -> None:
-        """The log of a led partition grew: the high watermark may rise, sleepers may wake."""
+        """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
         self.grew(partition.tp)
         partition.advance_high_watermark()
         self.touch(partition.tp)
@@ -214,7 +219,11 @@ class ReplicaManager:
         return grown
 
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
-        """Call `on_acked` once the high watermark reaches `required`, or with the reason why it did not."""
+        """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.
+
+        NOT_LEADER_OR_FOLLOWER if the leadership is lost or the record is cut off, REQUEST_TIMED_OUT, or
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND if the ISR has become too small.
+        """
         timer = self._new_id()
         self._timed[timer] = partition.tp
         wait = AckWait(required, on_acked, timer)
@@ -223,9 +232,9 @@ class ReplicaManager:
         self.touch(partition.tp)
 
     def cut(self, now: Instant, partition: Partition, offset: int) -> None:
-        """Cut a led partition's log back to `offset`; followers learn of it at their next fetch.
+        """Cut a led partition's log at `offset`; followers get a divergence at their next fetch.
 
-        An offset at or above the log end removes no record, but the epochs that begin there.
+        An offset at or above the log end removes no record, only epochs that begin at the log end.
         """
         end = partition.log.log_end_offset
         partition.log.truncate_to(min(offset, end))
@@ -235,7 +244,7 @@ class ReplicaManager:
             self.touch(partition.tp)
 
     def restart_at(self, now: Instant, partition: Partition, offset: int) -> None:
-        """Empty a led partition's log and let it begin at `offset`."""
+        """Remove everything from a led partition's log, which then begins at `offset`."""
         partition.log.truncate_fully_and_start_at(offset)
         self._lose_acks(partition.tp, 0)
         partition.log_was_cut(now)
@@ -243,14 +252,14 @@ class ReplicaManager:
         self.touch(partition.tp)
 
     def _lose_acks(self, tp: TopicPartition, end: int) -> None:
-        """What lay above `end` was cut off: no later record may be taken for it."""
+        """Fail the waits for records above `end`, which were cut off: a later record must not end them."""
         waits = self._acks.get(tp, [])
         waits[:] = [wait if wait.required <= end else replace(wait, required=CUT_OFF) for wait in waits]
 
     # -- waiting ------------------------------------------------------------------------------
 
     def park(self, now: Instant, watched: Iterable[TopicPartition], wait_ms: int, attempt: Attempt) -> None:
-        """Try `attempt` again whenever a watched partition moves; force it after `wait_ms`."""
+        """Call `attempt` whenever a watched partition moves, until it returns True; after `wait_ms` with None."""
         key = self._new_id()
         parked = Parked(tuple(dict.fromkeys(watched)), attempt)
         self._parked[key] = parked
@@ -259,29 +268,30 @@ class ReplicaManager:
         self._context.outbox.set_timer((TIMER, key), now + wait_ms * MILLISECOND)
 
     def touch(self, tp: TopicPartition) -> None:
+        """Mark a partition as moved, for the next `wake_waiters`."""
         self._dirty[tp] = None
 
-    def settle(self, now: Instant) -> bool:
-        """Look at those who wait for partitions that moved; True if any partition had."""
+    def wake_waiters(self, now: Instant) -> bool:
+        """Look at the waiters of partitions that moved, and call `on_progress`; return whether any had moved."""
         if not self._dirty:
             return False
         dirty = list(self._dirty)
         self._dirty.clear()
         woken: dict[int, list[TopicPartition]] = {}
         for tp in dirty:
-            self._settle_acks(now, tp)
+            self._check_acks(now, tp)
             for key in self._watchers.get(tp, ()):
                 woken.setdefault(key, []).append(tp)
         for key, moved in woken.items():
             parked = self._parked.get(key)
-            if parked is not None and parked.attempt(now, moved):
+            if parked is not None and self._is_answered(now, parked, moved):
                 self._unpark(key, cancel=True)
         for tp in dirty:
             if self.led(tp) is not None:
-                self._components.on_progress(now, tp)
+                self._tell_progress(now, tp)
         return True
 
-    def _settle_acks(self, now: Instant, tp: TopicPartition) -> None:
+    def _check_acks(self, now: Instant, tp: TopicPartition) -> None:
         waits = self._acks.get(tp)
         if not waits:
             return
@@ -292,7 +302,7 @@ class ReplicaManager:
             if partition is None:
                 error = ErrorCode.NOT_LEADER_OR_FOLLOWER
             elif wait.required == CUT_OFF:
-                error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # The client may try again; what it wrote is gone.
+                error = ErrorCode.NOT_LEADER_OR_FOLLOWER  # The record is gone; the client retries.
             elif partition.log.high_watermark >= wait.required:
                 short = len(partition.maximal_isr()) < partition.min_isr
                 error = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND if short else ErrorCode.NONE
@@ -305,9 +315,27 @@ class ReplicaManager:
     def _finish(self, now: Instant, wait: AckWait, error: ErrorCode) -> None:
         self._timed.pop(wait.timer, None)
         self._context.outbox.cancel_timer((TIMER, wait.timer))
-        wait.on_acked(now, error)
+        try:
+            wait.on_acked(now, error)
+        except Exception as failure:  # The others that wait are not to suffer.
+            self._context.failures.caught("acknowledging an append", failure)
+
+    def _is_answered(self, now: Instant, parked: Parked, moved: Collection[TopicPartition]) -> bool:
+        """Call the attempt of a parked request; return whether it was answered, or fails and is given up."""
+        try:
+            return parked.attempt(now, moved)
+        except Exception as failure:
+            self._context.failures.caught("trying a parked request", failure)
+            return True
+
+    def _tell_progress(self, now: Instant, tp: TopicPartition) -> None:
+        try:
+            self._components.on_progress(now, tp)
+        except Exception as failure:
+            self._context.failures.caught(f"telling components of {tp}", failure)
 
     def on_timer(self, now: Instant, key: int) -> None:
+        """End a wait whose time is up: force a parked request, or time out an AckWait."""
         parked = self._parked.get(key)
         if parked is not None:
             self._unpark(key, cancel=False)

@@ -1,13 +1,12 @@
 """Where to cut a log that diverged from its leader's: functions of two epoch histories (KIP-101, KIP-595).
 
-The leader answers a fetch that names an epoch it ends differently with (epoch, end_offset): the
-largest epoch it knows that is not above the one asked for, and where it ends there.
+If a fetch names an epoch that ends at another offset at the leader, the answer is (epoch, end_offset): the leader's
+largest epoch that is not above the one in the fetch, and where that epoch ends there.
 
-Messages of formats 0 and 1 have no leader epoch, so of a log that begins with them, or has nothing else,
-the epoch cache knows only the end, or nothing. They count as epoch 0 (D28), and where the cache does not
-know, the batches are looked at. Kafka has such followers cut to their high watermark instead. That loses
-committed messages when two leaders die in a row (KIP-101), and finds nothing where a mirror's log was cut
-below the high watermark.
+Messages of formats 0 and 1 have no leader epoch, so the epoch cache of a log that begins with them, or has nothing
+else, covers only the end of the log or nothing. They count as epoch 0 (D28), and where the cache has no entry, the
+batches are read. In Kafka such followers cut to their high watermark instead: that loses committed messages when two
+leaders fail in a row (KIP-101), and finds no divergence below the high watermark, where a mirror's log may be cut.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ EPOCH_OF_LEGACY = 0
 
 
 class EpochHistory(Protocol):
-    """What the choice of a cut needs to know of the local log."""
+    """The part of the local log on which the choice of a cut depends."""
 
     @property
     def log_end_offset(self) -> int: ...
@@ -32,13 +31,15 @@ class EpochHistory(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TruncationPoint:
+    """Where a follower cuts its log (Kafka's OffsetTruncationState)."""
+
     offset: int
     final: bool
     """False if the leader must be asked again about an older epoch."""
 
 
-def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> Cut:
+def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset: int) -> TruncationPoint:
     """Return where to cut after the leader said that `leader_epoch` ends at `leader_end_offset`.
 
     Never above the local end. If the local log does not have the leader's epoch, the cut goes to
@@ -46,13 +47,13 @@ def cut_for_divergence(local: EpochHistory, leader_epoch: int, leader_end_offset
     """
     end = local.log_end_offset
     if leader_epoch < 0:
-        return Cut(min(leader_end_offset, end), final=True)
+        return TruncationPoint(min(leader_end_offset, end), final=True)
     local_epoch, local_end = local.end_offset_for_epoch(leader_epoch)
-    if local_epoch == -1:  # Our cache is empty: we may end where the leader says, or else have nothing in common.
-        return Cut(leader_end_offset if leader_end_offset < end else 0, final=True)
+    if local_epoch == -1:  # The epoch cache is empty: cut at the leader's end, or have nothing in common.
+        return TruncationPoint(leader_end_offset if leader_end_offset < end else 0, final=True)
     if local_epoch != leader_epoch:
-        return Cut(min(local_end, end), final=False)
-    return Cut(min(local_end, leader_end_offset, end), final=True)
+        return TruncationPoint(min(local_end, end), final=False)
+    return TruncationPoint(min(local_end, leader_end_offset, end), final=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,15 @@ class Divergence:
 
 
 def divergence(log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *, foreign: bool) -> Divergence | None:
-    """Return where a fetch that names `last_fetched_epoch` leaves this leader's history, None if it does not.
+    """Return where the follower's log diverges from this leader's, None if it does not as far as the fetch shows.
 
-    `foreign` says that the log carries leader epochs of another cluster (D13). An epoch of -1 in the result: this
-    log knows nothing to compare with, the fetch is out of range.
+    `foreign` says that the log has leader epochs of another cluster (D13). An epoch of -1 in the result: there is
+    nothing to compare with, so the fetch is out of range.
     """
     epoch, end_offset = end_of_epoch(log, last_fetched_epoch, fetch_offset)
     if foreign and last_fetched_epoch > log.latest_epoch >= 0:
-        # A leader's own epoch is the last one in its log; in a mirrored log it is not there. A replica that was
-        # away while the log was cut may hold a later epoch than the log, and must be told where to cut.
+        # In other logs a leader's own epoch is the last one, in a mirrored log it is not there. So a replica that was
+        # away while the log was cut may hold a later epoch than the log; it has to cut at the log end.
         epoch, end_offset = log.latest_epoch, log.log_end_offset
     if epoch == -1 or end_offset == -1:
         return Divergence(-1, -1)
@@ -82,14 +83,14 @@ def divergence(log: PartitionLog, last_fetched_epoch: int, fetch_offset: int, *,
 
 
 def is_cut(cut_epoch: int, last_fetched_epoch: int) -> bool:
-    """Does a fetch that names `last_fetched_epoch` (-1 for an empty log) come from a log cut to `cut_epoch`? (D30)"""
+    """Return whether a fetch with `last_fetched_epoch` (-1: empty log) comes from a log cut to `cut_epoch` (D30)."""
     return last_fetched_epoch <= cut_epoch
 
 
 def order_to_cut(log: PartitionLog, cut_epoch: int) -> Divergence:
-    """Return the divergence that has a follower drop every epoch above `cut_epoch`, -1 for all of its log (D30).
+    """Return the divergence that makes a follower cut every epoch above `cut_epoch`, its whole log for -1 (D30).
 
-    A divergence cannot name epoch -1; epoch 0 that ends at offset 0 leaves nothing of any log, whatever its epochs.
+    A divergence cannot name epoch -1; epoch 0 with end offset 0 makes every log empty, whatever its epochs.
     """
     if cut_epoch < 0:
         return Divergence(0, 0)
@@ -98,13 +99,13 @@ def order_to_cut(log: PartitionLog, cut_epoch: int) -> Divergence:
 
 
 def last_epoch(log: PartitionLog) -> int:
-    """Return the epoch that a fetch from the log end names, -1 for a log that holds nothing."""
+    """Return the LastFetchedEpoch of a fetch from the log end, -1 for an empty log."""
     latest, end = log.latest_epoch, log.log_end_offset
     return latest if latest >= 0 or end <= log.log_start_offset else max(_epoch_below(log, end), EPOCH_OF_LEGACY)
 
 
 def epoch_below(log: PartitionLog, offset: int) -> int:
-    """Return the leader epoch of what lies below `offset`, -1 if nothing does."""
+    """Return the leader epoch of the last record below `offset`, -1 if there is none."""
     if offset <= log.log_start_offset:
         return -1
     epoch = log.epochs.epoch_for_offset(offset - 1)
@@ -112,9 +113,10 @@ def epoch_below(log: PartitionLog, offset: int) -> int:
 
 
 def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int, int]:
-    """Return where this leader's log ends what a fetch from `fetch_offset` has seen of `epoch`; -1 and -1 if unknown.
+    """Return (epoch, end offset) for a fetch from `fetch_offset` that names `epoch`; -1 and -1 if unknown.
 
-    It is the epoch cache's answer, unless `epoch` is older than what the cache knows and the log goes on below.
+    It is the epoch cache's answer, unless `epoch` is older than the cache and the log has messages below its first
+    entry (D28).
     """
     first = log.epochs.first_after(-1)
     end = log.log_end_offset if first is None else first.start_offset
@@ -125,7 +127,8 @@ def end_of_epoch(log: PartitionLog, epoch: int, fetch_offset: int) -> tuple[int,
         found = epoch
     if fetch_offset > end or found == epoch:
         return min(found, epoch), end
-    # The two part somewhere below: where the asker's later epochs begin, which it knows; else nothing is in common.
+    # The logs part somewhere below: at the start of the follower's later epochs, which it finds itself, or else at the
+    # log start.
     return (found, fetch_offset) if found < epoch else (epoch, log.log_start_offset)
 
 
@@ -135,7 +138,7 @@ def _epoch_below(log: PartitionLog, offset: int) -> int:
         return -1
     try:
         batch = next(log.any_batches(offset - 1), None)
-    except CorruptBatch:  # Whoever reads it will say so.
+    except CorruptBatch:  # The follower finds the damage when it fetches the batch.
         return -1
     if batch is None or (batch.magic >= layout.MAGIC_V2 and batch.base_offset >= offset):
         return -1

@@ -2,7 +2,7 @@
 
 Rule 1: LEFT is the reference. Both are compared from the higher of their log start offsets to their ends, or to the
 last stable offset of LEFT. How they are cut into segments does not count.
-Rule 2: the first difference of a partition is told in words, then the next partition is compared.
+Rule 2: the first difference of a partition is described in words, then the next partition is compared.
 
 Both logs are mapped and walked side by side. As long as runs of bytes are equal only the lengths in them are read.
 """
@@ -53,7 +53,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(slots=True)
-class Comparison:
+class ComparisonResult:
     """What was compared and where it differs."""
 
     differences: list[Difference] = field(default_factory=list)
@@ -136,7 +136,7 @@ class _Side:
 
 
 def compare_partitions(
-    left: PartitionFolder, right: PartitionFolder, result: Comparison, *, until_lso: bool, progress: Progress
+    left: PartitionFolder, right: PartitionFolder, result: ComparisonResult, *, until_lso: bool, progress: Progress
 ) -> None:
     """Compare two partitions and add the outcome to `result`."""
     result.partitions += 1
@@ -160,7 +160,7 @@ def compare_partitions(
         result.differences.append(found)
 
 
-def _walk(left: _Side, right: _Side, result: Comparison, progress: Progress) -> Difference | None:
+def _walk(left: _Side, right: _Side, result: ComparisonResult, progress: Progress) -> Difference | None:
     while True:
         one, other = left.head(), right.head()
         if one is None or other is None:
@@ -201,7 +201,7 @@ def _equal_run(left: _Side, right: _Side) -> _Run | None:
             size += head.size_in_bytes
             last = head
     except CorruptBatch:
-        pass  # Told when it is its turn.
+        pass  # The next call reports it.
     return None if last is None else _Run(batches, size, last)
 
 
@@ -223,7 +223,7 @@ def _told(left: _Side, where: Parting) -> Difference:
     return Difference(left.folder.tp, where.offset, where.field, where.expected, where.found, text)
 
 
-# Folders
+# -- folders ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +275,9 @@ def compare(
     until_lso: bool = False,
     progress: Progress = lambda count: None,
     tell: Callable[[Difference], None] = lambda difference: None,
-) -> Comparison:
+) -> ComparisonResult:
     """Compare everything; `tell` gets each difference as it is found."""
-    result = Comparison()
+    result = ComparisonResult()
     for side, folders in (("left", pairs.only_left), ("right", pairs.only_right)):
         for folder in folders:
             has = (True, False) if side == "left" else (False, True)
@@ -289,7 +289,7 @@ def compare(
         known = len(result.differences)
         done = result.bytes
         compare_partitions(left, right, result, until_lso=until_lso, progress=progress)
-        progress(max(0, left.size - (result.bytes - done)))  # What was not compared is done as well.
+        progress(max(0, left.size - (result.bytes - done)))  # What was not compared counts as done.
         for difference in result.differences[known:]:
             tell(difference)
     return result

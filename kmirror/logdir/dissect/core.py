@@ -28,7 +28,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DissectedRow:
     """One line of a dissection: a field, or a group of those that follow one level deeper.
 
     `within` names the inflated data that the byte range counts in, or is empty for the file itself.
@@ -121,22 +121,22 @@ def sized_bytes(length: str) -> Any:
     return c.IfThenElse(lambda context: size(context) < 0, c.Pass, c.Bytes(lambda context: size(context)))
 
 
-def rows_of(name: str, parsed: Any, depth: int, *, within: str = "", shift: int = 0) -> Iterator[Row]:
+def rows_of(name: str, parsed: Any, depth: int, *, within: str = "", shift: int = 0) -> Iterator[DissectedRow]:
     """Yield the rows of a parsed layout, groups before their members; `shift` is added to each place."""
     if isinstance(parsed, Span):
         value = parsed.value
         if isinstance(value, c.Container | list):
             if not value:
                 return
-            yield Row(depth, name, parsed.start + shift, parsed.end + shift, None, parsed.meaning, within)
+            yield DissectedRow(depth, name, parsed.start + shift, parsed.end + shift, None, parsed.meaning, within)
             yield from _members(value, depth + 1, within, shift)
         else:
-            yield Row(depth, name, parsed.start + shift, parsed.end + shift, value, parsed.meaning, within)
+            yield DissectedRow(depth, name, parsed.start + shift, parsed.end + shift, value, parsed.meaning, within)
     elif isinstance(parsed, c.Container):
         yield from _members(parsed, depth, within, shift)
 
 
-def _members(value: Any, depth: int, within: str, shift: int) -> Iterator[Row]:
+def _members(value: Any, depth: int, within: str, shift: int) -> Iterator[DissectedRow]:
     if isinstance(value, c.Container):
         for name, member in value.items():
             if not name.startswith("_"):
@@ -146,7 +146,7 @@ def _members(value: Any, depth: int, within: str, shift: int) -> Iterator[Row]:
             yield from rows_of(f"[{index}]", member, depth, within=within, shift=shift)
 
 
-def with_paths(rows: Iterable[Row]) -> Iterator[tuple[Row, str]]:
+def with_paths(rows: Iterable[DissectedRow]) -> Iterator[tuple[DissectedRow, str]]:
     """Yield each row with the names of the groups that it is in, as `batch[0].record[2].key`."""
     names: list[str] = []
     for row in rows:

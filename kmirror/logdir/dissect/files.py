@@ -19,7 +19,7 @@ import construct as c
 
 from kmirror.errors import CorruptBatch, ProtocolError
 from kmirror.logdir.dissect import layouts as layouts
-from kmirror.logdir.dissect.core import Row, rows_of
+from kmirror.logdir.dissect.core import DissectedRow, rows_of
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.registry import by_name
 from kmirror.records.batch import Batch
@@ -39,21 +39,23 @@ CONTROL_MESSAGES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """One kind of file; `read` takes its bytes, the offset in its name, and the limit of inflating."""
 
     name: str
     about: str
     pattern: str
-    read: Callable[[memoryview, int, int], Iterator[Row]]
+    read: Callable[[memoryview, int, int], Iterator[DissectedRow]]
 
 
-def dissect(kind: Kind, data: Buffer, *, base_offset: int = 0, limit: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Row]:
+def dissect(
+    kind: FileKind, data: Buffer, *, base_offset: int = 0, limit: int = DECOMPRESSED_BYTES_MAX
+) -> Iterator[DissectedRow]:
     """Yield the rows of a file; raises `CorruptBatch` where it is not what `kind` says."""
     return kind.read(memoryview(data), base_offset, limit)
 
 
-def kind_of(file_name: str) -> tuple[Kind, int] | None:
+def kind_of(file_name: str) -> tuple[FileKind, int] | None:
     """Return the kind of a file by its name, and the offset that the name begins with, 0 if it has none."""
     name = re.sub(r"(\.deleted|\.cleaned|\.swap|\.tmp)+$", "", file_name)
     for kind in KINDS:
@@ -63,10 +65,10 @@ def kind_of(file_name: str) -> tuple[Kind, int] | None:
     return None
 
 
-# Batches and messages
+# -- batches and messages ---------------------------------------------------------------------
 
 
-def _log(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+def _log(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
     for index, batch in enumerate(iter_any_batches(data)):
         name = f"batch[{index}]"
         if isinstance(batch, LegacyBatch):
@@ -75,10 +77,10 @@ def _log(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
             yield from _batch(name, batch, limit)
 
 
-def _batch(name: str, batch: Batch, limit: int) -> Iterator[Row]:
+def _batch(name: str, batch: Batch, limit: int) -> Iterator[DissectedRow]:
     start, end = batch.position, batch.position + batch.size_in_bytes
     count = f"{batch.record_count} record{'' if batch.record_count == 1 else 's'}"
-    yield Row(0, name, start, end, None, f"offsets {batch.base_offset} to {batch.last_offset}, {count}")
+    yield DissectedRow(0, name, start, end, None, f"offsets {batch.base_offset} to {batch.last_offset}, {count}")
     crc = _checksum(batch.crc, crc32c(batch.view[21:]))
     for row in rows_of("", _parse(layouts.BATCH_HEADER, batch.view, start), 1, shift=start):
         yield _marked(row, crc) if row.name == "crc" else row
@@ -87,12 +89,16 @@ def _batch(name: str, batch: Batch, limit: int) -> Iterator[Row]:
         raise CorruptBatch(text, position=start, offset=batch.base_offset)
     if batch.record_count == 0:
         if end > start + RECORDS_AT:
-            yield Row(1, "payload", start + RECORDS_AT, end, bytes(batch.view[RECORDS_AT:]), "ignored: no records")
+            yield DissectedRow(
+                1, "payload", start + RECORDS_AT, end, bytes(batch.view[RECORDS_AT:]), "ignored: no records"
+            )
         return
     codec, within, shift = batch.compression, "", start + RECORDS_AT
     payload = batch.payload(limit=limit)
     if codec is not Compression.NONE:
-        yield Row(1, "payload", start + RECORDS_AT, end, None, f"{codec.name.lower()}, {len(payload)} bytes inflated")
+        yield DissectedRow(
+            1, "payload", start + RECORDS_AT, end, None, f"{codec.name.lower()}, {len(payload)} bytes inflated"
+        )
         within, shift = f"{name}.payload", 0
     stream = io.BytesIO(payload)
     for index in range(batch.record_count):
@@ -102,7 +108,7 @@ def _batch(name: str, batch: Batch, limit: int) -> Iterator[Row]:
         raise CorruptBatch(f"{left} bytes are left after the last record", position=start, offset=batch.base_offset)
 
 
-def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int) -> Iterator[Row]:
+def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int) -> Iterator[DissectedRow]:
     start = stream.tell()
     depth = 2 if within else 1
     try:
@@ -115,7 +121,7 @@ def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int
         time = layouts.time_of(batch.base_timestamp + fields.timestamp_delta.value)
     else:
         time = layouts.time_of(batch.max_timestamp)
-    yield Row(depth, name, start + shift, stream.tell() + shift, None, f"offset {offset}, {time}", within)
+    yield DissectedRow(depth, name, start + shift, stream.tell() + shift, None, f"offset {offset}, {time}", within)
     yield from rows_of("length", record.length, depth + 1, within=within, shift=shift)
     for row in rows_of("", fields, depth + 1, within=within, shift=shift):
         yield row
@@ -123,7 +129,7 @@ def _record(name: str, batch: Batch, stream: io.BytesIO, within: str, shift: int
             yield from _control(row, fields)
 
 
-def _control(row: Row, fields: Any) -> Iterator[Row]:
+def _control(row: DissectedRow, fields: Any) -> Iterator[DissectedRow]:
     """Yield what a control record's key or value, given as its row, says inside."""
     key = fields.key.value or b""
     layout = layouts.CONTROL_KEY
@@ -139,7 +145,7 @@ def _control(row: Row, fields: Any) -> Iterator[Row]:
     try:
         parsed = layout.parse(row.value or b"")
     except c.ConstructError as error:
-        yield Row(row.depth + 1, "fault", row.start, row.end, None, _reason(error), row.within, is_fault=True)
+        yield DissectedRow(row.depth + 1, "fault", row.start, row.end, None, _reason(error), row.within, is_fault=True)
         return
     at = row.start
     for member in rows_of("", parsed, row.depth + 1, within=row.within, shift=row.start):
@@ -148,14 +154,14 @@ def _control(row: Row, fields: Any) -> Iterator[Row]:
     yield from _rest(row.value or b"", at - row.start, replace(row, depth=row.depth + 1), "of a later version")
 
 
-def _rest(data: Buffer, at: int, whole: Row, meaning: str) -> Iterator[Row]:
+def _rest(data: Buffer, at: int, whole: DissectedRow, meaning: str) -> Iterator[DissectedRow]:
     """Yield a row beside the fields of `whole`, whose bytes are `data`, for what no field claims from `at` on."""
     if at < len(data):
         start, end = whole.start + at, whole.start + len(data)
-        yield Row(whole.depth, "rest", start, end, bytes(data[at:]), meaning, whole.within)
+        yield DissectedRow(whole.depth, "rest", start, end, bytes(data[at:]), meaning, whole.within)
 
 
-def _control_message(kind: int, row: Row) -> Iterator[Row]:
+def _control_message(kind: int, row: DissectedRow) -> Iterator[DissectedRow]:
     """Yield a KRaft control value as the JSON of its message."""
     name = CONTROL_MESSAGES.get(ControlType(kind)) if kind in list(ControlType) else None
     if name is None or row.value is None:
@@ -166,16 +172,18 @@ def _control_message(kind: int, row: Row) -> Iterator[Row]:
     try:
         text = json.dumps(to_json(cls.decode(row.value, version), version))
     except ProtocolError as error:
-        yield Row(row.depth + 1, name, row.start, row.end, None, str(error), row.within, is_fault=True)
+        yield DissectedRow(row.depth + 1, name, row.start, row.end, None, str(error), row.within, is_fault=True)
         return
-    yield Row(row.depth + 1, name, row.start, row.end, None, text, row.within)
+    yield DissectedRow(row.depth + 1, name, row.start, row.end, None, text, row.within)
 
 
-def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth: int = 0) -> Iterator[Row]:
+def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth: int = 0) -> Iterator[DissectedRow]:
     start, end = batch.position, batch.position + batch.size_in_bytes
     codec = batch.compression
     about = "a wrapper" if codec is not Compression.NONE else "a message"
-    yield Row(depth, name, start, end, None, f"{about} of format {batch.magic}, offset {batch.last_offset}", within)
+    yield DissectedRow(
+        depth, name, start, end, None, f"{about} of format {batch.magic}, offset {batch.last_offset}", within
+    )
     crc = _checksum(batch.crc, zlib.crc32(batch.view[16:]))
     parsed = _parse(layouts.MESSAGE_V0 if batch.magic == 0 else layouts.MESSAGE_V1, batch.view, start)
     at = start
@@ -184,7 +192,9 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
             row = replace(row, value=None, meaning=f"{codec.name.lower()}, a message set")
         yield _marked(row, crc) if row.name == "crc" else row
         at = row.end
-    yield from _rest(batch.view, at - start, Row(depth + 1, "", start, end, within=within), "ignored: after the value")
+    yield from _rest(
+        batch.view, at - start, DissectedRow(depth + 1, "", start, end, within=within), "ignored: after the value"
+    )
     if codec is not Compression.NONE:
         payload = batch.payload(limit=limit)
         if not payload:
@@ -195,40 +205,44 @@ def _message(name: str, batch: LegacyBatch, limit: int, within: str = "", depth:
             yield from _message(f"message[{index}]", message, limit, f"{name}.value", depth + 2)
 
 
-# The files beside a segment
+# -- the files beside a segment ---------------------------------------------------------------
 
 
-def _rows(name: str, layout: Any, about: Callable[[Any, int], str]) -> Callable[[memoryview, int, int], Iterator[Row]]:
+def _rows(
+    name: str, layout: Any, about: Callable[[Any, int], str]
+) -> Callable[[memoryview, int, int], Iterator[DissectedRow]]:
     """Return a reader of equal entries; zeros to the end are the room that a broker keeps ready while it runs."""
     size = layout.sizeof()
 
-    def read(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+    def read(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
         written = end_of_content(data)
         for index, at in enumerate(range(0, len(data) - size + 1, size)):
             entry = data[at : at + size]
             if at >= written:
-                yield Row(0, "preallocated", at, len(data), None, f"{len(data) - at} zero bytes, not written yet")
+                yield DissectedRow(
+                    0, "preallocated", at, len(data), None, f"{len(data) - at} zero bytes, not written yet"
+                )
                 return
             parsed = layout.parse(entry)
-            yield Row(0, f"{name}[{index}]", at, at + size, None, about(parsed, base_offset))
+            yield DissectedRow(0, f"{name}[{index}]", at, at + size, None, about(parsed, base_offset))
             yield from rows_of("", parsed, 1, shift=at)
         left = len(data) % size
         if left:
             at = len(data) - left
             text = f"{left} bytes where an entry takes {size}"
-            yield Row(0, "remainder", at, len(data), bytes(data[at:]), text, is_fault=True)
+            yield DissectedRow(0, "remainder", at, len(data), bytes(data[at:]), text, is_fault=True)
 
     return read
 
 
-def _snapshot(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+def _snapshot(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
     crc = _checksum(int.from_bytes(data[2:6], "big"), crc32c(data[6:]))
     for row in rows_of("", _parse(layouts.PRODUCER_SNAPSHOT, data, 0), 0):
         yield _marked(row, crc) if row.name == "crc" else row
 
 
-def _whole(layout: Any) -> Callable[[memoryview, int, int], Iterator[Row]]:
-    def read(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+def _whole(layout: Any) -> Callable[[memoryview, int, int], Iterator[DissectedRow]]:
+    def read(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
         if not data:
             return  # A broker creates checkpoints empty and fills them later.
         yield from rows_of("", _parse(layout, data, 0), 0)
@@ -236,10 +250,10 @@ def _whole(layout: Any) -> Callable[[memoryview, int, int], Iterator[Row]]:
     return read
 
 
-def _text(data: memoryview, base_offset: int, limit: int) -> Iterator[Row]:
+def _text(data: memoryview, base_offset: int, limit: int) -> Iterator[DissectedRow]:
     at = 0
     for index, line in enumerate(bytes(data).splitlines(keepends=True)):
-        yield Row(0, f"line[{index}]", at, at + len(line), line, layouts.as_text(line.rstrip(b"\r\n")))
+        yield DissectedRow(0, f"line[{index}]", at, at + len(line), line, layouts.as_text(line.rstrip(b"\r\n")))
         at += len(line)
 
 
@@ -255,31 +269,31 @@ def _aborted(entry: Any, base_offset: int) -> str:
 
 
 KINDS: Final = (
-    Kind("log", "record batches and messages", r"\d{20}\.log", _log),
-    Kind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _log),
-    Kind("index", "offset index", r"\d{20}\.index", _rows("entry", layouts.INDEX_ENTRY, _at(""))),
-    Kind(
+    FileKind("log", "record batches and messages", r"\d{20}\.log", _log),
+    FileKind("metadata-snapshot", "record batches", r"(\d{20}-\d{10}|bootstrap)\.checkpoint(\.part)?", _log),
+    FileKind("index", "offset index", r"\d{20}\.index", _rows("entry", layouts.INDEX_ENTRY, _at(""))),
+    FileKind(
         "timeindex",
         "time index",
         r"\d{20}\.timeindex",
         _rows("entry", layouts.TIME_INDEX_ENTRY, _at(" and all below it are not later")),
     ),
-    Kind(
+    FileKind(
         "txnindex",
         "aborted transactions",
         r"\d{20}\.txnindex",
         _rows("aborted", layouts.TXN_INDEX_ENTRY, _aborted),
     ),
-    Kind("snapshot", "producer states", r"\d{20}\.snapshot", _snapshot),
-    Kind("epochs", "leader epochs", "leader-epoch-checkpoint", _whole(layouts.LEADER_EPOCH_CHECKPOINT)),
-    Kind(
+    FileKind("snapshot", "producer states", r"\d{20}\.snapshot", _snapshot),
+    FileKind("epochs", "leader epochs", "leader-epoch-checkpoint", _whole(layouts.LEADER_EPOCH_CHECKPOINT)),
+    FileKind(
         "offsets",
         "an offset for each partition",
         "(replication|recovery-point|log-start|cleaner)-offset-checkpoint",
         _whole(layouts.OFFSET_CHECKPOINT),
     ),
-    Kind("partition", "the topic's id", r"partition\.metadata", _whole(layouts.PARTITION_METADATA)),
-    Kind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _text),
+    FileKind("partition", "the topic's id", r"partition\.metadata", _whole(layouts.PARTITION_METADATA)),
+    FileKind("text", "lines of text", r"meta\.properties|quorum-state|\.kafka_cleanshutdown", _text),
 )
 
 
@@ -304,5 +318,5 @@ def _checksum(stored: int, computed: int) -> str:
     return "holds" if stored == computed else f"WRONG: the bytes give {computed:#010x}"
 
 
-def _marked(row: Row, crc: str) -> Row:
+def _marked(row: DissectedRow, crc: str) -> DissectedRow:
     return replace(row, meaning=crc, is_fault=crc != "holds")

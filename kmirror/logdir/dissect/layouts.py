@@ -14,7 +14,7 @@ from kmirror.logdir.dissect.core import VARINT, VARLONG, Field, field, sized_byt
 from kmirror.records.codecs import Compression
 from kmirror.records.control import ControlType
 
-# What values mean
+# -- what values mean -------------------------------------------------------------------------
 
 
 def _none_is(text: str) -> Any:
@@ -89,7 +89,7 @@ _NO_PRODUCER: Final = _none_is("no producer")
 _NO_EPOCH: Final = _none_is("no leader epoch")
 _NO_SEQUENCE: Final = _none_is("no sequence")
 
-# Batches and messages
+# -- batches and messages ---------------------------------------------------------------------
 
 HEADER: Final = c.Struct(
     field("name_length", VARINT),
@@ -175,7 +175,7 @@ def _message(*timestamp: Any, attributes: Any) -> Any:
 MESSAGE_V0: Final = _message(attributes=_codec)
 MESSAGE_V1: Final = _message(field("timestamp", c.Int64sb, time_of), attributes=message_attributes)
 
-# The files beside a segment
+# -- the files beside a segment ---------------------------------------------------------------
 
 INDEX_ENTRY: Final = c.Struct(
     field("relative_offset", c.Int32sb),
@@ -214,7 +214,7 @@ PRODUCER_SNAPSHOT: Final = c.Struct(
     c.Terminated,
 )
 
-# Small text files
+# -- small text files -------------------------------------------------------------------------
 
 
 def _until(end: bytes) -> Any:

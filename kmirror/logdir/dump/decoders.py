@@ -33,7 +33,7 @@ from kmirror.protocol.registry import by_name
 _CONSUMER_PROTOCOL: Final = "consumer"
 _WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")
 _INT16_MAX: Final = 2**15 - 1
-# The value of a null is asked for its size before anything else is.
+# Java asks a null value for its size first, and fails.
 _NULL_REMOTE_VALUE: Final = (
     'Cannot invoke "java.nio.ByteBuffer.remaining()" because the return value of '
     '"org.apache.kafka.common.record.internal.Record.value()" is null'
@@ -58,7 +58,7 @@ class AnyRecord(Protocol):
     def value(self) -> bytes | None: ...
 
 
-class Decoded(NamedTuple):
+class DecodedRecord(NamedTuple):
     """What to print for key and value."""
 
     key: Any = None
@@ -69,10 +69,10 @@ class DecodeError(UsageError):
     """A record cannot be decoded and the dump ends there, as Kafka's tool does."""
 
 
-Decoder = Callable[[AnyRecord], Decoded]
+Decoder = Callable[[AnyRecord], DecodedRecord]
 
 
-# Plain bytes
+# -- plain bytes ------------------------------------------------------------------------------
 
 
 def as_string(data: bytes) -> str:
@@ -115,33 +115,33 @@ def plain_decoder(key_class: str, value_class: str) -> Decoder:
     except KeyError as error:
         raise UsageError(f"no decoder class {error}; there are {', '.join(PLAIN)}") from None
 
-    def decode(record: AnyRecord) -> Decoded:
+    def decode(record: AnyRecord) -> DecodedRecord:
         key, value = record.key, record.value
-        return Decoded(None if key is None else key_of(key), None if value is None else value_of(value))
+        return DecodedRecord(None if key is None else key_of(key), None if value is None else value_of(value))
 
     return decode
 
 
-# Topics of coordinators
+# -- topics of coordinators -------------------------------------------------------------------
 
 
 def coordinator_decoder(topic: str) -> Decoder:
     """Return the decoder for records of `topic`, one of the internal topics."""
     names = COORDINATOR_RECORDS[topic]
 
-    def decode(record: AnyRecord) -> Decoded:
+    def decode(record: AnyRecord) -> DecodedRecord:
         key = record.key
         if key is None:
             raise DecodeError(f"a record of {topic} has no key")
         if len(key) < 2:
-            return Decoded(_error_at(record, "Could not read version from key's buffer."))
+            return DecodedRecord(_error_at(record, "Could not read version from key's buffer."))
         record_type = int.from_bytes(key[:2], "big", signed=True)
         if record_type not in names:
-            return Decoded(f"Unknown record type {record_type} at offset {record.offset}, skipping.")
+            return DecodedRecord(f"Unknown record type {record_type} at offset {record.offset}, skipping.")
         try:
             return _coordinator_record(topic, record_type, key, record.value)
         except ProtocolError as error:
-            return Decoded(_error_at(record, error.reason))
+            return DecodedRecord(_error_at(record, error.reason))
 
     return decode
 
@@ -150,14 +150,14 @@ def _error_at(record: AnyRecord, reason: str) -> str:
     return f"Error at offset {record.offset}, skipping. {reason}"
 
 
-def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes | None) -> Decoded:
+def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes | None) -> DecodedRecord:
     try:
         read_key = coordinator.decode_key(topic, key)
     except ProtocolError as error:
         raise _unreadable(record_type, "key", error, key) from None
     shown = {"type": str(record_type), "data": to_json(read_key, 0)}
     if value is None:
-        return Decoded(shown, "<DELETE>")
+        return DecodedRecord(shown, "<DELETE>")
     cls = by_name(COORDINATOR_RECORDS[topic][record_type][1])
     if len(value) < 2:
         raise ProtocolError("Could not read version from value's buffer.")
@@ -171,7 +171,7 @@ def _coordinator_record(topic: str, record_type: int, key: bytes, value: bytes |
     data = to_json(message, version)
     if cls.NAME == "GroupMetadataValue" and data.get("protocolType") == _CONSUMER_PROTOCOL:
         _open_members(data)
-    return Decoded(shown, {"version": str(version), "data": data})
+    return DecodedRecord(shown, {"version": str(version), "data": data})
 
 
 def _unreadable(version: int, name: str, error: ProtocolError, data: bytes) -> ProtocolError:
@@ -197,17 +197,17 @@ def _open_members(data: dict[str, Any]) -> None:
                 continue  # Its bytes stay.
 
 
-# Topics of framed records
+# -- topics of framed records -----------------------------------------------------------------
 
 
-def decode_cluster_metadata(record: AnyRecord) -> Decoded:
+def decode_cluster_metadata(record: AnyRecord) -> DecodedRecord:
     """Return what Kafka prints of a record of `__cluster_metadata` or of one of its snapshots."""
     try:
         message, version = _framed(record.value or b"", METADATA_RECORDS)
     except ProtocolError as error:
-        return Decoded(None, f"Error at {record.offset}, skipping. {error.reason}")
+        return DecodedRecord(None, f"Error at {record.offset}, skipping. {error.reason}")
     data = to_json(message, min(version, message.MAX_VERSION))
-    return Decoded(None, {"type": _constant_name(message), "version": version, "data": data})
+    return DecodedRecord(None, {"type": _constant_name(message), "version": version, "data": data})
 
 
 def _constant_name(message: Message) -> str:
@@ -239,7 +239,7 @@ def _framed(data: bytes, table: dict[int, str]) -> tuple[Message, int]:
     except ProtocolError:
         raise ProtocolError(f"Failed to deserialize record with type {record_type}") from None
     if version > cls.MAX_VERSION and _holds_structs(message):
-        # But each of the structs within it asks whether it has such a version.
+        # Yet each nested struct refuses a version that it does not have.
         raise ProtocolError(f"Failed to deserialize record with type {record_type}")
     if end < len(data):
         raise ProtocolError(f"Found {len(data) - end} byte(s) of garbage after {record_type}")
@@ -264,7 +264,7 @@ def _wrong_frame(version: int) -> str:
     )
 
 
-def decode_remote_log_metadata(record: AnyRecord) -> Decoded:
+def decode_remote_log_metadata(record: AnyRecord) -> DecodedRecord:
     """Return what Kafka prints of a record of `__remote_log_metadata`."""
     try:
         if record.value is None:
@@ -272,8 +272,8 @@ def decode_remote_log_metadata(record: AnyRecord) -> Decoded:
         message, _ = _framed(record.value, REMOTE_LOG_RECORDS)
         text = _REMOTE[message.NAME](message)
     except ProtocolError as error:
-        return Decoded(None, _error_at(record, error.reason))
-    return Decoded(None, text)
+        return DecodedRecord(None, _error_at(record, error.reason))
+    return DecodedRecord(None, text)
 
 
 def _state(states: tuple[str, ...], number: int, no_such: str = "state can not be null") -> str:

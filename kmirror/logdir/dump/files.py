@@ -1,8 +1,8 @@
 """What does kafka-dump-log do with the files it is given?
 
 Rule 1: files are dumped in the order given; the suffix of a name says what it is, and the name where it begins.
-Rule 2: the first file that Kafka's tool would die of ends the dump with an error, after what could be told of it.
-Rule 3: indexes that do not agree with their log are told on stderr at the end, and are no error.
+Rule 2: the first file that Kafka's tool would die of ends the dump with an error, after what could be printed of it.
+Rule 3: indexes that do not agree with their log are listed on stderr at the end, and are no error.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kmirror.kernel import java
 from kmirror.logdir.dump.batches import FileBatch, FileMessage, Head, iter_heads, open_batch
 from kmirror.logdir.dump.decoders import DEFAULT_DECODER, DecodeError, Decoder, plain_decoder
 from kmirror.logdir.dump.indexes import (
+    BatchLookup,
     CorruptSnapshot,
-    LogWalk,
     OffsetIndexFile,
     TimeIndexFile,
     TimeRow,
@@ -67,7 +67,7 @@ class Disagreements:
     timestamps: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     order: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     not_found: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    gaps: dict[str, dict[int, int]] = field(default_factory=dict)  # Offset -> the one that follows it.
+    gaps: dict[str, dict[int, int]] = field(default_factory=dict)  # Offset -> the offset of the batch after it.
 
     def write(self, write: Write) -> None:
         """Tell them in the words and the order of Kafka's tool."""
@@ -131,7 +131,7 @@ class Dump:
                 raise fault_of(error, path) from None
         self._found.write(self._complain)
 
-    # Logs
+    # -- logs ---------------------------------------------------------------------------------
 
     def _log(self, shown: str, path: Path) -> None:
         decoder, max_bytes = self._options.decoder(), self._options.max_bytes()
@@ -173,7 +173,7 @@ class Dump:
                 raise CorruptBatch(str(error), position=batch.head.position, offset=record.offset) from None
         return last_offset
 
-    # What stands beside a log
+    # -- what stands beside a log -------------------------------------------------------------
 
     def _offset_index(self, shown: str, path: Path) -> None:
         max_message_size = self._options.max_message_size()
@@ -187,7 +187,7 @@ class Dump:
                 index.sanity_check()
                 self._printer.verdict(shown, "passed sanity check")
                 return
-            walk = LogWalk(log)
+            walk = BatchLookup(log)
             for number in range(index.rows):
                 row = index.row(number)
                 if row.offset == base_offset and number > 0:
@@ -208,7 +208,7 @@ class Dump:
                 index.sanity_check()
                 self._printer.verdict(shown, "passed sanity check")
                 return
-            positions, walk = OffsetIndexFile(offsets, base_offset), LogWalk(log)
+            positions, walk = OffsetIndexFile(offsets, base_offset), BatchLookup(log)
             before = -1
             for number in range(index.rows):
                 row = index.row(number)

@@ -1,6 +1,6 @@
 """What do the files beside a segment say, and is it true of the segment?
 
-The tool of Kafka looks up each row of an offset or time index in the log and tells on stderr what it does not find; a
+The tool of Kafka looks up each row of an offset or time index in the log and lists on stderr what it does not find; a
 row that points where no batch can be read ends the dump. Rows after the first that say what a preallocated row of
 zeros says end the file.
 """
@@ -134,7 +134,7 @@ def _check_whole_rows(file: Mapped, size: int) -> None:
         raise FileFault(reason, path=file.path, position=file.size - file.size % size)
 
 
-class LogWalk:
+class BatchLookup:
     """The batches of a segment from any position on, found once where positions are those of batches."""
 
     def __init__(self, file: Mapped) -> None:
@@ -185,7 +185,7 @@ def aborted_rows(file: Mapped) -> list[AbortedRow]:
     """Return the rows of a `.txnindex` file; raises `FileFault` for a version to come."""
     rows = []
     for number, (version, row) in enumerate(state_files.aborted_rows(file.view)):
-        version >>= 8  # The JVM class reads the first of its two bytes.
+        version >>= 8  # The JVM class reads only the first of the version's two bytes.
         if version > 0:
             at = number * state_files.ABORTED_ROW.size
             raise FileFault(f"an aborted transaction of version {version}, not 0", path=file.path, position=at)

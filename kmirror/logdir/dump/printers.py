@@ -50,7 +50,7 @@ _CONTROL: Final[dict[ControlType, tuple[str, type[Message] | None]]] = {
 
 
 class Printer(Protocol):
-    """What a dump tells as it goes."""
+    """What a dump says as it goes."""
 
     def file(self, path: str) -> None: ...
     def log_start(self, offset: int) -> None: ...

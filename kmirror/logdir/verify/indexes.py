@@ -40,7 +40,7 @@ class _Rows:
             self._count = _rows_in(file, size, is_last, tally)
             self._data = bytes(file.view[: self._count * size])
         tally.index_entries += self._count
-        self._checked = -1  # Up to this row it is known that they can be rows.
+        self._checked = -1  # The number of the last row that was found possible.
         self.left: Iterator[tuple[int, int]] = self._LAYOUT.iter_unpack(self._data)
         self._advance()
 
@@ -65,14 +65,14 @@ class _Rows:
         return self.due
 
     def _settle(self) -> None:
-        """Tell of a row that is due and cannot be one, and pass over it where nothing can be held against it."""
+        """Report a row that is due and cannot be one, and pass over it: no batch can be held against it."""
         while self.due != NO_ROW and self._checked < self._number():
             self._checked = self._number()
             if not self._can_be(self.due, self._row(self._checked - 1) if self._checked else None):
                 self.due = next(self.left, NO_ROW)
 
     def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
-        """Say whether the row can be held against a batch; tell what is wrong with it by itself."""
+        """Say whether the row can be held against a batch; report what is wrong with it by itself."""
         raise NotImplementedError
 
     def _wrong(self, reason: str) -> None:
@@ -87,7 +87,7 @@ class OffsetRows(_Rows):
     def __init__(self, path: Path, base_offset: int, tally: Tally, *, is_last: bool) -> None:
         super().__init__(path, base_offset, tally, is_last=is_last)
         self._is_open = False  # The batch of the row that is due has been seen, its offset not yet.
-        self._seen = -1  # The last offset of the last batch since then.
+        self._seen = -1  # The last offset of the newest batch since then.
 
     def _can_be(self, row: tuple[int, int], before: tuple[int, int] | None) -> bool:
         relative, position = row
@@ -114,7 +114,7 @@ class OffsetRows(_Rows):
             if not self._is_open:
                 return
             offset, begin = self._base + self.due[0], self.due[1]
-            # A batch of the next row is none of this one.
+            # A batch from the next row's position on does not belong to this row.
             is_its = position == begin or position < self._row(self._number() + 1)[1]
             if is_its:
                 self._seen = last_offset

@@ -1,7 +1,7 @@
 """Are the batches of a partition's log what a broker would have written?
 
 One walk over the segments, with the leader-epoch-checkpoint as witness. `verify` holds the files beside the log against
-it on the way and goes on behind a fault; loading keeps the bytes and stops at the first one.
+it on the way and goes on after a fault; loading keeps the bytes and stops at the first one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PROGRESS_BYTES: Final = 4 * 1024 * 1024
 _MAGIC_V2, _OVERHEAD, _LENGTH_MIN = layout.MAGIC_V2, layout.LOG_OVERHEAD, layout.BATCH_LENGTH_MIN
 _ATTRIBUTES_AT, _TRANSACTIONAL = layout.ATTRIBUTES_AT, layout.TRANSACTIONAL_FLAG
 _NONE: Final = iter(list[tuple[int, int]]())
-# The header without what only the last batch of a producer is asked for: base timestamp, producer epoch, base sequence.
+# Without base timestamp, producer epoch and base sequence, which are read of a producer's last batch alone.
 _FIELDS: Final = layout.header_struct(
     "base_offset",
     "batch_length",
@@ -46,7 +46,7 @@ _FIELDS: Final = layout.header_struct(
     "producer_id",
     "record_count",
 )
-# Those of batches with records: a codec, and what needs no closer look.
+# The attributes of batches with records that need no closer look.
 _PLAIN_ATTRIBUTES: Final = frozenset(
     codec | append | transactional | horizon
     for codec in Compression
@@ -97,10 +97,11 @@ class LogWalk:
         self._opens_wrappers = decodes or opens_wrappers
         self._crc32c = crc32c_function()
         self._epochs: CheckpointEpochs | None = None
-        self._next_offset = 0  # What the next batch may begin with.
+        self._next_offset = 0  # The least offset with which the next batch may begin.
         self._epoch = -1
-        self._epoch_change = NEVER  # Where the checkpoint says that another one begins.
-        self._unknown: tuple[Path, int, int, str] | None = None  # The first batch with an epoch where there are none.
+        self._epoch_change = NEVER  # The offset from which on the checkpoint has another epoch.
+        # The first batch with an epoch where the checkpoint has none: file, position, offset, reason.
+        self._unknown: tuple[Path, int, int, str] | None = None
         self._log = Path()
         self._base = 0
         self._limit = NEVER  # The segment ends below this offset,
@@ -130,7 +131,7 @@ class LogWalk:
         self._on_end()
         return self._next_offset
 
-    # What a subclass adds
+    # -- what a subclass adds -----------------------------------------------------------------
 
     def _on_begin(self) -> None:
         """Prepare for the walk, whose first offset is known."""
@@ -161,7 +162,7 @@ class LogWalk:
         """Return a parser's error with the place it is about."""
         return fault_of(error, self._log)
 
-    # The checkpoint of leader epochs
+    # -- the checkpoint of leader epochs ------------------------------------------------------
 
     def _read_epochs(self) -> None:
         path = self._folder.path / LEADER_EPOCH_CHECKPOINT
@@ -176,7 +177,7 @@ class LogWalk:
         if self._folder.is_set_aside and self._epochs is not None and self._epochs.first is None:
             self._epochs = None  # A broker that is about to delete a log forgets its epochs.
 
-    # Segments
+    # -- segments -----------------------------------------------------------------------------
 
     def _segment(self, segment: SegmentFile, end: int | None) -> None:
         """Walk one segment; `end` is the base offset of the next one."""
@@ -219,7 +220,7 @@ class LogWalk:
         return position
 
     def _after_fault(self, file: Mapped | WholeFile, error: CorruptBatch) -> int:
-        """Return where the batch after a faulty one begins, -1 where that cannot be told."""
+        """Return where the batch after a faulty one begins, -1 where that is unknown."""
         if error.position is None:
             return -1
         try:
@@ -360,7 +361,7 @@ class LogWalk:
         if reason is not None:
             self._tally.fault(self._log, reason, wrapper.position, stated)
 
-    # What is not as in most batches
+    # -- what is not as in most batches -------------------------------------------------------
 
     def _unusual(self, batch: Batch) -> None:
         """Look closer at a batch that does not follow the one before without a seam, or says more than most."""
@@ -448,4 +449,4 @@ class LogWalk:
         except FileFault:
             raise
         except CorruptBatch:
-            pass  # It has been told; and if none goes so far, it was the segment before.
+            pass  # The walk has reported it; if no batch here goes so far, one of the segment before did.

@@ -132,7 +132,7 @@ def open_job(path: Path, tally: Tally) -> Job:
                 raise
             tally.skipped.append(str(error))
     if not (is_one or folders or tally.faults or (path / META_PROPERTIES).is_file()):
-        # To find no fault in nothing would please who named the folder around the log folders.
+        # Naming the parent of the log folders by mistake must not report success.
         raise UsageError(f"{path}: no folder in it holds segment files; give what a broker's log.dirs names")
     if not is_one:
         tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
@@ -140,7 +140,7 @@ def open_job(path: Path, tally: Tally) -> Job:
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
-    """Walk everything and tell `tally` what is wrong."""
+    """Walk everything; `tally` gets what is wrong."""
     topic_ids: dict[str, tuple[Uuid, Path]] = {}
     for folder in job.folders:
         with _telling(tally):
@@ -160,7 +160,7 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
 
 @contextmanager
 def _telling(tally: Tally) -> Iterator[None]:
-    """Tell of a file that cannot be read, or that a broker has just deleted, and go on behind it."""
+    """Report a file that cannot be read, or that a broker has just deleted, and go on after it."""
     try:
         yield
     except Unreadable as error:
@@ -207,4 +207,4 @@ def _check_snapshot(path: Path, tally: Tally) -> None:
         if batch is None or not batch.is_control:
             tally.fault(path, "it does not end with the footer of a snapshot", file.size)
         tally.snapshots += 1
-        batch = None  # It is a view of the file.
+        batch = None  # A view of the file would keep it open.

@@ -32,7 +32,7 @@ class _Last(NamedTuple):
     epoch: int
     last_sequence: int
     last_offset: int
-    has_ended: bool = False  # A transaction, behind that batch.
+    has_ended: bool = False  # A transaction of the producer ended after that batch.
 
     @classmethod
     def at(cls, view: memoryview, position: int) -> _Last:
@@ -55,10 +55,10 @@ class Producers:
         self.view = memoryview(b"")  # The file that is being walked.
         self.places: dict[int, int] = {}  # Where in it a producer's last batch is, newer than what `_last` says.
         self._open: dict[int, int] = {}
-        self._aborts: dict[int, _Abort] = {}  # Offset of the marker -> what it ended; of this segment.
+        self._aborts: dict[int, _Abort] = {}  # Of this segment: offset of the marker -> what it ended.
         self.has_gaps = False
         self._begins = self._log_start = 0
-        self._knows_start = False  # What was open where the log begins.
+        self._knows_start = False  # Which transactions are open where the log begins.
         found = snapshots_of(folder)
         self._snapshots = list(reversed(found))
         self.next_snapshot = found[0][0] if found else NEVER
@@ -117,7 +117,7 @@ class Producers:
         self.places.clear()
         self.view = memoryview(b"")
 
-    # Snapshots
+    # -- snapshots ----------------------------------------------------------------------------
 
     def on_offset(self, next_offset: int) -> None:
         """Look at the snapshots taken at or below `next_offset`, which all before have been passed."""
@@ -186,7 +186,7 @@ class Producers:
         is_forgotten = 0 <= first < self._log_start and not 0 <= told < first
         return told == first or is_gone or is_forgotten
 
-    # Transaction indexes
+    # -- transaction indexes ------------------------------------------------------------------
 
     def on_segment_end(self, segment: SegmentFile, end_offset: int, *, is_complete: bool) -> None:
         """Hold the transaction index of the segment that ends here against its markers.
@@ -220,7 +220,7 @@ class Producers:
     def _row_difference(self, row: AbortedTxn, end_offset: int) -> str | None:
         if not 0 <= row.first_offset <= row.last_offset:
             return f"an aborted transaction from offset {row.first_offset} to {row.last_offset}"
-        # A replica appends many batches at once, and takes what begins behind the marker, in the same ones, for open.
+        # A replica appends many batches at once, and takes for open what begins after the marker in the same append.
         if row.last_stable_offset > max(row.last_offset + 1, end_offset - 1):
             return f"the last stable offset is {row.last_stable_offset}, and the segment ends at {end_offset}"
         abort = self._aborts.get(row.last_offset)

@@ -5,6 +5,7 @@ A topic that was removed before must be STOPPED in every partition, else INVALID
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.forwarding import forward
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
@@ -14,21 +15,28 @@ from kmirror.mirror.states import MirrorState, Wish
 from kmirror.protocol.gen.add_topics_to_mirror_request import AddTopicsToMirrorRequest
 from kmirror.protocol.gen.add_topics_to_mirror_response import AddTopicsToMirrorResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 ADDABLE = (MirrorState.UNKNOWN, MirrorState.STOPPED)
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
-    """Ask for the states that matter, then forward or refuse."""
+    """Read the states of topics that were removed before; then forward the request, or answer INVALID_REQUEST."""
     request = inbound.body
     assert isinstance(request, AddTopicsToMirrorRequest)
+    denied = inbound.rights.error(AclOperation.ALTER, Resource.mirror(request.mirror_name))
+    if denied:  # The controller checks it too; but the answer below would disclose states.
+        inbound.reply(
+            AddTopicsToMirrorResponse(error_code=denied, error_message=denied.text, mirror_name=request.mirror_name)
+        )
+        return
     image = context.broker.image
     keys: list[tuple[StateKey, str]] = []
     for topic in request.topics:
         assignment = context.assignments.get(topic.topic_name)
         known = image.topics.get(topic.topic_name)
         if assignment is None or known is None or assignment.wish is not Wish.REMOVE:
-            continue  # Nothing was ever persisted, or the controller refuses it anyway.
+            continue  # No state is persisted, or the controller refuses the topic anyway.
         keys += [(StateKey(assignment.mirror, known.topic_id, index), topic.topic_name) for index in known.partitions]
     left = len(keys)
     if not left:
@@ -36,6 +44,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         return
     refused: list[str] = []
 
+    @inbound.guard
     def on_read(later: Instant, found: PartitionState | None, key: StateKey, topic: str) -> None:
         nonlocal left
         state = None if found is None else found.state

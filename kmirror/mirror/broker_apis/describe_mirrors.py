@@ -1,14 +1,16 @@
 """DescribeMirrors: state, offsets and last mirrored epoch of the partitions that *this* broker leads.
 
-Whoever wants the whole mirror asks every broker and puts the answers together, as Kafka's admin
-client does; so no partition is reported twice. The source's offset is its high watermark: what lies
-above the last stable offset, which no mirror can read, is what a failover would lose (D22). Why a
-partition waits or failed stands in Reason (D38). Whoever asks is told who wrote a log, mirrored or
-not (D45). Left out: authorized operations.
+A client that wants the whole mirror asks every broker and joins the answers, as Kafka's admin client does; so no
+partition is reported twice. The source's offset is its high watermark: a failover loses what lies above the last
+stable offset, which no mirror can read (D22). Reason says why a partition waits or failed (D38). On request the answer
+has the lineage of a log, whether it is mirrored or not (D45). A mirror that the client may not describe is refused
+by its name, and left out where all are wanted: a source that refuses must not look like one that knows nothing (D18,
+D32). Left out: authorized operations.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.ids import TopicPartition
@@ -29,18 +31,23 @@ from kmirror.protocol.gen.describe_mirrors_response import (
     TopicPartitions,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with the named mirrors, or all; UNKNOWN_MIRROR for a name that does not exist."""
     request = inbound.body
     assert isinstance(request, DescribeMirrorsRequest)
     known = mirror_names(context.broker.image)
     response = DescribeMirrorsResponse()
     for mirror in request.mirror_names or known:
+        denied = inbound.rights.error(AclOperation.DESCRIBE, Resource.mirror(mirror))
+        if denied and not request.mirror_names:
+            continue
         described = DescribedMirror(mirror_name=mirror)
         response.mirrors.append(described)
-        if mirror not in known:
-            described.error_code = ErrorCode.UNKNOWN_MIRROR
+        if denied or mirror not in known:
+            described.error_code = denied or ErrorCode.UNKNOWN_MIRROR
             continue
         topics: dict[str, TopicPartitions] = {}
         for tp, mp in sorted(context.partitions.items()):
@@ -48,13 +55,19 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
                 topic = topics.setdefault(tp.topic, TopicPartitions(topic_name=tp.topic))
                 topic.partitions.append(_detail(context, mp))
         described.topics = list(topics.values())
-    response.lineages = [_lineages(context, topic) for topic in request.lineages]
+    denied_topics = inbound.rights.denied_topics(
+        AclOperation.DESCRIBE, [topic.topic_name for topic in request.lineages]
+    )
+    response.lineages = [_lineages(context, topic, denied_topics.get(topic.topic_name)) for topic in request.lineages]
     inbound.reply(response)
 
 
-def _lineages(context: MirrorContext, asked: LineageTopic) -> TopicLineage:
+def _lineages(context: MirrorContext, asked: LineageTopic, denied: ErrorCode | None) -> TopicLineage:
     topic = TopicLineage(topic_name=asked.topic_name)
     for partition in asked.partitions:
+        if denied is not None:
+            topic.partitions.append(PartitionLineage(partition_index=partition, error_code=denied, leader_epoch=-1))
+            continue
         error, leader_epoch, stretches = _writers(context, TopicPartition(asked.topic_name, partition))
         row = PartitionLineage(partition_index=partition, error_code=error, leader_epoch=leader_epoch)
         row.stretches = [LineageStretch(first_epoch=epoch, cluster_id=cluster) for epoch, cluster in stretches]
@@ -80,9 +93,9 @@ def _detail(context: MirrorContext, mp: MirrorPartition) -> PartitionDetail:
 
 
 def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int, Stretches]:
-    """Return who wrote the log of a partition that this broker leads, for which leader epoch that is true (D45).
+    """Return an error, the leader epoch, and which clusters wrote the log of a partition in that epoch (D45).
 
-    An error if it does not lead, or cannot tell yet.
+    The error is set if this broker does not lead the partition, or does not know its lineage yet.
     """
     partition, mp = context.replicas.led(tp), context.partitions.get(tp)
     if partition is None:
@@ -94,7 +107,7 @@ def _writers(context: MirrorContext, tp: TopicPartition) -> tuple[ErrorCode, int
 
 
 def _reason(context: MirrorContext, mp: MirrorPartition) -> str:
-    """Return why a partition waits or failed, or what it lacks though it is mirrored; empty if all is well."""
+    """Return why a partition waits or failed, or what is not mirrored though it is MIRRORING; else empty (D38)."""
     source, here = context.sources.get(mp.assignment.mirror), context.broker.image.topics.get(mp.tp.topic)
     known = None if source is None else source.topics.get(mp.tp.topic)
     if mp.reason or mp.state is not MirrorState.MIRRORING or known is None or here is None:

@@ -1,17 +1,25 @@
-"""ListMirrors: the mirrors of this cluster, from the image alone. Left out: authorisation (D18)."""
+"""ListMirrors: the mirrors of this cluster, from the image alone.
+
+A mirror that the client may not describe is left out (D18).
+"""
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS, mirror_configs, mirror_names
 from kmirror.mirror.context import MirrorContext
 from kmirror.protocol.gen.list_mirrors_response import ListedMirror, ListMirrorsResponse
+from kmirror.spec.wire_values import AclOperation
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with every mirror: its source's address and cluster id, and the number of its topics."""
     response = ListMirrorsResponse()
     for mirror in mirror_names(context.broker.image):
+        if not inbound.rights.allow(AclOperation.DESCRIBE, Resource.mirror(mirror)):
+            continue
         configs = mirror_configs(context.broker.image, mirror)
         assert configs is not None, f"mirror {mirror} is in the image"
         response.mirrors.append(

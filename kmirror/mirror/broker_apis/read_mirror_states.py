@@ -1,6 +1,6 @@
 """ReadMirrorStates: what the coordinator has persisted, for partitions whose shard this broker leads.
 
-A partition of which nothing is persisted is UNKNOWN, without an error. Left out: authorisation (D18).
+A partition of which nothing is persisted is UNKNOWN, without an error.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Answer each partition with its persisted state, UNKNOWN_TOPIC_OR_PARTITION, or NOT_COORDINATOR."""
     request = inbound.body
     assert isinstance(request, ReadMirrorStatesRequest)
     response = ReadMirrorStatesResponse()

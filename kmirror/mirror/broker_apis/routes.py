@@ -1,4 +1,4 @@
-"""Which handler of a broker answers which request about mirrors. What only the controller may decide is forwarded."""
+"""Which handler of a broker answers which request about mirrors; what only the controller decides is forwarded."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """WriteMirrorStates: partition leaders persist their states; answered when committed.
 
-Partitions are judged one by one: fenced (D9), unknown topic id, not coordinated here, or outside the
-table of transitions (INVALID_REQUEST). `RemovedTopics` is read by nobody, as in the KIP's prototype.
-Left out: authorisation (D18).
+Each partition has its own error: fenced (D9), unknown topic id, not coordinated here, or outside the
+table of transitions (INVALID_REQUEST). `RemovedTopics` is ignored, as in the KIP's prototype (D9).
 """
 
 from __future__ import annotations
@@ -24,12 +23,13 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
+    """Write every partition's state, and answer when the last write is committed or refused."""
     request = inbound.body
     assert isinstance(request, WriteMirrorStatesRequest)
     response = WriteMirrorStatesResponse()
-    left = 1  # Ourselves, until every write has been started.
+    left = 1  # One more than the writes under way, until all are started: none may answer before.
 
-    def settled() -> None:
+    def one_done() -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -39,7 +39,7 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
         result = TopicResult(name=topic.name)
         response.topics.append(result)
         topic_id = topic.topic_id
-        if topic_id == Uuid.ZERO:  # A writer that knows no ids (D9).
+        if topic_id == Uuid.ZERO:  # A writer without topic ids (D9).
             topic_id = context.coordinator.topic_id(topic.name) or Uuid.ZERO
         for asked in topic.partitions:
             row = PartitionResult(partition_index=asked.partition_index)
@@ -49,9 +49,10 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
                 continue
             left += 1
 
+            @inbound.guard
             def on_done(_: Instant, error: ErrorCode, row: PartitionResult = row) -> None:
                 row.error_code = error
-                settled()
+                one_done()
 
             key = StateKey(request.mirror_name, topic_id, asked.partition_index)
             write = StateWrite(
@@ -63,4 +64,4 @@ def handle(context: MirrorContext, now: Instant, inbound: Inbound) -> None:
                 *kept_from(asked),
             )
             context.coordinator.write(now, write, on_done)
-    settled()
+    one_done()

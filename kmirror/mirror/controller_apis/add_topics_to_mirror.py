@@ -1,12 +1,12 @@
 """AddTopicsToMirror, version 0, decided by the controller: sets `mirror.name`.
 
 A topic that exists must have the id named, if one is named, and be in no mirror; a topic that does not exist yet
-gets its config ahead of time and is created by the metadata sync with the source's id (D17). Left out: authorisation
-(D18).
+gets its config ahead of time and is created by the metadata sync with the source's id (D17).
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
@@ -19,19 +19,25 @@ from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the configs to set, and an error for each topic that cannot be added; UNKNOWN_MIRROR for all."""
     assert isinstance(request, AddTopicsToMirrorRequest)
     mirror = request.mirror_name
     response = AddTopicsToMirrorResponse(mirror_name=mirror)
+    denied = rights.error(AclOperation.ALTER, Resource.mirror(mirror))
+    if denied:
+        response.error_code, response.error_message = denied, denied.text
+        return Decision((), response)
     if (ResourceType.MIRROR, mirror) not in context.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
+    unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in request.topics])
     records: list[Message] = []
     for topic in request.topics:
-        error = _check(context, topic)
+        error = unreadable.get(topic.topic_name) or _check(context, topic)
         response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
         if not error:
             records.append(

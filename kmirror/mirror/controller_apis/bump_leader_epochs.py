@@ -1,11 +1,12 @@
-"""BumpLeaderEpochs, decided by the controller: leader epochs of at least what is asked (D14, D15).
+"""BumpLeaderEpochs, decided by the controller: raises leader epochs to at least the requested ones (D14, D15).
 
-The leader stays, its epoch rises. A PartitionChangeRecord can only add one, so the whole partition
-is written anew. An epoch that is already high enough is a success that changes nothing.
+The leader stays, its epoch rises. A PartitionChangeRecord can only add one, so a whole PartitionRecord is written. If
+the epoch is already high enough, the request succeeds and changes nothing.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
@@ -20,10 +21,14 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 EPOCH_MAX = 0x7FFFFFFF - 1000
-"""Elections must have room above what is asked for."""
+"""The highest epoch that may be requested; later elections need room above it."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the records that raise epochs, and each partition's error.
+
+    UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, or INVALID_REQUEST above EPOCH_MAX.
+    """
     assert isinstance(request, BumpLeaderEpochsRequest)
     records: list[Message] = []
     response = BumpLeaderEpochsResponse()

@@ -1,15 +1,15 @@
 """CreateMirror, decided by the controller: a mirror is its configs, stored as resource type MIRROR.
 
-The first mirror brings `__mirror_state` into being. The source is not contacted: that happens when
-the first topic is added. Left out: authorisation (D18).
+With the first mirror `__mirror_state` is created. The source is not contacted before the first topic is added.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.broker.internal_topics import creatable
-from kmirror.cluster.controller.apis.create_topics import Refused, topic_records
+from kmirror.cluster.controller.apis.create_topics import topic_records
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import BOOTSTRAP_SERVERS
 from kmirror.mirror.naming import problem_with_mirror
@@ -20,11 +20,15 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import MIRROR_STATE_TOPIC
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the configs of the new mirror, and of `__mirror_state` if it is missing; or why it cannot be created."""
     assert isinstance(request, CreateMirrorRequest)
+    denied = rights.error(AclOperation.CREATE, Resource.mirror(request.mirror_name))
+    if denied:
+        return Decision((), CreateMirrorResponse(error_code=denied, error_message=denied.text))
     error, message = _check(context, request)
     if error:
         return Decision((), CreateMirrorResponse(error_code=error, error_message=message))
@@ -32,7 +36,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
     if MIRROR_STATE_TOPIC not in context.image.topics:
         try:
             records += topic_records(context, creatable(MIRROR_STATE_TOPIC, context.configs))
-        except Refused as refused:
+        except ApiError as refused:
             return Decision((), CreateMirrorResponse(error_code=refused.error, error_message=str(refused)))
     records += [
         ConfigRecord(

@@ -5,10 +5,10 @@ The rules are CreateMirror's. `source.cluster.id` may be set once, by the metada
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.apis import incremental_alter_configs as cluster
-from kmirror.cluster.controller.apis.create_topics import Refused
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.server import DISABLED
 from kmirror.kernel.clock import Instant
 from kmirror.mirror.configs import SOURCE_CLUSTER_ID
@@ -19,18 +19,19 @@ from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ConfigOp, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
-    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request)
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the decision of the cluster's own handler, with mirrors as a further resource type."""
+    return cluster.decide_with({**cluster.ALTERS, ResourceType.MIRROR: alter_mirror}, context, request, rights)
 
 
 def alter_mirror(context: ControllerContext, resource: AlterConfigsResource) -> cluster.Changes:
-    """Return the changes of a mirror's configs; raises Refused."""
-    if not context.mirror_enabled:  # A version that does not know mirrors can still name their type (D1).
-        raise Refused(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
+    """Return the changes of a mirror's configs; raises ApiError."""
+    if not context.mirror_enabled:  # A request of an older version can still name resource type MIRROR (D1).
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, DISABLED)
     name = resource.resource_name
     known = context.image.configs.get((ResourceType.MIRROR, name))
     if known is None:
-        raise Refused(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
+        raise ApiError(ErrorCode.UNKNOWN_MIRROR, f"Mirror '{name}' does not exist.")
     learned = {
         config.name: config.value
         for config in resource.configs

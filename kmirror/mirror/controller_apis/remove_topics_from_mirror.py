@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
@@ -15,22 +16,29 @@ from kmirror.protocol.gen.remove_topics_from_mirror_response import (
 )
 from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import ResourceType
+from kmirror.spec.wire_values import AclOperation, ResourceType
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the configs to set, and each topic's error; a topic that is removed already is a success (D6)."""
     assert isinstance(request, RemoveTopicsFromMirrorRequest)
     mirror = request.mirror_name
     response = RemoveTopicsFromMirrorResponse(mirror_name=mirror)
+    denied = rights.error(AclOperation.ALTER, Resource.mirror(mirror))
+    if denied:
+        response.error_code, response.error_message = denied, denied.text
+        return Decision((), response)
     if (ResourceType.MIRROR, mirror) not in context.image.configs:
         response.error_code, response.error_message = ErrorCode.UNKNOWN_MIRROR, f"Mirror '{mirror}' does not exist."
         return Decision((), response)
+    unreadable = rights.denied_topics(AclOperation.READ, [topic.topic_name for topic in request.topics])
     records: list[Message] = []
     for topic in request.topics:
         error, assignment = membership(context, mirror, topic.topic_name)
+        error = unreadable.get(topic.topic_name, error)
         response.topics.append(TopicResult(name=topic.topic_name, error_code=error))
         if not error and assignment is not None and assignment.wish is not Wish.REMOVE:
-            # A topic that never came to be leaves nothing behind for the next one of its name (D34).
+            # The config of a topic that was never created is deleted: the next topic of its name starts without (D34).
             exists = topic.topic_name in context.image.topics
             records.append(
                 ConfigRecord(
@@ -44,7 +52,7 @@ def decide(context: ControllerContext, now: Instant, request: Message, version: 
 
 
 def membership(context: ControllerContext, mirror: str, topic: str) -> tuple[ErrorCode, Assignment | None]:
-    """Return the topic's place in `mirror`, or why it has none there."""
+    """Return NONE and the topic's assignment to `mirror`, or the error if it is not in that mirror."""
     value = context.image.topic_config(topic).get(MIRROR_NAME, "")
     assignment = parse(value)
     if assignment is None:

@@ -85,7 +85,7 @@ class Cluster(NamedTuple):
 
     @property
     def has_news(self) -> bool:
-        """Is there a row to be struck off? Members of the ISR wait for the end of PREPARING."""
+        """Return whether a row of the list is to be struck off; members of the ISR wait for the end of PREPARING."""
         prepares = self.state is MirrorState.PREPARING
         return any(replica.paid and not (prepares and replica.in_isr) for replica in self.replicas)
 
@@ -162,11 +162,11 @@ class Steps:
         return not self.rules.only_mirroring or cluster.state is MirrorState.MIRRORING
 
     def _must_cut(self, cluster: Cluster, replica: Replica) -> bool:
-        """Whether a follower is answered with a cut, and not with records."""
+        """Return whether a follower is answered with a cut, and not with records."""
         return replica.owes != OWES_NOTHING and not replica.paid and self._is_in_force(cluster)
 
     def has_confirmed(self, cluster: Cluster, replica: Replica) -> bool:
-        """Was a fetch of a follower answered without divergence since the leader's cut? (D35)"""
+        """Return whether a fetch of the follower was answered without divergence since the leader's cut (D35)."""
         return replica.heard and not self._must_cut(cluster, replica)
 
     def _written(self, cluster: Cluster) -> Cluster:
@@ -388,7 +388,7 @@ class Steps:
             yield self.move("reset", 0, self._reset(cluster, side))
 
     def _is_behind(self, cluster: Cluster) -> bool:
-        """Is there a member of the ISR that does not have exactly what the leader has, as far as that knows? (D37)"""
+        """Return whether a member of the ISR has less or more than the leader, as far as the leader knows (D37)."""
         if cluster.hw < self.logs.ends[cluster.leader.log]:
             return True
         return any(row.in_isr and not self.has_confirmed(cluster, row) for row in cluster.replicas[1:])
@@ -399,7 +399,7 @@ class Steps:
         return after._replace(phase=CUT, committed=cluster.committed)
 
     def _is_reset(self, cluster: Cluster) -> bool:
-        """Does the log end in our own producer reset, in an epoch above all that the session cut to or fed?"""
+        """Return whether the log ends in our own producer reset, in an epoch above all of this session."""
         entries = self.logs.logs[cluster.leader.log].entries
         before = cluster.lme if cluster.session == OWES_NOTHING else max(cluster.lme, cluster.session)
         return bool(entries) and is_reset(entries[-1]) and epoch_of(entries[-1]) > before

@@ -20,7 +20,7 @@ SIDES = "AB"
 NO_EPOCH = {NOT_SETTLED: "-", NEVER_MIRRORED: "never mirrored"}
 
 
-class Row(NamedTuple):
+class ReplicaRow(NamedTuple):
     """One replica's log."""
 
     replica: str
@@ -40,7 +40,7 @@ class Picture(NamedTuple):
     epoch: int
     high_watermark: int
     last_mirrored_epoch: str
-    rows: tuple[Row, ...]
+    rows: tuple[ReplicaRow, ...]
 
 
 class StoryStep(NamedTuple):
@@ -79,7 +79,7 @@ class _Names:
 
     def picture(self, side: int, cluster: Cluster) -> Picture:
         rows = [
-            Row(name, place == 0, replica.in_isr, None if replica.owes == OWES_NOTHING else replica.owes,
+            ReplicaRow(name, place == 0, replica.in_isr, None if replica.owes == OWES_NOTHING else replica.owes,
                 self.cells(replica.log))
             for place, (name, replica) in enumerate(zip(self.replicas[side], cluster.replicas, strict=True))
         ]  # fmt: skip

@@ -219,7 +219,7 @@ class Account:
     """Traceback of an exception inside a node; empty if there was none."""
 
     def unclean_anywhere(self, tp: TopicPartition, until: Instant | None = None) -> bool:
-        """Was there an unclean election of the partition in any cluster, up to `until` if that is given?"""
+        """Return whether any cluster had an unclean election of the partition, up to `until` if that is given."""
         return any(
             election.unclean and election.tp == tp and (until is None or election.at <= until)
             for election in self.elections

@@ -22,7 +22,7 @@ from kmirror.sim.history.workloads import KINDS
 Args = Mapping[str, Value]
 
 
-class Skipped(Exception):
+class StepSkipped(Exception):
     """The step makes no sense as things are."""
 
 
@@ -47,7 +47,7 @@ class Hands:
             return
         try:
             action.carry_out(self, step.args)
-        except Skipped as skipped:
+        except StepSkipped as skipped:
             self.scene.note(f"step {number} skipped: {skipped}")
 
     def end_faults(self) -> None:
@@ -78,9 +78,9 @@ class Hands:
         scene = self.scene
         found = scene.clusters[cluster]
         if self.over:
-            raise Skipped("faults have ended")
+            raise StepSkipped("faults have ended")
         if not found.runs(node_id):
-            raise Skipped(f"{cluster}-{node_id} is down")
+            raise StepSkipped(f"{cluster}-{node_id} is down")
         kind = "controller" if node_id == CONTROLLER_ID else "broker"
         scene.image(cluster)  # Remembered while the controller is away.
         found.kill(node_id, power_cut=power_cut)
@@ -107,7 +107,7 @@ class Hands:
         """Cut `a|b` both ways or `a>b` one way; Skipped if it is cut already."""
         scene = self.scene
         if ("link", subject) in scene.open_spans:
-            raise Skipped(f"{subject} is cut")
+            raise StepSkipped(f"{subject} is cut")
         network = scene.simulation.world.network
         one, other = _ends(scene, subject)
         (network.cut if "|" in subject else network.cut_one_way)(one, other)
@@ -132,7 +132,7 @@ class Hands:
         """Make a line slow (milliseconds more) or lossy (packets per million); Skipped if it is so already."""
         scene = self.scene
         if (kind, subject) in scene.open_spans:
-            raise Skipped(f"{subject} is {kind}")
+            raise StepSkipped(f"{subject} is {kind}")
         network = scene.simulation.world.network
         if kind == "slow":
             network.slow_down(*_ends(scene, subject), amount * MILLISECOND)
@@ -185,11 +185,13 @@ def _cut_power(hands: Hands, args: Args) -> None:
     # A broker that was killed stands in the ISR until its old session ends, whatever it lost.
     away = [b for b in found.broker_ids if not found.runs(b) or found.broker(b).parts.lifecycle.fenced]
     if away:
-        raise Skipped(f"brokers {away} of {cluster} are away")
+        raise StepSkipped(f"brokers {away} of {cluster} are away")
     for topic in hands.scene.image(cluster).topics.values():
         for number, image in topic.partitions.items():
             if broker_id in image.replicas and (len(image.replicas) < 2 or len(image.isr) < len(image.replicas)):
-                raise Skipped(f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}")
+                raise StepSkipped(
+                    f"{topic.name}-{number} in {cluster} has ISR {list(image.isr)} of {list(image.replicas)}"
+                )
     hands.kill(cluster, broker_id, _for_ms(args), power_cut=True)
 
 
@@ -203,7 +205,7 @@ def _kill_cluster(hands: Hands, args: Args) -> None:
         n for n in (CONTROLLER_ID, *hands.scene.clusters[cluster].broker_ids) if hands.scene.clusters[cluster].runs(n)
     ]
     if not nodes:
-        raise Skipped(f"all of {cluster} is down")
+        raise StepSkipped(f"all of {cluster} is down")
     for node_id in nodes:
         hands.kill(cluster, node_id, _for_ms(args))
 
@@ -220,13 +222,13 @@ def _kill_role(hands: Hands, cluster: str, tp: TopicPartition, role: str, for_ms
         return
     leader = hands.scene.leader(cluster, tp)
     if leader is None:
-        raise Skipped(f"nobody leads {tp} in {cluster}")
+        raise StepSkipped(f"nobody leads {tp} in {cluster}")
     victims = [leader.broker_id]
     if role == "follower":
         found = hands.scene.clusters[cluster]
         victims = [b for b in leader.image.replicas if b != leader.broker_id and found.runs(b)]
         if not victims:
-            raise Skipped(f"{tp} in {cluster} has no follower that runs")
+            raise StepSkipped(f"{tp} in {cluster} has no follower that runs")
     hands.kill(cluster, victims[0], for_ms)
 
 
@@ -241,7 +243,7 @@ def _kill_when(hands: Hands, args: Args) -> None:
         try:
             scene.note(f"{tp} came to {on}: now the {role} in {cluster}")
             _kill_role(hands, cluster, tp, role, _for_ms(args))
-        except Skipped as skipped:
+        except StepSkipped as skipped:
             scene.note(f"nobody dies: {skipped}")
 
     scene.traps.append(Trap(str(args["cluster"]), str(args["topic"]), on, spring))
@@ -264,7 +266,7 @@ def _turn(hands: Hands, args: Args) -> None:
     cluster = str(args["cluster"])
     names = [name for name in str(args["clients"]).split(",") if name in hands.desks]
     if not names:
-        raise Skipped("no such client")
+        raise StepSkipped("no such client")
     for name in names:
         hands.desks[name].turn(cluster)
 

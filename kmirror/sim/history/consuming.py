@@ -25,7 +25,7 @@ from kmirror.sim.history.account import Marks, Read
 from kmirror.sim.history.directory import Leader
 from kmirror.sim.history.producing import Desk
 from kmirror.sim.history.scripts import Ask, Script
-from kmirror.sim.history.values import Reader
+from kmirror.sim.history.values import ValueReader
 from kmirror.spec.client_versions import NAMED_TOPICS_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
@@ -51,9 +51,10 @@ class Consumer:
         self.desk = desk
         self.committed_only = committed_only
         self.positions: dict[TopicPartition, Position] = {}
-        self._reader = Reader()
+        self._reader = ValueReader()
 
     def run(self) -> Script[None]:
+        """Read until the history ends, turning to another cluster as the plan says; yields what it waits for."""
         scene = self.desk.scene
         while scene.reading:
             cluster = self.desk.cluster

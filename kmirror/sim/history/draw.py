@@ -86,8 +86,8 @@ def _configs(rng: Rng, factor: int) -> dict[str, str]:
 def _network(rng: Rng) -> dict[str, int]:
     least = rng.between(2, 40)
     return {
-        "remote_min": least * MILLISECOND,
-        "remote_max": (least + rng.between(0, 30)) * MILLISECOND,
+        "remote_min_us": least * MILLISECOND,
+        "remote_max_us": (least + rng.between(0, 30)) * MILLISECOND,
         "loss_ppm": rng.choice((0, 0, 2_000, 20_000)),
         "reorder_ppm": rng.choice((0, 0, 10_000)),
     }

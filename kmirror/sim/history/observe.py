@@ -17,7 +17,7 @@ from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
 from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.history.account import Election, LogRow, LogSeen, StateSeen
 from kmirror.sim.history.scene import Scene
-from kmirror.sim.history.values import Reader
+from kmirror.sim.history.values import ValueReader
 from kmirror.spec.topics import is_internal
 
 ENDS_A_SESSION = ("MIRRORING", "STOPPED")
@@ -28,7 +28,7 @@ class Observer:
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
-        self._reader = Reader()
+        self._reader = ValueReader()
         self._offsets: dict[str, int] = {}
         self._known: dict[str, dict[TopicPartition, PartitionImage]] = {}
         self._states: dict[tuple[str, TopicPartition], StateSeen] = {}

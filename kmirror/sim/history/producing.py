@@ -61,7 +61,7 @@ class Desk:
             self.turns += 1
 
     def goes_on(self) -> bool:
-        """Does the application go on writing? If not it ends what it is at."""
+        """Return whether the application goes on writing; if not, it ends what it is at."""
         return self.scene.writing
 
     def values(self, count: int) -> list[str]:
@@ -104,7 +104,7 @@ class Producer:
 
     @property
     def has_turned(self) -> bool:
-        """Whether the application has turned to another cluster; once it is back, its old transaction is given up."""
+        """Return whether the application has turned to another cluster since this producer began."""
         return self.desk.turns != self._turns
 
     # -- batches ------------------------------------------------------------------------------

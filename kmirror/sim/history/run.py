@@ -75,6 +75,7 @@ class _History:
         self._hands = Hands(scene, self._observer)
 
     def run(self) -> None:
+        """Run the plan to its end, let everything come to rest, and look at all logs once more."""
         self._begin()
         scene, plan = self._scene, self._scene.plan
         world = scene.simulation.world
@@ -84,10 +85,10 @@ class _History:
             scene.after_ms(at, lambda number=number, step=step: self._hands.do(number, step))  # type: ignore[misc]
         world.run_to(scene.began + max(plan.faults_end_ms, at) * MILLISECOND)
         self._hands.end_faults()
-        world.run_for(AFTER_FAULTS_MS * MILLISECOND)
+        world.run_for(span_us=AFTER_FAULTS_MS * MILLISECOND)
         scene.writing = False
         self._come_to_rest()
-        world.run_for(READ_ON_MS * MILLISECOND)
+        world.run_for(span_us=READ_ON_MS * MILLISECOND)
         scene.reading = False
         self._observer.look_at_everything()
 
@@ -122,7 +123,7 @@ class _History:
         rest = Rest(scene, self._observer)
         until = world.now + scene.plan.converge_ms * MILLISECOND
         while world.now < until:
-            world.run_for(LOOK_MS * MILLISECOND)
+            world.run_for(span_us=LOOK_MS * MILLISECOND)
             if not self._has_ended():
                 continue
             if not rest.missing(self._owed()):
@@ -132,7 +133,7 @@ class _History:
         scene.note(f"time is up: {len(scene.account.unsettled)} partitions have not come to rest")
 
     def _has_ended(self) -> bool:
-        """Has every producer stopped, and every order been answered or given up?"""
+        """Return whether every producer has stopped, and every order was answered or given up."""
         return self._scene.busy == 0 and all(operator.idle for operator in self._hands.operators.values())
 
     def _owed(self) -> list[Owed]:

@@ -104,7 +104,7 @@ def _excuse(account: Account, wishes: dict[tuple[str, str], list[Order]], row: O
 
 
 def _overlap(earlier: Order, later: Order) -> bool:
-    """Whether the later order was sent before the earlier one was answered: either may have come last."""
+    """Return whether the later order was sent before the earlier one was answered: either may have come last."""
     return earlier.answered_at < 0 or earlier.answered_at > later.sent_at
 
 
@@ -117,7 +117,7 @@ def _still_possible(orders: list[Order]) -> list[Order]:
 
 
 def _never_mirrored(account: Account, source: str, row: Owed) -> bool:
-    """Did a partition of the topic stop at the source with no last mirrored epoch?"""
+    """Return whether a partition of the topic stopped at the source without a last mirrored epoch."""
     latest: dict[TopicPartition, tuple[str, int]] = {}
     for seen in account.states:
         if seen.cluster == source and seen.mirror == row.mirror and seen.tp.topic == row.topic:
@@ -174,7 +174,7 @@ class Rest:
         return found or [(name, TopicPartition("", -1), "a broker is fenced")]
 
     def _hanging(self, name: str, tp: TopicPartition) -> list[tuple[str, TopicPartition, str]]:
-        """Is a transaction open although every client has ended? An unclean election may lose markers, as in Kafka."""
+        """Return the partition if a transaction hangs there: an unclean election may lose markers, and excuses it."""
         if self._scene.account.unclean_anywhere(tp):
             return []
         leader = self._scene.leader(name, tp)

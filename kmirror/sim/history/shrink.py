@@ -107,7 +107,7 @@ class Shrinker:
 
     @property
     def is_spent(self) -> bool:
-        """Was the bound on the runs reached, so that less might still fail?"""
+        """Return whether the bound on the runs was reached, so that a smaller plan might still fail."""
         return self.runs >= self._runs_max
 
     def shrink(self) -> Outcome:

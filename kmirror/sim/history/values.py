@@ -13,7 +13,7 @@ from kmirror.log.committed import with_aborted
 from kmirror.records.batch import Batch
 
 
-class Row(NamedTuple):
+class ValueRow(NamedTuple):
     offset: int
     epoch: int
     value: str
@@ -29,17 +29,17 @@ Contents = tuple[tuple[int, str], ...]
 _Key = tuple[int, int, int]
 
 
-class Reader:
+class ValueReader:
     """Reads batches; what a batch holds is decoded once, however often it is read."""
 
     def __init__(self) -> None:
         self._known: dict[_Key, Contents] = {}
 
-    def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[Row]:
+    def rows(self, batches: Iterable[Batch], aborted: Iterable[tuple[int, int]]) -> Iterator[ValueRow]:
         """Yield the records of `batches` in order; `aborted` is (producer id, first offset), as a fetch has it."""
         for batch, is_aborted in with_aborted(batches, aborted):
             for offset, value in self._contents(batch):
-                yield Row(
+                yield ValueRow(
                     offset,
                     batch.partition_leader_epoch,
                     value,

@@ -22,7 +22,7 @@ PATIENCE_MS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class WorkloadKind:
     """What a client plan's `kind` means."""
 
     name: str
@@ -236,15 +236,19 @@ def _reader(*, committed: bool) -> Callable[[Desk], list[tuple[str, Script[None]
     return lambda desk: [(desk.plan.name, Consumer(desk, committed_only=committed).run())]
 
 
-ROWS: tuple[Kind, ...] = (
-    Kind("plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)),
-    Kind("idempotent", "Batches with sequence numbers.", _writer(idempotent=True)),
-    Kind("short", "Small transactions.", _transactions(_short)),
-    Kind("overlapping", "Two producers; one transaction begins before the other one ends, all the time.", _pair),
-    Kind("long", "Transactions of some seconds.", _transactions(_long)),
-    Kind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned)),
-    Kind("fenced", "Some transactions are ended by a restart with the same id.", _transactions(_fenced)),
-    Kind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
-    Kind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
+ROWS: tuple[WorkloadKind, ...] = (
+    WorkloadKind(
+        "plain", "Batches without a producer id; a lost answer means a second copy.", _writer(idempotent=False)
+    ),
+    WorkloadKind("idempotent", "Batches with sequence numbers.", _writer(idempotent=True)),
+    WorkloadKind("short", "Small transactions.", _transactions(_short)),
+    WorkloadKind(
+        "overlapping", "Two producers; one transaction begins before the other one ends, all the time.", _pair
+    ),
+    WorkloadKind("long", "Transactions of some seconds.", _transactions(_long)),
+    WorkloadKind("abandoned", "Some transactions are left to time out.", _transactions(_abandoned)),
+    WorkloadKind("fenced", "Some transactions are ended by a restart with the same id.", _transactions(_fenced)),
+    WorkloadKind("read_uncommitted", "Reads up to the high watermark.", _reader(committed=False), writes=False),
+    WorkloadKind("read_committed", "Reads up to the last stable offset.", _reader(committed=True), writes=False),
 )
-KINDS: dict[str, Kind] = {row.name: row for row in ROWS}
+KINDS: dict[str, WorkloadKind] = {row.name: row for row in ROWS}

@@ -82,7 +82,7 @@ TABLE: Final = [
     *_rows(0, DATA, f"--key-decoder-class {_STRINGS} --value-decoder-class={_STRINGS} --files LOG"),
     *_rows(0, DATA, "--key-decoder-class --value-decoder-class --key-decoder-class --files LOG"),
     *_rows(0, INDEX, "--key-decoder-class no.such.Class --files INDEX"),
-    # Numbers: whoever does not need one does not look at it.
+    # Numbers: a command that does not need one does not look at it.
     *_rows(0, CUT, "--max-bytes=+100 --files LOG", "--files LOG -max-bytes 0100"),
     *_rows(0, PLAIN, "--max-bytes 2147483647 --files LOG", "--max-message-size 5MB --files LOG"),
     *_rows(0, PLAIN, "--max-message-size 1 --max-message-size 2 --files LOG"),

@@ -26,7 +26,7 @@ class DumpCase(NamedTuple):
 
 
 def dump_cases(top: Path) -> list[DumpCase]:
-    """Return what every `expected/commands.tsv` below `top` tells; nothing where there is none."""
+    """Return the rows of every `expected/commands.tsv` below `top`; nothing where there is none."""
     cases = []
     for table in sorted(top.glob("*/expected/commands.tsv")):
         run = table.parent.parent

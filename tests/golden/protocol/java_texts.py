@@ -22,7 +22,7 @@ SECOND, LATER = bytes.fromhex("41 80 8f 90 bf ed"), bytes.fromhex("41 80 bf ed f
 
 
 def byte_strings() -> list[bytes]:
-    """All strings of up to three of `BYTES`, and what begins as a letter of four bytes or more does, and one behind."""
+    """Return all strings of up to three of `BYTES`, and the beginnings of longer letters with one byte after them."""
     short = [bytes(found) for size in (1, 2, 3) for found in itertools.product(BYTES, repeat=size)]
     leads = bytes.fromhex("ed f0 f1 f4 f5 f8 fc")
     return short + [bytes(found) for found in itertools.product(leads, SECOND, LATER, LATER, b"\x41\x80")]

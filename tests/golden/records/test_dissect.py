@@ -1,4 +1,4 @@
-"""Every file of a real broker comes apart without a byte left over or told twice."""
+"""Every file of a real broker comes apart without a byte left over or shown twice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.errors import CorruptBatch
-from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.core import DissectedRow, with_paths
 from kmirror.logdir.dissect.files import dissect, kind_of
 from kmirror.records.legacy import iter_any_batches
 from tests.golden.records.recorded import SAMPLE, WHOLE
@@ -19,7 +19,7 @@ ROOTS = [
     pytest.param(SAMPLE, id="sample"),
     pytest.param(WHOLE, id="whole", marks=pytest.mark.skipif(not WHOLE.is_dir(), reason=WHOLE_MISSING)),
 ]
-# What recovery would cut: files that a killed broker and a damaging hand left behind.
+# What recovery would cut: files as a killed broker, or a test that damaged them, left them.
 DAMAGED = {("crashed-0", "00000000000000000022.log"), ("crashed-1", "00000000000000000000.log")}
 
 
@@ -29,14 +29,14 @@ def files(root: Path) -> Iterator[Path]:
             yield path
 
 
-def rows_of(path: Path) -> list[Row]:
+def rows_of(path: Path) -> list[DissectedRow]:
     found = kind_of(path.name)
     assert found is not None
     kind, base_offset = found
     return list(dissect(kind, path.read_bytes(), base_offset=base_offset))
 
 
-def assert_tiled(rows: list[Row], start: int, end: int, where: str) -> None:
+def assert_tiled(rows: list[DissectedRow], start: int, end: int, where: str) -> None:
     """Assert that rows of one depth follow each other from `start` to `end`, and that their members fill each."""
     at = start
     index = 0

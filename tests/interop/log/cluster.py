@@ -34,7 +34,7 @@ METADATA = TopicPartition("__cluster_metadata", 0)
 METADATA_ID = Uuid.from_ints(0, 1)
 # Of 4.3.1. Without eligible.leader.replicas.version a replica stays in sync whatever its last shutdown was like.
 FEATURES = {"metadata.version": 30, "group.version": 1, "transaction.version": 2}
-# Above all that the logs know: an id that is there with a higher epoch would fence who gets it now.
+# Above all that the logs know: an id that is there with a higher epoch would fence the producer that gets it now.
 NEXT_PRODUCER_ID = 80_000_000_000
 TOPIC = 2  # A resource type.
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"

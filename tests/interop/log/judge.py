@@ -19,7 +19,7 @@ from tests.interop.log.cluster import NODE_ID
 HERE = Path(__file__).parent
 JVM_FLAGS = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 ANSWER_SECONDS = 150  # Above the 120 in which a client of Kafka gives up and says why.
-# Each line of the broker's own log bears its level and who said it; what is below WARN is not written.
+# Each line of the broker's own log has its level and its logger; what is below WARN is not written.
 LOGGING = """\
 rootLogger.level = WARN
 rootLogger.appenderRef.file.ref = FILE

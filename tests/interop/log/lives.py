@@ -22,7 +22,7 @@ from tests.interop.log.written import HOUR_MS, PRODUCER_EXPIRATION_MS, Written
 
 NAMES = {"earliest": -2, "earliest_local": -4, "latest": -1, "max_timestamp": -3}
 ISOLATIONS = ("read_uncommitted", "read_committed")
-# Who speaks of logs in a broker; others warn of slow machines, of elections, of requests in a shutdown.
+# The loggers that are about logs; others warn of slow machines, of elections, of requests in a shutdown.
 LEVELS = ("WARN ", "ERROR ", "FATAL ")
 ABOUT_LOGS = ("org.apache.kafka.storage.", "kafka.log.", "kafka.cluster.", "kafka.server.ReplicaManager ")
 
@@ -103,7 +103,7 @@ def producers_by_us(log: PartitionLog) -> list[list[int]]:
 
 
 def files(folder: Path, tp: TopicPartition) -> dict[str, bytes]:
-    """What is in a partition's folder; what Kafka deletes bears another name for a minute."""
+    """What is in a partition's folder; what Kafka deletes has another name for a minute."""
     found = {path.name: path.read_bytes() for path in sorted((folder / str(tp)).iterdir())}
     return {name: data for name, data in found.items() if not name.endswith(".deleted")}
 
@@ -114,7 +114,7 @@ def different(left: dict[str, bytes], right: dict[str, bytes]) -> list[str]:
 
 
 def changed(before: dict[str, bytes], after: dict[str, bytes]) -> list[str]:
-    """The same without the epochs, for to lead is to add one, and the snapshots that whoever opens a log deletes.
+    """The same without the epochs, for to lead is to add one, and the snapshots that opening a log deletes.
 
     They lie below its start, or where no segment begins: where it ended before, or was cut.
     """

@@ -63,8 +63,7 @@ def oracle(
     return Oracle(f"{folder}{os.pathsep}{jars}")
 
 
-# ---------------------------------------------------------------------------
-# Random messages
+# -- random messages ---------------------------------------------------------------------------
 
 
 def scalar(type_: str, draw: random.Random) -> Any:
@@ -129,9 +128,6 @@ def has_unknown_tags(part: Struct) -> bool:
         return True
     inner = [getattr(part, f.attribute) for f in part.FIELDS if f.type == "struct"]
     return any(has_unknown_tags(s) for v in inner if v is not None for s in (v if isinstance(v, list) else [v]))
-
-
-# ---------------------------------------------------------------------------
 
 
 def test_our_bytes_are_kafkas_bytes_and_json(oracle: Oracle) -> None:

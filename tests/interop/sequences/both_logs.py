@@ -282,7 +282,7 @@ class BothLogs:
         theirs = answer.split("\t")
         ours = list(_known(log, times))
         if not self._has_other_transactions:
-            # Where the cleaner took the batch that a transaction begins with, the JVM tells the next one.
+            # Where the cleaner took the batch that a transaction begins with, the JVM names the next one.
             stable = log.last_stable_offset
             if str(stable) != theirs[0]:
                 stable = next((batch.base_offset for batch in log.any_batches(stable)), log.log_end_offset)

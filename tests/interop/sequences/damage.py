@@ -27,7 +27,7 @@ SUFFIXES = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
 
 
 class Tail(NamedTuple):
-    """What stands behind the last batch."""
+    """Return what follows the last batch."""
 
     data: bytes
 

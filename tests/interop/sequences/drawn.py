@@ -128,7 +128,7 @@ class Drawn:
         return {"compression": codec, "level": self.draw.choice(LEVELS.get(codec, (None,)))}
 
     def _producer(self, known: dict[int, tuple[int, int, bool]], count: int, *, leads: bool) -> dict[str, object]:
-        """Who sends the next batch and with which numbers: no producer, what comes next, or something else."""
+        """Return the producer and the numbers of the next batch: none, what comes next, or something else."""
         draw = self.draw
         if draw.random() < 0.3:
             return {}
@@ -245,10 +245,10 @@ class Drawn:
         draw = self.draw
         offset, epoch = log.log_end_offset, max(log.latest_epoch, 0)
         known = self._known_producers(log)
-        # Who went back to the old formats has epochs that our recovery forgets (D28), and the JVM a snapshot too many.
+        # After a return to the old formats our recovery forgets epochs (D28), and the JVM has a snapshot too many.
         if draw.random() < self.legacy and ("reopen" not in self.weights or _is_old(log)):
             return epoch, self._legacy(offset)
-        data, size, has_marker = b"", 0, False  # Behind a marker no transaction begins: the JVM's index is wrong then.
+        data, size, has_marker = b"", 0, False  # No transaction begins after a marker: the JVM's index is wrong then.
         if draw.random() < 0.03:
             offset = max(offset - draw.randrange(1, 4), 0)
         for _ in range(draw.choice([1, 1, 2, 5, 12])):
@@ -280,7 +280,7 @@ class Drawn:
             size = size or len(batch)
             data += batch
         if draw.random() < 0.03:
-            at = draw.randrange(17, size)  # Behind what no checksum covers, in the first batch.
+            at = draw.randrange(17, size)  # After what no checksum covers, in the first batch.
             data = data[:at] + bytes([data[at] ^ 1 << draw.randrange(8)]) + data[at + 1 :]
         elif draw.random() < 0.1:
             data += batch[: draw.randrange(len(batch))]
@@ -331,7 +331,7 @@ class Drawn:
     def _cut(self, log: PartitionLog) -> tuple[object, ...]:
         draw, end = self.draw, log.log_end_offset
         if log.producers.unreplicated and not log.producers.entries:
-            return (end,)  # Who remembers that something was decided reads again who decided it.
+            return (end,)  # A log that knows of something decided reads again who decided it.
         return (draw.choice([self._offset(log)] * 8 + [draw.randint(0, end), end + 3]),)
 
     def _restart(self, log: PartitionLog) -> tuple[object, ...]:

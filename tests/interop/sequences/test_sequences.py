@@ -20,7 +20,7 @@ from tests.interop.sequences.histories import Historian
 
 SEEDS = 60 + int(os.environ.get("KMIRROR_SEQUENCES", "0"))
 STEPS = 60
-# What a leader refuses a producer or a coordinator, a replica its leader, and anybody who asks for too high an offset.
+# What a leader refuses a producer or a coordinator, a replica its leader, and any reader of too high an offset.
 REFUSALS = {
     "lead !CORRUPT_MESSAGE",
     "lead !INVALID_PRODUCER_EPOCH",
@@ -37,7 +37,7 @@ REFUSALS = {
 
 @pytest.fixture
 def historian(tmp_path: Path, log_class_path: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Historian]:
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # Takes half of the time, and nobody cuts the power.
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)  # Takes half of the time, and the power stays on.
     jvm = Jvm(log_class_path, tmp_path)
     yield Historian(jvm, tmp_path)
     jvm.close()

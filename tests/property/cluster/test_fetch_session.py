@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmirror.client.fetch_session import FetchSession
-from kmirror.cluster.replication.fetch_sessions import Cached, FetchSessions
+from kmirror.cluster.replication.fetch_sessions import CachedPartition, FetchSessions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -56,14 +56,14 @@ MARKS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2), st.sa
 @pytest.mark.kip("227", "incremental fetch")
 @given(st.lists(MARKS, min_size=1, max_size=20))
 def test_what_is_left_out_of_an_answer_was_told_before(answers: list[tuple[int, int, int, int]]) -> None:
-    cached, told = Cached(FetchPartition()), None
+    cached, told = CachedPartition(FetchPartition()), None
     for high_watermark, stable, start, error in answers:
         data = PartitionData(
             high_watermark=high_watermark, last_stable_offset=stable, log_start_offset=start, error_code=error
         )
         now = (high_watermark, stable, start, error)
         news = cached.has_news(data)
-        cached.told(data)
+        cached.remember(data)
         if news:
             told = now
         assert told == now, "the fetcher knows, or has just been told"

@@ -1,4 +1,4 @@
-"""Whatever followers fetch and whoever is in the ISR: the high watermark is on every member's disk."""
+"""Whatever followers fetch and whatever the ISR is: the high watermark is on every member's disk."""
 
 from __future__ import annotations
 

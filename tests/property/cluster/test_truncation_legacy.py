@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmirror.records.codecs import Compression
-from tests.unit.cluster.legacy_logs import Run, contents, converge, log
+from tests.unit.cluster.replication.legacy_logs import Run, contents, converge, log
 
 # Lengths of runs; a length of zero steps over an epoch. The epochs of the two that part are even and odd.
 LENGTHS = st.lists(st.integers(0, 3), max_size=3)
 
 
 def runs(lengths: list[int], *, end: int, epoch: int) -> list[Run]:
-    """Return runs of batches behind `end`, of epochs `epoch` and every second one above."""
+    """Return runs of batches from `end` on, of epochs `epoch` and every second one above."""
     found: list[Run] = []
     for number, length in enumerate(lengths):
         end += 2 * length

@@ -50,7 +50,7 @@ class LogMachine(RuleBasedStateMachine):
     # As leader
 
     def note(self, data: bytes, **fields: object) -> None:
-        """Tell the model of a batch that the log has just taken at its end."""
+        """Add a batch to the model that the log has just taken at its end."""
         stored = list(self.log.batches(self.model.end))[-1]
         sent = Batch(data)
         assert (stored.crc, stored.view[16:]) == (sent.crc, sent.view[16:]), "only offset and epoch are set"
@@ -180,7 +180,7 @@ class LogMachine(RuleBasedStateMachine):
             repair=repair,
             recovery_point=CLEAN_SHUTDOWN if close else self.log.recovery_point,
         )
-        # A cut inside a batch left a log end that no batch reaches; nobody has written it down.
+        # A cut inside a batch left a log end that no batch reaches and no file names.
         ends = [bases[-1], *(one.last + 1 for one in self.model.batches[-1:])]
         if max(ends) < self.model.start:
             self.model.clear(self.model.start)  # Nothing is left at or above the log start.
@@ -188,7 +188,7 @@ class LogMachine(RuleBasedStateMachine):
             self.model.end = max(ends)
         self.model.epochs = [(e, s) for e, s in self.model.epochs if s < self.model.end]
         if self.log.epochs.entries != self.model.epochs:
-            # Segments that were read have told of an epoch below the log start that a cut had taken.
+            # Segments that were read have named an epoch below the log start that a cut had taken.
             for one in self.model.batches:
                 self.model.assign_epoch(one.epoch, one.base)
         self.model.advance_start(self.model.start)

@@ -28,7 +28,7 @@ from kmirror.protocol.skim import skim
 FRAMES = int(os.environ.get("KMIRROR_FUZZ_FRAMES", "10000"))
 VECTORS = Path(__file__).parents[2] / "data" / "messages" / "messages.ndjson.gz"
 
-# What lengths and counts are when somebody means harm.
+# Lengths and counts as an attacker would choose them.
 NASTY = [b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff\x07", b"\xff\xff\xff\xff\x0f", b"\x80" * 5]
 NASTY += [value.to_bytes(4, "big", signed=True) for value in (-1, -2, -(2**31), 2**31 - 1, 2**24, 65536)]
 

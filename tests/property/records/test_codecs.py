@@ -59,7 +59,7 @@ def test_a_cut_anywhere_is_noticed(codec: Compression, data: bytes) -> None:
             inflated = decompress(codec, packed[:end])
         except CorruptBatch:
             continue
-        # Snappy blocks have no end mark behind them: a cut between two shows only in what is missing.
+        # Snappy blocks have no end mark after them: a cut between two shows only in what is missing.
         assert codec is Compression.SNAPPY
         assert inflated != data
 

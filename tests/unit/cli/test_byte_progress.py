@@ -22,7 +22,9 @@ def test_a_terminal_gets_a_bar_with_binary_units(
     assert "iB/s" in err
 
 
-def test_what_is_no_terminal_gets_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_bar_is_shown_where_stderr_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     with byte_progress("verify", GIBIBYTE) as progress:

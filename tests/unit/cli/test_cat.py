@@ -55,7 +55,7 @@ def checkpoint(folder: Path, name: str, offset: int) -> None:
     (folder.parent / name).write_text(f"0\n1\nsome-topic 7 {offset}\n")
 
 
-def test_values_are_printed_a_line_each_unless_told_otherwise(folder: Path) -> None:
+def test_values_are_printed_a_line_each_by_default(folder: Path) -> None:
     write_segment(folder, data(0, count=2))
     assert cat(folder).stdout_bytes == b"v\nv\n"
 

@@ -51,7 +51,7 @@ def test_a_request_names_itself(kmirror: Run) -> None:
     assert kmirror("decode", "--request", add_length(FRAME).hex(" ")) == (0, out, "")
 
 
-def test_a_response_must_be_told(kmirror: Run) -> None:
+def test_a_response_needs_its_api_and_version(kmirror: Run) -> None:
     partition = PartitionData(records=b"abc")
     body = FetchResponse(throttle_time_ms=7, responses=[FetchableTopicResponse(partitions=[partition])])
     frame = headers.encode_response(body, 17, correlation_id=5).hex()
@@ -104,7 +104,7 @@ def test_byte_ranges_cover_the_frame(kmirror: Run) -> None:
     assert "8       12  header.client_id" in out
 
 
-def test_unknown_tags_and_trailing_bytes_are_told(kmirror: Run) -> None:
+def test_unknown_tags_and_trailing_bytes_are_reported(kmirror: Run) -> None:
     raw = FetchRequest(unknown_tags=[UnknownTag(9, b"x")]).encode(17) + b"rest"
     code, out, err = kmirror("decode", "--api", "fetch", "--version", "17", raw.hex())
     assert code == 0

@@ -1,4 +1,4 @@
-"""`kmirror diff`: every kind of difference is told in words, and what may differ is none."""
+"""`kmirror diff`: every kind of difference is put in words, and what may differ is none."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_byte_that_no_field_has(logs: Logs) -> None:
     assert (row["field"], row["left"], row["right"]) == ("byte 21 of the batch", "0x00", "0x80")
 
 
-def test_what_is_equal_need_not_be_of_a_format_that_exists(logs: Logs) -> None:
+def test_equal_bytes_are_equal_also_in_a_format_that_does_not_exist(logs: Logs) -> None:
     message = bytearray(build_message_set([RecordData(b"k", b"v", (), 10)], magic=1, base_offset=1))
     message[16] = 0x82
     logs.write(keyed(0) + message, keyed(0) + message)
@@ -183,7 +183,7 @@ def test_a_file_that_cannot_be_read_is_a_difference(logs: Logs) -> None:
     assert f"{logs.right / ('0' * 20 + '.log')}, position {len(keyed(0))}" in row["text"]
 
 
-def test_long_equal_runs_and_a_difference_behind_them(logs: Logs) -> None:
+def test_a_difference_after_long_equal_runs_is_found(logs: Logs) -> None:
     many = b"".join(keyed(offset, values=(bytes(900),)) for offset in range(1000))
     large = keyed(1000, values=(bytes(400_000),))
     logs.write(many + large + keyed(1001), many + large + keyed(1001, values=(b"x",)))

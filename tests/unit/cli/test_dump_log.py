@@ -234,7 +234,7 @@ def test_json_of_all_recorded_files_is_json() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLE.glob("*-*/data/*/0*.*")), ids=lambda path: path.name)
-def test_any_garbage_is_told_or_refused(tmp_path: Path, path: Path) -> None:
+def test_any_garbage_is_reported_or_refused(tmp_path: Path, path: Path) -> None:
     if path.suffix == ".txt" or path.stat().st_size > 8192:
         return
     shutil.copytree(path.parent, tmp_path / "copy")

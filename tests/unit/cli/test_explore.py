@@ -24,7 +24,7 @@ def test_a_scope_that_is_exhausted_ends_with_0() -> None:
     assert "replicas 1+1" in result.stdout
 
 
-def test_a_counter_example_ends_with_4_and_is_told() -> None:
+def test_a_counter_example_is_printed_and_the_exit_code_is_4() -> None:
     result = run("--scope", "tiny", "--without", "D37")
     assert result.return_value == 4
     lines = result.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_a_bound_ends_with_5_and_claims_nothing(bound: tuple[str, str]) -> None:
         ("--master", "local[1]"),
     ],
 )
-def test_what_nobody_knows_ends_with_2(words: tuple[str, ...]) -> None:
+def test_unknown_names_end_with_exit_code_2(words: tuple[str, ...]) -> None:
     assert CliRunner().invoke(command, list(words)).exit_code == 2
 
 

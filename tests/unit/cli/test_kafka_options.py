@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from kmirror.cli.kafka_options import Given, KafkaCommand, OptionRow, read
+from kmirror.cli.kafka_options import KafkaCommand, OptionRow, ParsedOptions, read
 from kmirror.errors import UsageError
 
 ROWS = (
@@ -18,7 +18,7 @@ ROWS = (
 
 
 @click.command("tool", cls=KafkaCommand, rows=ROWS, required="size", version="1.2.3")
-def tool(given: Given) -> None:
+def tool(given: ParsedOptions) -> None:
     """Do it."""
     click.echo(given.number("size", 5))
 
@@ -83,7 +83,7 @@ def test_version_and_what_is_required() -> None:
     assert invoke("--size", "7").stdout == "7\n"
 
 
-def test_a_shell_is_told_how_a_word_may_go_on() -> None:
+def test_a_shell_completes_words() -> None:
     context = tool.make_context("tool", ["--nope"], resilient_parsing=True)
     assert [item.value for item in tool.shell_complete(context, "--f")] == ["--flag"]
     files = OptionRow(("files",), "What to read.", "FILE,FILE...").as_click()

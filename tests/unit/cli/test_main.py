@@ -13,7 +13,7 @@ import click
 import pytest
 
 import kmirror
-from kmirror.cli import main
+from kmirror.cli import main, quick_start
 from kmirror.cli.commands import COMMANDS, CommandRow
 from kmirror.cli.group import build
 from kmirror.errors import UsageError
@@ -136,16 +136,17 @@ def test_a_quick_command_has_no_need_of_click_unless_it_says_so(monkeypatch: pyt
         return None if words else 5
 
     module = types.ModuleType(MODULE)
-    vars(module).update(answer=answer, quick=interrupt_quickly)
+    vars(module).update(answer=answer)
     monkeypatch.setitem(sys.modules, MODULE, module)
-    rows = (CommandRow("answer", MODULE, "answer", "answer it", quick=f"{MODULE}:quick"),)
+    monkeypatch.setitem(quick_start.QUICK, "answer", interrupt_quickly)
+    rows = (CommandRow("answer", MODULE, "answer", "answer it"),)
     assert exit_code("answer", rows=rows) == 5
     assert exit_code("answer", "wait", rows=rows) == 130
     assert exit_code("answer", "--nope", rows=rows) == 2
 
 
 @pytest.mark.parametrize("command", ["verify", "cat"])
-def test_who_reads_no_more_has_read_enough(command: str) -> None:
+def test_a_closed_pipe_ends_a_command_quietly(command: str) -> None:
     shell = ["sh", "-c", '"$@"; echo $? >&2', "sh", sys.executable, "-m", "kmirror", command, str(SEGMENT.parent)]
     with subprocess.Popen(shell, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None and running.stderr is not None
@@ -223,6 +224,7 @@ def test_help_imports_neither_rich_nor_any_engine() -> None:
         "kmirror.cli.group",
         "kmirror.cli.main",
         "kmirror.cli.output",
+        "kmirror.cli.quick_start",
         "kmirror.errors",
     }
     assert "rich" not in loaded

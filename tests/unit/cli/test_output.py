@@ -19,13 +19,13 @@ def test_what_is_held_is_written_when_a_tool_fails(
     assert capsysbinary.readouterr().out == b"found before\n"
 
 
-def test_complaints_stand_behind_what_came_before_them(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_complaints_come_after_what_was_printed_before_them(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     with Output() as out:
         out.write("before\n")
         out.complain("no good\n")
         assert capfdbinary.readouterr() == (b"before\n", b"no good\n")
 
 
-def test_without_a_stderr_nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_stderr_complaints_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", None)
     complain("no good\n")

@@ -55,14 +55,14 @@ def sim(capsys: pytest.CaptureFixture[str]) -> Any:
 @pytest.mark.parametrize(
     ("profile", "code"), [("clean", Exit.CLEAN), ("crash", Exit.CRASH), ("full", Exit.SAFETY), ("stuck", Exit.LIVENESS)]
 )
-def test_the_exit_code_tells_crash_safety_and_liveness_apart(sim: Any, profile: str, code: Exit) -> None:
+def test_crash_safety_and_liveness_have_exit_codes_of_their_own(sim: Any, profile: str, code: Exit) -> None:
     told = sim("--seed", 7, "--profile", profile)
     assert told.code == code == {"clean": 0, "crash": 3, "full": 4, "stuck": 5}[profile]
     assert told.lines[-1] == f"again: kmirror sim --seed 7 --profile {profile}"
     assert told.err == "", "nobody looks at a bar that is piped"
 
 
-def test_a_failure_is_shrunk_and_told(sim: Any) -> None:
+def test_a_failure_is_shrunk_and_printed(sim: Any) -> None:
     told = sim("--seed", 7)
     assert told.lines[0] == "acked-lost: orders-0 of b, offset 17"
     assert "seed 7, profile full: 2 steps, 1 client, 1 record acknowledged," in told.lines
@@ -195,7 +195,7 @@ def test_profiles_are_listed_with_what_they_are_for(sim: Any) -> None:
 # -- many histories ---------------------------------------------------------------------------
 
 
-def test_many_histories_are_a_table_and_the_first_of_the_worst_is_told(sim: Any) -> None:
+def test_many_histories_are_a_table_and_the_first_of_the_worst_is_printed(sim: Any) -> None:
     told = sim("--seed", 10, "--seeds", 6, "--profile", "mixed")
     assert told.code == Exit.SAFETY
     assert told.lines[0] == "6 histories of profile mixed, seeds 10 to 15"
@@ -223,7 +223,7 @@ def test_many_as_json_are_a_line_each_in_the_order_of_seeds(sim: Any, tmp_path: 
     assert told.code == Exit.SAFETY
 
 
-def test_two_processes_tell_the_same_as_one(sim: Any) -> None:
+def test_two_processes_print_the_same_as_one(sim: Any) -> None:
     words = ["--seed", 3, "--seeds", 5, "--profile", "mixed", "-o", "json"]
     one, two = sim(*words), sim(*words, "--jobs", 2)
     assert two.code == one.code == Exit.SAFETY
@@ -304,7 +304,7 @@ def test_ctrl_c_ends_with_whole_lines_130_and_no_process_left(tmp_path: Path, jo
     assert 2 <= len(lines) < 100
 
 
-def test_ctrl_c_tells_what_was_found_so_far(sim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_what_was_found_so_far(sim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(plan: Plan | None = None, *, seed: int = 0, profile: str = "full") -> Any:
         if seed == 5:
             raise KeyboardInterrupt
@@ -317,7 +317,7 @@ def test_ctrl_c_tells_what_was_found_so_far(sim: Any, monkeypatch: pytest.Monkey
     assert ["acked-lost", "2", "0"] in [line.split() for line in told.lines]
 
 
-def test_ctrl_c_while_shrinking_tells_the_smallest_so_far(
+def test_ctrl_c_while_shrinking_prints_the_smallest_so_far(
     sim: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     runs = 0

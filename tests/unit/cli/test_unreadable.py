@@ -33,7 +33,7 @@ def ended(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[object, l
     return caught.value.code, out.out.splitlines(), out.err
 
 
-def test_verify_goes_on_behind_a_file_that_cannot_be_read(
+def test_verify_goes_on_after_a_file_that_cannot_be_read(
     top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Permissions are refused by patching: a test that runs as root would be let in anyway."""

@@ -1,4 +1,4 @@
-"""`kmirror verify`: each fault that can be planted is found, and told with file, position and reason."""
+"""`kmirror verify`: each fault that can be planted is found, and named with file, position and reason."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from click.testing import CliRunner
 
 from kmirror.cli import verify_folder
 from kmirror.cli.main import run
+from kmirror.cli.quick_start import verify as quick
 from kmirror.cli.verify import command
-from kmirror.cli.verify_folder import quick
 from kmirror.errors import UsageError
 from kmirror.log.producer_entry import BatchMetadata, ProducerEntry
 from kmirror.log.state_files import decode_snapshot, encode_snapshot
@@ -405,7 +405,7 @@ def test_text_and_refusals(top: Path, tmp_path: Path) -> None:
     assert isinstance(refused.exception, UsageError)
 
 
-def test_no_bar_is_loaded_where_nobody_would_see_it(top: Path) -> None:
+def test_no_bar_is_loaded_where_stderr_is_no_terminal(top: Path) -> None:
     """What a start takes counts, with logs of ordinary size."""
     program = "import sys; from kmirror.cli.main import run\ntry: run(sys.argv[1:])\nfinally: print(*sys.modules)"
     environment = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "TTY_COMPATIBLE")}

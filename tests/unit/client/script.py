@@ -73,8 +73,8 @@ class Script:
 
     def _take(self, effect: Effect) -> None:
         match effect:
-            case Send(OutboundLink(peer, channel), frame):
-                head, body = decode_request(frame)
+            case Send(OutboundLink(peer, channel), chunks):
+                head, body = decode_request(b"".join(chunks))
                 self.asked.append(Asked(peer, channel, head.api_version, head.correlation_id, head.client_id, body))
             case SetTimer(key, at) if key[0] != requester.TIMER:
                 self.timers[key] = at

@@ -92,9 +92,7 @@ class Log:
     ) -> None:
         self.heard.append(("records", state.tp, data.high_watermark))
 
-    def on_diverged(
-        self, now: Instant, fetcher: Fetcher[State], state: State, asked: FetchPartition, data: PartitionData
-    ) -> None:
+    def on_diverged(self, now: Instant, fetcher: Fetcher[State], state: State, data: PartitionData) -> None:
         self.heard.append(("diverged", data.diverging_epoch.end_offset))
 
     def on_error(self, now: Instant, fetcher: Fetcher[State], state: State, error: ErrorCode) -> None:

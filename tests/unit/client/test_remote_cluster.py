@@ -18,7 +18,7 @@ from tests.unit.client.script import BOOTSTRAP, ONE, OTHER, TOPIC_ID, TP, TWO, S
 
 
 class Stage:
-    """A cluster as a client sees it, and what the client was told."""
+    """A cluster as a client sees it, and what the client was answered."""
 
     def __init__(self) -> None:
         self.script = Script()

@@ -1,4 +1,4 @@
-"""Every request ends in one call, whoever else answers or closes what."""
+"""Every request ends in one call, whatever other links answer or close."""
 
 from __future__ import annotations
 

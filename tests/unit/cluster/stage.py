@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kmirror.cluster.authorizer import ALLOW_ALL, Rights
 from kmirror.cluster.controller.controller import Controller, ControllerOptions
 from kmirror.cluster.images import PartitionImage
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.events import Started
-from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.ids import ANONYMOUS, Endpoint, TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -27,6 +28,7 @@ from kmirror.records.record import RecordData
 TP = TopicPartition("orders", 0)
 TOPIC_ID = Uuid.from_ints(3, 4)
 BROKER_EPOCH = 1000
+RIGHTS = Rights(ALLOW_ALL, ANONYMOUS, "127.0.0.1")
 
 
 def controller(

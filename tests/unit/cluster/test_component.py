@@ -1,4 +1,4 @@
-"""Components are asked and told in the order in which they were plugged in."""
+"""Components are asked and notified in the order in which they were plugged in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONE, TWO = TopicPartition("one", 0), TopicPartition("two", 0)
 
 
 class Listener(BrokerComponent):
-    """Writes down what it is told, and answers as it was made to."""
+    """Records every call, and returns the given answers."""
 
     def __init__(self, name: str, told: list[tuple[object, ...]]) -> None:
         self.name = name

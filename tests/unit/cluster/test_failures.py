@@ -1,4 +1,4 @@
-"""Code of a node that raises where nothing expects it: a simulation stops there, a server goes on."""
+"""An unexpected exception inside a node: the simulator raises it, a server goes on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from kmirror.client.requester import Requester
+from kmirror.cluster.authorizer import ALLOW_ALL
 from kmirror.cluster.server import Inbound, Server
 from kmirror.errors import LocalProtocolError
 from kmirror.kernel.clock import SECOND, Instant
@@ -51,7 +52,7 @@ def unwritable(now: Instant, inbound: Inbound) -> None:
 def server(handler: Callable[[Instant, Inbound], None], policy: OnFailure) -> tuple[Server, Failures]:
     outbox = Outbox()
     failures = Failures(outbox, policy)
-    made = Server(lambda: VERSIONS, dict, outbox, failures=failures)
+    made = Server(lambda: VERSIONS, dict, outbox, ALLOW_ALL, failures=failures)
     made.serve(dict.fromkeys(REQUESTS, handler))
     made.on_opened(CLIENT)
     return made, failures

@@ -1,9 +1,10 @@
-"""The serving half of a node, with handlers that a test brings along."""
+"""The serving half of a node, with handlers of the test."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kmirror.cluster.authorizer import ALLOW_ALL
 from kmirror.cluster.server import WAITING_BYTES_MAX, WAITING_MAX, Handler, Inbound, Server
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import Chunk, CloseLink, Effect, LinkOpened, Reply, ResumeReading, StopReading
@@ -32,7 +33,7 @@ class Waiting:
 
 
 def server(handler: Handler) -> Server:
-    made = Server(lambda: VERSIONS, dict, Outbox())
+    made = Server(lambda: VERSIONS, dict, Outbox(), ALLOW_ALL)
     made.serve({ApiVersionsRequest: handler, FetchRequest: handler})
     return made
 

@@ -293,7 +293,7 @@ def test_a_default_that_is_taken_is_the_value_that_java_has(type: str, text: str
     eval(value, {"Uuid": Uuid})
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     raw = message(field("A", type="int31"), field("B", versions="3-1"), validVersions="0+")
     assert len(check_message(raw, "x.json")) == 3
 

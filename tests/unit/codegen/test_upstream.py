@@ -1,4 +1,4 @@
-"""Is every difference between a release and our schemas told, and nothing else?"""
+"""Every difference between a release and our schemas is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ CHANGES: list[tuple[Callable[[dict[str, Any]], None], list[str]]] = [
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES)
-def test_every_difference_is_told(change: Callable[[dict[str, Any]], None], expected: list[str]) -> None:
+def test_every_difference_is_reported(change: Callable[[dict[str, Any]], None], expected: list[str]) -> None:
     theirs = release()
     change(theirs)
     assert [str(d) for d in compare(theirs)] == expected

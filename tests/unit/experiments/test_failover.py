@@ -1,4 +1,4 @@
-"""One run of a sweep: the same seed is the same run, worse networks lose more, and broken rules are told."""
+"""One run of a sweep: the same seed is the same run, worse networks lose more, and broken rules are reported."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_options_are_checked() -> None:
 
 def test_the_line_between_sites() -> None:
     def arrivals(sizes: list[int], **options: int) -> list[int]:
-        network = Network(Rng(1), NetworkOptions(remote_min=0, remote_max=0, **options))
+        network = Network(Rng(1), NetworkOptions(remote_min_us=0, remote_max_us=0, **options))
         network.add("x", "one", None)
         network.add("y", "two", None)
         return [network.arrival(0, "x", "y", 0, size) for size in sizes]

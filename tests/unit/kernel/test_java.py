@@ -1,4 +1,4 @@
-"""What would a JVM write?"""
+"""The JVM's text, hashes and map order, in Python."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kmirror.kernel.java import (
         (b"\xe2\x82", "\ufffd"),
         (b"\xf0\x9f\x98A", "\ufffdA"),
         (b"\xf4\x90\x80\x80", "\ufffd" * 4),
-        (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates behind a cut letter.
+        (b"\xe2\x82\xed\xa0\x80\xed\xa0A\xed", "\ufffd\ufffd\ufffdA\ufffd"),  # Surrogates after a cut letter.
     ],
 )
 def test_bytes_that_are_not_utf8_become_what_java_makes_of_them(data: bytes, text: str) -> None:

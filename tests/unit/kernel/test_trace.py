@@ -1,4 +1,4 @@
-"""The digest names every line, in order, also those that are not kept."""
+"""The digest covers every line in order, also lines that are not kept."""
 
 from __future__ import annotations
 

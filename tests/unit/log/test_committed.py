@@ -1,4 +1,4 @@
-"""What a committed reader sees where the log alone does not tell: snapshots, the cleaner, markers without content."""
+"""What a committed reader sees where the log alone does not show it: snapshots, cleaned logs, empty markers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def data(offset: int, pid: int = 1) -> bytes:
 def walk_over(
     *batches: bytes, end: int, snapshots: Mapping[int, Mapping[int, int] | None] | None = None, cleaned_offset: int = 0
 ) -> Committed:
-    """`snapshots` tell by offset what is open there; None is one that cannot be read."""
+    """`snapshots` have by offset what is open there; None is one that cannot be read."""
     known = snapshots or {}
     walk = CommittedWalk(sorted(known), known.__getitem__, cleaned_offset=cleaned_offset)
     for found in batches:
@@ -91,7 +91,7 @@ def test_a_snapshot_that_cannot_be_read_says_nothing() -> None:
     assert walk_over(data(0), data(10, 2), end=11, snapshots={10: None}) == Committed({}, 0)
 
 
-def test_old_messages_are_committed_and_a_broken_control_record_is_told() -> None:
+def test_old_messages_are_committed_and_a_broken_control_record_is_an_error() -> None:
     walk = CommittedWalk()
     message = LegacyBatch(build_message(RecordData(b"k", b"v"), magic=1, offset=0, attributes=0x30))
     walk.add(message)

@@ -40,7 +40,7 @@ class Place:
 
 
 def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int | None, int]]:
-    """Return each step with both base offsets and where the cursor was when it was told."""
+    """Return each step with both base offsets and where the cursor stood."""
     return [
         (
             step.match.value, None if step.expected is None else step.expected.base_offset,
@@ -50,7 +50,7 @@ def told(expected: list[bytes], place: Place) -> list[tuple[str, int | None, int
     ]  # fmt: skip
 
 
-def test_each_step_says_what_stands_next_and_is_told_before_it_is_passed() -> None:
+def test_each_step_is_reported_before_it_is_passed() -> None:
     found = [LOG[0], plain(1, 0, "again"), plain(2, 1, "x2"), plain(3, 1, "r3"), plain(9, 1, "r9")]
     assert told([*LOG, plain(7, 1, "r7")], Place(opened(*found))) == [
         ("equal", 0, None, 0),

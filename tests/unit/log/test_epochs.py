@@ -14,7 +14,7 @@ END = 80
 @pytest.mark.parametrize(
     ("epoch", "expected"),
     [
-        (-1, (-1, -1)),  # Nobody asks for an undefined epoch in earnest.
+        (-1, (-1, -1)),  # No client asks for an undefined epoch in earnest.
         (0, (0, 10)),  # Below the first one: the asker cuts to what this log begins with.
         (1, (1, 10)),
         (2, (2, 30)),

@@ -51,7 +51,7 @@ def test_a_read_stays_in_one_segment(log: PartitionLog) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-def test_as_many_whole_batches_as_fit(log: PartitionLog, count: int) -> None:
+def test_as_many_whole_batches_are_read_as_fit(log: PartitionLog, count: int) -> None:
     assert read(log, 3, batches=count) == [3, 6, 9, 12][:count]
     result = log.read(3, max_bytes=count * ONE + ONE - 1, end_offset=1000)
     assert len(result.records) == count * ONE

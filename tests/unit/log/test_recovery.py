@@ -228,7 +228,7 @@ def test_a_snapshot_at_the_log_start_is_of_another_log(store: MemoryStore) -> No
     assert store.read_file(name) is None
 
 
-def test_a_fault_is_told_once_with_partition_file_offset_and_position_and_keeps_its_kind() -> None:
+def test_a_fault_names_partition_file_offset_and_position_once_and_keeps_its_class() -> None:
     first, wrong = batch(2), batch(1, offset=1)
     store = MemoryStore.from_files({0: first + wrong}, {})
     with pytest.raises(OffsetsOutOfOrder) as caught:

@@ -56,7 +56,7 @@ def test_nothing_whole_appends_nothing() -> None:
 
 @pytest.mark.decision("D12")
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_logs_own_epoch_is_refused_by_who_fetched_with_an_older_one(count: int) -> None:
+def test_a_batch_above_the_epoch_of_the_fetch_is_refused_even_if_it_is_the_logs_own(count: int) -> None:
     log = open_log()
     follow(log, batch(1, epoch=5))
     info = follow(log, *run(count, start=1, epoch=5), max_epoch=4)
@@ -74,7 +74,7 @@ def test_batches_of_a_later_epoch_are_left_out_and_those_before_are_kept() -> No
     assert log.epochs.entries == [(1, 0)]
 
 
-def test_a_fault_behind_the_refused_batch_is_not_looked_at() -> None:
+def test_a_fault_after_the_refused_batch_is_not_looked_at() -> None:
     log = open_log()
     info = follow(
         log,
@@ -174,7 +174,7 @@ def test_a_fetch_larger_than_a_segment_is_parted() -> None:
     assert content(log) == b"".join(run(7, records=2))
 
 
-def test_an_append_in_parts_tells_what_a_whole_one_does() -> None:
+def test_an_append_in_parts_answers_as_a_whole_one() -> None:
     data = b"".join((batch(1, timestamp=NOW_MS + 9), reset(offset=1), *run(4, start=2), marker(commit=True, offset=6)))
     whole, parted = open_log(), open_log(segment_bytes=len(batch(1)) + 30)
     assert follow(whole, data) == follow(parted, data)
@@ -246,7 +246,7 @@ TOP = 2**63 - 1  # The greatest offset there is, and so the greatest end of a lo
 
 @pytest.mark.decision("D12")
 @pytest.mark.parametrize("before", [0, 1, 3])
-def test_a_log_has_an_end_that_an_offset_can_tell(before: int) -> None:
+def test_the_end_of_a_log_is_always_an_offset(before: int) -> None:
     """Kafka's offsets overflow there, and it refuses the batch for going backwards."""
     log = open_log()
     follow(log, batch(1, offset=TOP - 40))

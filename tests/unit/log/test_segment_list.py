@@ -24,7 +24,7 @@ def known(segments: SegmentList) -> tuple[list[int], int, int]:
     return segments.base_offsets, segments.active.base_offset, segments.end_offset
 
 
-def test_the_last_segment_is_the_active_one_and_the_end_is_behind_its_last_record() -> None:
+def test_the_last_segment_is_the_active_one_and_the_end_is_above_its_last_record() -> None:
     assert known(segments_of()) == ([0, 2, 4, 6], 6, 8)
     assert segments_of().size_in_bytes == 8 * len(batch())
 
@@ -39,7 +39,7 @@ def test_the_segment_that_would_hold_an_offset_comes_first(offset: int, first: i
 @pytest.mark.parametrize(
     ("offset", "found"), [(0, (0, 0)), (1, (0, 1)), (2, (7, 7)), (8, (7, 8)), (9, (14, 14)), (15, (14, 15)), (16, None)]
 )
-def test_a_batch_is_found_behind_a_gap_between_segments(offset: int, found: tuple[int, int] | None) -> None:
+def test_a_batch_is_found_after_a_gap_between_segments(offset: int, found: tuple[int, int] | None) -> None:
     place = segments_of(3, gap=5).find(offset)
     assert found == (place and (place[0].base_offset, place[1].base_offset))
 

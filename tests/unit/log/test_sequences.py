@@ -1,4 +1,4 @@
-"""What random sequences of steps on the JVM's log and on ours once told apart, each cut down to what it takes.
+"""Random sequences of steps after which the JVM's log and ours once differed, each cut down to what it takes.
 
 tests/interop/sequences draws them. The facts here are the JVM's answers, of Apache Kafka 4.3.1.
 """
@@ -169,7 +169,7 @@ def test_a_segment_without_timestamps_is_as_young_as_its_cut() -> None:
     assert log.delete_old_segments(NOW_MS + 3_001) == 1
 
 
-def test_a_log_that_ends_below_its_start_begins_anew_with_a_snapshot_that_knows_nobody() -> None:
+def test_a_log_that_ends_below_its_start_begins_anew_with_an_empty_snapshot() -> None:
     """A cut inside of the only batch leaves none, so what was closed at offset 3 ends at 0 when it is opened."""
     log = open_log()
     follow(log, idempotent(0, 4))

@@ -39,13 +39,13 @@ def with_count(count: int) -> bytes:
     ],
     ids=["empty", "cut", "version", "checksum", "more than there are", "negative count"],
 )
-def test_what_is_no_snapshot(data: bytes, position: int | None) -> None:
+def test_bytes_that_are_no_snapshot_are_refused(data: bytes, position: int | None) -> None:
     with pytest.raises(CorruptBatch, match="producer snapshot") as caught:
         decode_snapshot(data)
     assert caught.value.position == position
 
 
-def test_bytes_behind_a_snapshots_rows_count_for_nothing() -> None:
+def test_bytes_after_a_snapshots_rows_count_for_nothing() -> None:
     assert [entry.producer_id for entry in decode_snapshot(with_count(1))] == [1]
 
 
@@ -65,7 +65,9 @@ def test_a_transaction_index_that_ends_inside_a_row() -> None:
     ],
     ids=["below the segment", "descending", "twice", "version"],
 )
-def test_what_is_no_transaction_index(data: bytes, base_offset: int, reason: str, position: int) -> None:
+def test_bytes_that_are_no_transaction_index_are_refused(
+    data: bytes, base_offset: int, reason: str, position: int
+) -> None:
     with pytest.raises(CorruptBatch, match=reason) as caught:
         decode_aborted(data, base_offset=base_offset)
     assert caught.value.position == position
@@ -86,7 +88,7 @@ def test_what_is_no_transaction_index(data: bytes, base_offset: int, reason: str
         pytest.param(b"0\n1\na 0 " + b"9" * 5_000, "line 3 is not", id="more digits than Python reads"),
     ],
 )
-def test_what_is_no_offset_checkpoint(data: bytes, reason: str) -> None:
+def test_bytes_that_are_no_offset_checkpoint_are_refused(data: bytes, reason: str) -> None:
     with pytest.raises(CorruptBatch, match=reason):
         decode_offsets(data)
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.dissect import command
 from kmirror.errors import CorruptBatch, KmirrorError, UsageError
-from kmirror.logdir.dissect.core import Row, with_paths
+from kmirror.logdir.dissect.core import DissectedRow, with_paths
 from kmirror.logdir.dissect.files import KINDS, dissect, kind_of
 from kmirror.logdir.faults import Unreadable
 from kmirror.records import Compression, ControlType, RecordData, build_batch
@@ -36,7 +36,7 @@ def written(tmp_path: Path, data: bytes, name: str = LOG) -> Path:
     return path
 
 
-def by_path(data: bytes, name: str = LOG) -> dict[str, Row]:
+def by_path(data: bytes, name: str = LOG) -> dict[str, DissectedRow]:
     found = kind_of(name)
     assert found is not None
     kind, base_offset = found
@@ -62,14 +62,14 @@ def by_path(data: bytes, name: str = LOG) -> dict[str, Row]:
         ("meta.properties", "text", 0),
     ],
 )
-def test_a_name_tells_kind_and_base_offset(name: str, kind: str, offset: int) -> None:
+def test_kind_and_base_offset_follow_from_the_name(name: str, kind: str, offset: int) -> None:
     found = kind_of(name)
     assert found is not None
     assert (found[0].name, found[1]) == (kind, offset)
 
 
 @pytest.mark.parametrize("name", ["42.log", "x.txt", "00000000000000000042", "leader-epoch-checkpoint.tmp2"])
-def test_other_names_tell_nothing(name: str) -> None:
+def test_other_names_have_no_kind(name: str) -> None:
     assert kind_of(name) is None
 
 
@@ -234,7 +234,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, name: str, reason: str) -> 
     assert str(path) in str(result.exception) and reason in str(result.exception)
 
 
-def test_the_kind_can_be_told(tmp_path: Path) -> None:
+def test_the_kind_can_be_given_as_an_option(tmp_path: Path) -> None:
     assert run(written(tmp_path, BATCH, "x.txt"), "--as", "log").exit_code == 0
     assert run(written(tmp_path, b"", "x.log"), "--as", "log").output == ""
 

@@ -112,7 +112,7 @@ def test_partitions_may_be_missing_and_are_sorted_by_number(tmp_path: Path) -> N
     assert read_log_dirs(tmp_path).topics == {"t": [0, 2, 10]}
 
 
-def test_what_is_no_users_partition_is_left_out_by_name(tmp_path: Path) -> None:
+def test_folders_that_are_no_users_partition_are_left_out_by_name(tmp_path: Path) -> None:
     suffix = "60d9fcf42c904bdb8a69f8cc8a102420"
     internal = [
         "__consumer_offsets",
@@ -223,7 +223,9 @@ def test_more_than_memory_allows_is_refused_with_the_figures_before_any_segment_
         read_log_dirs(tmp_path / "sample")
 
 
-def test_a_machine_that_tells_nothing_allows_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_does_not_say_how_much_memory_it_has_allows_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(memory, "_available", lambda: None)
     monkeypatch.setattr(memory, "_container_limit", lambda path: None)
     assert memory.allowed_bytes() is None

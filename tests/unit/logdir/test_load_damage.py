@@ -19,7 +19,7 @@ from tests.builders import batch
 from tests.unit.logdir.folders import SAMPLE, TAILS, assert_refused, checkpoint, partition, refused, sample
 
 # In these no offset is missing and none lies below the log start, so that the checkpoints and the neighbours
-# bear witness to every header field outside the checksum.
+# are witnesses of every header field outside the checksum.
 GAPLESS = ("clients", "codecs", "epochs", "idem", "logappend", "txn")
 SEGMENTS = [path for path in sorted(SAMPLE.rglob("*.log")) if path.stat().st_size]
 
@@ -113,7 +113,7 @@ def test_a_log_that_lost_its_last_batch_is_found_by_the_recovery_point(tmp_path:
 def test_a_log_that_is_longer_than_at_the_clean_shutdown_is_refused(tmp_path: Path) -> None:
     partition(tmp_path, "t-0", {0: batch(2) + batch(offset=2)})
     (tmp_path / "recovery-point-offset-checkpoint").write_bytes(checkpoint(["t 0 2"]))
-    read_log_dirs(tmp_path)  # After a crash the recovery point lags behind.
+    read_log_dirs(tmp_path)  # After a crash the recovery point lags.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     assert "had closed it at offset 2" in refused(tmp_path).reason
 
@@ -165,7 +165,7 @@ def test_an_epoch_that_the_checkpoint_does_not_know_is_refused_after_a_clean_shu
     data = bytearray(batch() + batch(offset=1))
     set_base_offset_and_epoch(data, 1, 3, position=len(batch()))
     partition(tmp_path, "t-0", {0: bytes(data)}, {"leader-epoch-checkpoint": checkpoint(["0 0"])})
-    read_log_dirs(tmp_path)  # After a crash the checkpoint may lag behind.
+    read_log_dirs(tmp_path)  # After a crash the checkpoint may lag.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     error = refused(tmp_path)
     assert (error.position, error.offset) == (len(batch()), 1)
@@ -186,7 +186,7 @@ def test_a_checkpoint_that_lost_an_epoch_of_the_log_is_no_clean_shutdown(
 ) -> None:
     files = {"leader-epoch-checkpoint": checkpoint(entries)}
     partition(tmp_path, "t-0", {0: batch(2, epoch=2) + batch(offset=2, epoch=2)}, files)
-    read_log_dirs(tmp_path)  # After a crash the checkpoint may lag behind.
+    read_log_dirs(tmp_path)  # After a crash the checkpoint may lag.
     (tmp_path / ".kafka_cleanshutdown").write_bytes(b"{}")
     error = refused(tmp_path)
     assert (error.position, error.reason) == (position, reason)

@@ -90,7 +90,7 @@ def test_a_cut_inside_a_message_names_the_message(folder: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("name", sorted(ENDS))
-def test_bytes_behind_the_last_message_are_an_error_at_their_position(folder: Path, name: str) -> None:
+def test_bytes_after_the_last_message_are_an_error_at_their_position(folder: Path, name: str) -> None:
     victim = segment(folder, name)
     data = victim.read_bytes()
     for tail, reason in TAILS:

@@ -1,4 +1,4 @@
-"""The file store does what the memory store does, and leaves Kafka's files behind."""
+"""The file store does what the memory store does, and leaves Kafka's files on the disk."""
 
 from __future__ import annotations
 
@@ -486,7 +486,7 @@ def test_a_batch_of_checkpoints_writes_each_file_once(tmp_path: Path) -> None:
     assert path.read_text() == "0\n5\n" + "".join(f"t {number} {number}\n" for number in range(5))
 
 
-def test_a_checkpoint_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
     for text in ("0\n1\n", "1\n0\n", "0\n1\na b\n", "x"):
         (tmp_path / "recovery-point-offset-checkpoint").write_text(text)
         with pytest.raises(CorruptBatch, match="checkpoint"):

@@ -1,4 +1,4 @@
-"""What the mirror coordinator lets pass: fencing, the table of states, the life of the last mirrored epoch."""
+"""Which state writes the mirror coordinator accepts: fencing, the table of states, the last mirrored epoch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def known(state: MirrorState, *, epoch: int = NOT_SETTLED, leader_epoch: int = 5
 
 
 def after(before: PartitionState, asked: StateWrite) -> PartitionState:
-    """Return what is persisted once `asked` was decided, by replaying the records."""
+    """Return the state after `asked`, by replaying the records of the decision."""
     records, error = decide(before, asked)
     assert error is ErrorCode.NONE
     shard = MirrorShard()

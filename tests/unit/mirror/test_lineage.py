@@ -1,4 +1,4 @@
-"""Who wrote which epochs: how far two logs may have anything in common (D45)."""
+"""Which cluster wrote which epochs, and up to which epoch two logs can be equal (D45)."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def literal_value(topic: str, partition: int, state: int) -> bytes:
 @pytest.mark.decision("D8")
 @pytest.mark.kip("1279", "__mirror_state")
 def test_the_literal_key_keeps_one_partition_of_a_mirror() -> None:
-    """Why the key is another one here."""
+    """With the KIP's key compaction loses all partitions of a mirror but one (D8)."""
     records: list[KeyValue] = [
         (literal_key(2, "my-mirror"), literal_value("my-topic", partition, 1)) for partition in range(50)
     ]
@@ -118,7 +118,7 @@ def test_an_epoch_that_was_settled_as_never_mirrored_is_not_an_unsettled_one() -
 
 @pytest.mark.decision("D8")
 def test_where_a_state_lives() -> None:
-    """abs(javaHash("mirror:topicId:partition")) % n, worked out with a JVM's String.hashCode formula by hand."""
+    """abs(javaHash("mirror:topicId:partition")) % n, computed by hand with the formula of Java's String.hashCode."""
     key = StateKey("m", TOPIC_ID, 3)
     text = f"m:{TOPIC_ID}:3"
     value = 0

@@ -1,4 +1,4 @@
-"""The table of states: what is legal, what is reachable, and that every wish leads along legal rows (D4, D5, D6)."""
+"""The table of states: legal transitions, reachable states, and a legal way to whatever the user wants (D4, D5, D6)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEGAL = {
     (S.STOPPING, S.STOPPED),
     *((state, S.FAILED) for state in S),
 }
-"""D5, written a second time."""
+"""The table of D5, written independently of the engine's."""
 
 
 @pytest.mark.decision("D4")
@@ -71,7 +71,7 @@ def test_what_follows_is_legal(wish: Wish, state: MirrorState) -> None:
 )
 @pytest.mark.parametrize("state", list(S), ids=lambda s: s.name)
 def test_every_wish_comes_true_from_every_state(wish: Wish, goal: MirrorState, state: MirrorState) -> None:
-    """The states whose own action moves them on are PREPARING (to MIRRORING) and STOPPING (to STOPPED)."""
+    """PREPARING and STOPPING are left by their own action: to MIRRORING, and to STOPPED."""
     by_action = {S.PREPARING: S.MIRRORING, S.STOPPING: S.STOPPED}
     seen = []
     while state is not goal and state not in seen:

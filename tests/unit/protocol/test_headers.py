@@ -76,7 +76,7 @@ def test_prefixes_of_a_frame_are_refused() -> None:
             headers.decode_response(answer[:end], 1, 17)
 
 
-def test_what_is_no_request_is_not_sent_as_one() -> None:
+def test_a_response_is_not_sent_as_a_request() -> None:
     with pytest.raises(LocalProtocolError, match="FetchResponse is no request"):
         headers.encode_request(FetchResponse(), 17, correlation_id=1, client_id=None)
     with pytest.raises(LocalProtocolError, match="FetchRequest is no response"):

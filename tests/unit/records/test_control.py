@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kmirror.errors import CorruptBatch
+from kmirror.protocol import MirrorPidResetRecord
+from kmirror.protocol.wire import UnknownTag
 from kmirror.records import Batch, ControlType, RecordData, build_batch
 from kmirror.records.control import (
     control_batch,
@@ -16,7 +20,7 @@ from kmirror.records.control import (
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_an_end_marker_bears_its_producer(commit: bool) -> None:
+def test_an_end_marker_names_its_producer(commit: bool) -> None:
     data = end_txn_marker(
         base_offset=7,
         leader_epoch=3,
@@ -57,6 +61,17 @@ def test_the_bytes_of_a_pid_reset_record() -> None:
     (record,) = Batch(data).records()
     assert record.key == bytes.fromhex("00000007")
     assert record.value == bytes.fromhex("0000 04 616263 00")
+
+
+@given(st.text(max_size=300).filter(lambda text: text.isprintable()))
+def test_a_pid_reset_is_the_generated_record(cluster_id: str) -> None:
+    """It is read and written by hand here, because a log is opened without the code of any message."""
+    (record,) = Batch(
+        mirror_pid_reset(base_offset=0, leader_epoch=0, timestamp_ms=0, source_cluster_id=cluster_id)
+    ).records()
+    assert record.value == MirrorPidResetRecord(source_cluster_id=cluster_id).encode(0)
+    tagged = MirrorPidResetRecord(source_cluster_id=cluster_id, unknown_tags=[UnknownTag(3, b"later")]).encode(0)
+    assert parse_control(control_key(ControlType.MIRROR_PID_RESET), tagged).source_cluster_id == cluster_id
 
 
 def test_tagged_fields_of_a_later_pid_reset_are_skipped() -> None:

@@ -35,7 +35,7 @@ def test_the_bytes_of_a_message() -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_wrapper_bears_the_last_offset_and_the_greatest_timestamp(codec: Compression) -> None:
+def test_a_wrapper_has_the_last_offset_and_the_greatest_timestamp(codec: Compression) -> None:
     data = build_message_set(THREE, magic=1, base_offset=100, compression=codec)
     batch = LegacyBatch(data)
     batch.verify_crc()
@@ -116,7 +116,7 @@ def test_format_0_has_no_time() -> None:
 
 def test_format_0_writes_the_wrong_lz4_header_checksum_and_reads_either() -> None:
     batch = LegacyBatch(build_message_set(THREE, magic=0, compression=Compression.LZ4))
-    value = bytes(batch.view[26:])  # Behind the header and two lengths; the key is null.
+    value = bytes(batch.view[26:])  # After the header and two lengths; the key is null.
     assert value[:7].hex() == "04224d1860401a"  # As broker 2.1 wrote it.
     right = build_message(
         RecordData(None, value[:6] + b"\x82" + value[7:]), magic=0, offset=2, attributes=Compression.LZ4

@@ -72,7 +72,7 @@ def test_work_is_done_later_even_if_it_takes_no_time() -> None:
     disk: list[str] = []
     w.perform("toy", toy.write(disk, "a"))
     assert disk == [] and not toy.jobs.idle
-    w.run_for(0)
+    w.run_for(span_us=0)
     assert disk == ["a"] and toy.told == [(0, "a", 1)] and toy.jobs.idle
 
 
@@ -80,7 +80,7 @@ def test_jobs_of_one_log_dir_follow_each_other_and_others_do_not_wait() -> None:
     w, [toy] = world()
     disk: list[str] = []
     w.perform("toy", toy.write(disk, "a", "b") + toy.write(disk, "c", log_dir="d2"))
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert [(now, value) for now, value, _ in toy.told] == [
         (10 * MILLISECOND, "a"),
         (10 * MILLISECOND, "c"),
@@ -92,11 +92,11 @@ def test_a_kill_cuts_what_is_under_way_and_the_next_process_does_not_hear_of_it(
     w, toys = world()
     disk: list[str] = []
     w.perform("toy", toys[0].write(disk, "a", "b", "c"))
-    w.run_for(15 * MILLISECOND)
+    w.run_for(span_us=15 * MILLISECOND)
     w.kill("toy")
     w.start("toy")
     w.perform("toy", toys[1].write(disk, "d"))
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert disk == ["a", "d"] and [value for _, value, _ in toys[0].told] == ["a"]
     assert toys[1].told == [(25 * MILLISECOND, "d", 2)], "the dead one's work does not hold it up"
 
@@ -111,7 +111,7 @@ def test_an_injected_error_leaves_the_work_undone_once() -> None:
 
     w.disk_workers.fail_next("toy", full, is_b)
     w.perform("toy", toy.write(disk, "a", "b", "b"))
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert disk == ["a", "b"] and [outcome for _, _, outcome in toy.told] == [1, full, 2]
 
 
@@ -119,6 +119,6 @@ def test_what_a_job_reads_may_be_wrong_but_a_bug_in_it_is_a_bug() -> None:
     w, [toy] = world()
     w.perform("toy", toy.write([], "bad", "bug"))
     with pytest.raises(AssertionError, match="broken invariant"):
-        w.run_for(SECOND)
+        w.run_for(span_us=SECOND)
     [(_, _, error)] = toy.told
     assert isinstance(error, CorruptBatch)

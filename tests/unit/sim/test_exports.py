@@ -1,4 +1,4 @@
-"""`kmirror.sim.run_history` is the judge's runner, and costs nobody else anything."""
+"""`kmirror.sim.run_history` is the judge's runner, and importing kmirror.sim does not pay for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts hold of a simulation tells what it is, begins and ends by `with`, and says where it failed."""
+"""What scripts hold of a simulation has a repr, begins and ends by `with`, and says where it failed."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_an_exception_stops_the_cluster_and_is_not_swallowed() -> None:
 
 def test_what_leaves_the_block_of_a_simulation_says_seed_and_time() -> None:
     with pytest.raises(AssertionError) as caught, Simulation(11) as simulation:
-        simulation.run_for(1.5)
+        simulation.run_for(span_s=1.5)
         raise AssertionError("orders-0 is short")
     assert caught.value.__notes__ == ["seed 11, after 1.500000 virtual seconds"]
     with pytest.raises(SimulationFailure, match=r"\(seed 11, after 2\.") as failed, Simulation(11) as simulation:
-        simulation.run_for(2)
+        simulation.run_for(span_s=2)
         simulation.run_until(lambda: False, what="the end")
     assert not hasattr(failed.value, "__notes__"), "it says so itself"
 

@@ -1,4 +1,4 @@
-"""Virtual time, links, cuts and deaths, with nodes that do nothing but tell what reached them."""
+"""Virtual time, links, cuts and deaths, with nodes that do nothing but record what reached them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_frames_of_a_link_arrive_in_order_and_are_answered() -> None:
     w, client, server = world()
     frames = [bytes([n]) for n in range(30)]
     send(w, *frames)
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert [e.frame for e in server.events(RequestReceived) if isinstance(e, RequestReceived)] == frames
     assert [e.frame for e in client.events(ResponseReceived) if isinstance(e, ResponseReceived)] == frames
 
@@ -87,7 +87,7 @@ def test_frames_of_a_link_arrive_in_order_and_are_answered() -> None:
 def test_a_frame_sent_in_chunks_arrives_whole() -> None:
     w, client, server = world()
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"one", memoryview(b"-two-")[1:4], b""))])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert [e.frame for e in server.events(RequestReceived) if isinstance(e, RequestReceived)] == [b"onetwo"]
     assert [e.frame for e in client.events(ResponseReceived) if isinstance(e, ResponseReceived)] == [b"onetwo"]
 
@@ -96,22 +96,22 @@ def test_delays_are_drawn_between_the_bounds_of_the_sites() -> None:
     w, _, server = world()
     for number in range(50):
         send(w, b"x", channel=str(number))
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     options = NetworkOptions()
     delays = [now - START for now, event in server.seen if isinstance(event, RequestReceived)]
     assert len(delays) == 50 and len(set(delays)) > 20
-    assert options.remote_min <= min(delays) and max(delays) <= options.remote_max
+    assert options.remote_min_us <= min(delays) and max(delays) <= options.remote_max_us
 
 
 def test_a_cut_loses_frames_silently_and_healing_loses_no_more() -> None:
     w, client, server = world()
     w.network.cut("here", "there")
     send(w, b"lost")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert not server.events(RequestReceived) and not client.events(LinkClosed)
     w.network.heal("here", "there")
     send(w, b"kept")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert len(server.events(RequestReceived)) == 1
 
 
@@ -126,16 +126,16 @@ def test_a_cut_one_way_lets_the_other_way_through() -> None:
     w, client, server = world()
     w.network.cut_one_way("there", "here")
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"asked",))])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert len(server.events(RequestReceived)) == 1 and not client.events(ResponseReceived)
     w.network.heal("here", "there")
     w.network.cut_one_way("client", "server")
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"not heard",))])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert len(server.events(RequestReceived)) == 1
     w.network.heal("client", "server")
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"heard",))])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert [e.frame for e in client.events(ResponseReceived)] == [b"heard"]
 
 
@@ -144,13 +144,13 @@ def test_a_line_made_slow_takes_longer_until_it_is_not() -> None:
     began = w.now
     w.network.slow_down("here", "server", SECOND)
     w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"1",))])
-    w.run_for(2 * SECOND)
+    w.run_for(span_us=2 * SECOND)
     [first] = [at for at, event in server.seen if isinstance(event, RequestReceived)]
     assert first - began >= SECOND + 20 * MILLISECOND
     w.network.slow_down("here", "server", 0)
     began = w.now
     w.perform("client", [Send(OutboundLink(SERVER, "d"), (b"2",))])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert server.seen[-1][0] - began <= 30 * MILLISECOND
 
 
@@ -160,8 +160,8 @@ def test_a_line_made_lossy_holds_frames_up_and_others_draw_what_they_drew() -> N
         w.network.lose("here", lossy, 900_000)
         for _ in range(20):
             w.perform("client", [Send(OutboundLink(SERVER, "c"), (b"x",))])
-            w.run_for(100 * MILLISECOND)
-        w.run_for(100 * SECOND)
+            w.run_for(span_us=100 * MILLISECOND)
+        w.run_for(span_us=100 * SECOND)
         return [at for at, event in server.seen if isinstance(event, RequestReceived)]
 
     untouched, lossy = arrivals(lossy="elsewhere"), arrivals(lossy="there")
@@ -172,21 +172,21 @@ def test_a_line_made_lossy_holds_frames_up_and_others_draw_what_they_drew() -> N
 def test_a_dead_server_closes_its_links_and_refuses_new_ones() -> None:
     w, client, _ = world()
     send(w, b"x")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     w.kill("server")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert client.events(LinkClosed) == [LinkClosed(OutboundLink(SERVER, "c"))]
     send(w, b"y")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert len(client.events(LinkClosed)) == 2
 
 
 def test_a_dead_client_is_gone_for_its_server() -> None:
     w, _, server = world()
     send(w, b"x")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     w.kill("client")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert len(server.events(LinkClosed)) == 1
 
 
@@ -194,7 +194,7 @@ def test_a_link_that_is_given_up_gets_no_answer() -> None:
     w, client, server = world()
     send(w, b"x")
     w.perform("client", [CloseLink(OutboundLink(SERVER, "c"))])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert not client.events(ResponseReceived) and not client.events(LinkClosed)
     assert len(server.events(LinkClosed)) == 1
 
@@ -203,7 +203,7 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
     w, _, server = world()
     send(w, b"x", b"y", channel="one")
     send(w, b"z", channel="other")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     seen = [event for _, event in server.seen[1:]]
     links = [event.link for event in seen if isinstance(event, LinkOpened)]
     assert len(links) == len(set(links)) == 2
@@ -220,58 +220,58 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
 def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
     w, _, server = world(echo=False)
     send(w, b"0")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
     w.perform("server", [StopReading(first.link)])
     send(w, b"1", b"2")
     send(w, b"other", channel="d")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"other"]
     w.perform("server", [ResumeReading(first.link)])
     send(w, b"3")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"other", b"1", b"2", b"3"]
 
 
 def test_a_server_that_stops_reading_between_two_held_frames_gets_one() -> None:
     w, _, server = world(echo=False)
     send(w, b"0")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
     w.perform("server", [StopReading(first.link)])
     send(w, b"1", b"2")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     w.perform("server", [ResumeReading(first.link)])
     w.step()
     w.perform("server", [StopReading(first.link)])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"1"]
     w.perform("server", [ResumeReading(first.link)])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"1", b"2"]
 
 
 def test_what_was_held_is_lost_with_its_link() -> None:
     w, _, server = world(echo=False)
     send(w, b"0")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
     w.perform("server", [StopReading(first.link)])
     send(w, b"1")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     w.perform("server", [CloseLink(first.link), ResumeReading(first.link)])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert frames(server) == [b"0"]
 
 
 def test_a_server_may_close_a_link() -> None:
     w, client, server = world(echo=False)
     send(w, b"x")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     request = server.events(RequestReceived)[0]
     assert isinstance(request, RequestReceived)
     w.perform("server", [CloseLink(request.link)])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert client.events(LinkClosed) == [LinkClosed(OutboundLink(SERVER, "c"))]
 
 
@@ -280,7 +280,7 @@ def test_timers_fire_once_and_are_replaced_and_cancelled() -> None:
     at = START + 5 * MILLISECOND
     w.perform("client", [SetTimer(("a",), at), SetTimer(("b",), at), SetTimer(("c",), at), CancelTimer(("b",))])
     w.perform("client", [SetTimer(("c",), at + MILLISECOND)])
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     fired = [(now, event.key) for now, event in client.seen if isinstance(event, TimerFired)]
     assert fired == [(at, ("a",)), (at + MILLISECOND, ("c",))]
 
@@ -290,7 +290,7 @@ def test_the_dead_have_no_timers_and_the_restarted_do_not_inherit_them() -> None
     w.perform("client", [SetTimer(("a",), START + 5 * MILLISECOND)])
     w.kill("client")
     w.start("client")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert not client.events(TimerFired)
 
 
@@ -299,7 +299,7 @@ def test_a_frame_to_the_dead_does_not_reach_the_restarted() -> None:
     send(w, b"x")
     w.kill("server")
     w.start("server")
-    w.run_for(SECOND)
+    w.run_for(span_us=SECOND)
     assert not server.events(RequestReceived)
 
 
@@ -308,7 +308,7 @@ def test_plans_for_one_instant_are_carried_out_in_their_order() -> None:
     done: list[int] = []
     for number in range(5):
         w.at(START + 10, lambda number=number: done.append(number))  # type: ignore[misc]
-    w.run_for(100)
+    w.run_for(span_us=100)
     assert done == [0, 1, 2, 3, 4]
     assert w.now == START + 100
 
@@ -332,6 +332,6 @@ def test_the_same_seed_is_the_same_run_and_another_is_not() -> None:
     for seed in (1, 1, 2):
         w, _, _ = world(seed)
         send(w, *(bytes([n]) for n in range(10)))
-        w.run_for(SECOND)
+        w.run_for(span_us=SECOND)
         digests.append(w.trace.digest())
     assert digests[0] == digests[1] != digests[2]

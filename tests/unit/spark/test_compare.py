@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kmirror.records.codecs import Compression
-from kmirror.spark.compare import Difference, Found, Range, compare_ranges
+from kmirror.spark.compare import Difference, Range, RangeResult, compare_ranges
 from kmirror.spark.folders import find_segments, split
 from tests.sim.stage import legacy, plain
 
@@ -21,7 +21,7 @@ class Logs:
         self._top = top
         self._count = 0
 
-    def compare(self, source: list[bytes], destination: list[bytes], *, end: int | None = None) -> Found:
+    def compare(self, source: list[bytes], destination: list[bytes], *, end: int | None = None) -> RangeResult:
         sides = []
         for batches in (source, destination):
             self._count += 1
@@ -39,11 +39,11 @@ def logs(tmp_path: Path) -> Logs:
 
 
 def at(*batches: bytes) -> int:
-    """Return the position behind these batches."""
+    """Return the position after these batches."""
     return len(b"".join(batches))
 
 
-def told(found: Found) -> list[tuple[str, int, int]]:
+def told(found: RangeResult) -> list[tuple[str, int, int]]:
     return [(row.kind, row.offset, row.destination_position) for row in found.differences]
 
 

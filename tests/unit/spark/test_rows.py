@@ -13,7 +13,7 @@ from kmirror.records.batch import Batch
 from kmirror.records.codecs import Compression
 from kmirror.spark import rows
 from kmirror.spark.folders import find_segments, index_position, split
-from kmirror.spark.rows import RECORD_COLUMNS, CorruptSegment, Wanted, read_split
+from kmirror.spark.rows import RECORD_COLUMNS, CorruptSegment, RowQuery, read_split
 from kmirror.spark.transactions import find_transactions
 from tests.builders import write_segment
 from tests.spark.consumed import ROOT, as_consumed, consumed
@@ -21,11 +21,11 @@ from tests.spark.consumed import ROOT, as_consumed, consumed
 KRAFT = ROOT / "tests/data/log/kraft-4.3"
 
 
-def read(path: Path, wanted: Wanted | None = None, split_bytes: int = 1 << 20) -> list[dict[str, object]]:
+def read(path: Path, wanted: RowQuery | None = None, split_bytes: int = 1 << 20) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for segment in find_segments(str(path)):
         for piece in split(segment, split_bytes):
-            for batch in read_split(piece, wanted or Wanted(), Committed()):
+            for batch in read_split(piece, wanted or RowQuery(), Committed()):
                 found += batch.to_pylist()
     return found
 
@@ -65,20 +65,20 @@ def test_header_columns_decode_no_record(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(rows, "read_columns", refuse)
     monkeypatch.setattr(Batch, "payload", refuse)
-    found = read(tmp_path, Wanted(columns=("topic", "leaderEpoch", "batchOffset")))
+    found = read(tmp_path, RowQuery(columns=("topic", "leaderEpoch", "batchOffset")))
     assert len(found) == 57
     assert found[-1] == {"topic": "t", "leaderEpoch": 3, "batchOffset": 50}
     with pytest.raises(AssertionError, match="a record was decoded"):
-        read(tmp_path, Wanted(columns=("offset",)))
+        read(tmp_path, RowQuery(columns=("offset",)))
 
 
 def test_ranges_cut_inside_of_batches(tmp_path: Path) -> None:
     partition(tmp_path, varied(0, 20), varied(20, 20))
-    found = read(tmp_path, Wanted(offset_first=15, offset_end=25))
+    found = read(tmp_path, RowQuery(offset_first=15, offset_end=25))
     assert [row["offset"] for row in found] == list(range(15, 25))
     # Without decoded columns as well.
-    assert len(read(tmp_path, Wanted(columns=("topic",), offset_first=15, offset_end=25))) == 10
-    found = read(tmp_path, Wanted(timestamp_first=1030, timestamp_end=1033))
+    assert len(read(tmp_path, RowQuery(columns=("topic",), offset_first=15, offset_end=25))) == 10
+    found = read(tmp_path, RowQuery(timestamp_first=1030, timestamp_end=1033))
     assert [row["offset"] for row in found] == [30, 31, 32]
 
 
@@ -87,8 +87,10 @@ def test_a_torn_tail_is_a_fault_but_not_while_the_segment_is_followed(tmp_path: 
     size = len(varied(0, 3))
     with pytest.raises(CorruptSegment, match=rf"{path.name}, position {size}.*: 40 bytes are left"):
         read(tmp_path)
-    assert len(read(tmp_path, Wanted(follow=True))) == 3
-    (row,) = (r for r in read(tmp_path, Wanted(columns=(*RECORD_COLUMNS, "corrupt"), on_corrupt="row")) if r["corrupt"])
+    assert len(read(tmp_path, RowQuery(follow=True))) == 3
+    (row,) = (
+        r for r in read(tmp_path, RowQuery(columns=(*RECORD_COLUMNS, "corrupt"), on_corrupt="row")) if r["corrupt"]
+    )
     assert (row["topic"], row["partition"], row["value"]) == ("t", 0, None)
 
 

@@ -9,7 +9,7 @@ import pytest
 from kmirror.errors import CorruptBatch
 from kmirror.log.producer_entry import ProducerEntry
 from kmirror.log.state_files import encode_snapshot
-from kmirror.logdir.consume import Wanted, consume, read_transactions
+from kmirror.logdir.consume import ConsumeQuery, consume, read_transactions
 from kmirror.logdir.partition import open_partition
 from kmirror.records import RecordData, build_batch
 from kmirror.spark import rows
@@ -38,7 +38,7 @@ def data(offset: int, pid: int = 1) -> bytes:
 
 
 def by_cat(folder: Path) -> list[int]:
-    return [record.offset for record in consume(open_partition(folder), Wanted(read_committed=True))]
+    return [record.offset for record in consume(open_partition(folder), ConsumeQuery(read_committed=True))]
 
 
 def by_spark(folder: Path) -> list[int]:
@@ -48,7 +48,7 @@ def by_spark(folder: Path) -> list[int]:
     for segment in segments:
         part = committed.between(segment.base_offset, segment.end_offset)
         for piece in split(segment, 100):
-            for table in read_split(piece, rows.Wanted(columns=("offset",)), part):
+            for table in read_split(piece, rows.RowQuery(columns=("offset",)), part):
                 found += table.column("offset").to_pylist()
     return found
 

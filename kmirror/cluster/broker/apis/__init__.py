@@ -1,1 +1,1 @@
-"""What a broker answers: one file for each API. Who may ask, what is checked, what comes back, what is left out."""
+"""What a broker answers: one file for each API, which says what is served, what is checked and what is left out."""

@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0-4: what this broker serves now."""
+"""ApiVersions, versions 0-4: the versions that this broker serves now."""
 
 from __future__ import annotations
 
@@ -9,4 +9,5 @@ from kmirror.kernel.clock import Instant
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer with the served versions and the features (D1)."""
     inbound.reply(describe(parts.context.api_versions(), parts.context.image, inbound.version))

@@ -4,8 +4,9 @@ Serves followers (replica id >= 0) and consumers (-1), with sessions from v7 on,
 on, divergence on fetch from v12 on (KIP-595), the follower's high watermark in v18 (KIP-1166) and
 MirrorLeaderEpoch in v19 (D13).
 
-A fetch waits until min_bytes are there, its wait is over, or there is something that must be said
-at once: an error, a divergence, or a high watermark that the follower does not know yet.
+A fetch waits until min_bytes are there, max_wait_ms is over, or there is something that cannot wait:
+an error, a divergence, or a high watermark that the follower does not know yet.
+A follower must be allowed CLUSTER_ACTION on the cluster, anybody else READ on each topic.
 Left out: preferred read replicas (KIP-392), quotas, tiered storage.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from kmirror.cluster.authorizer import CLUSTER
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import CONSUMER, Reader, failed, read_partition
 from kmirror.cluster.replication.fetch_sessions import NO_SESSION, Key, Session, knows_too_low
@@ -29,14 +31,15 @@ from kmirror.protocol.gen.fetch_response import (
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel
+from kmirror.spec.wire_values import AclOperation, IsolationLevel
 
 TOPIC_IDS_FROM = 13
 CURRENT_LEADER_FROM = 16
-"""First version in which an error tells who leads instead (KIP-951)."""
+"""First version in which an error names the present leader (KIP-951)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer at once or park the fetch; session errors stand at the top of the answer, others at the partition."""
     request = inbound.body
     assert isinstance(request, FetchRequest)
     error, session, asked = parts.sessions.resolve(request, topic_ids=inbound.version >= TOPIC_IDS_FROM)
@@ -47,7 +50,7 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
 
 
 class _Fetch:
-    """One fetch from arrival to answer; it may look several times before it answers."""
+    """One fetch from arrival to answer; its partitions may be read several times before it is answered."""
 
     def __init__(
         self,
@@ -64,14 +67,18 @@ class _Fetch:
         self.session = session
         self.asked = asked
         self.names: dict[Key, TopicPartition | None] = {}
+        self.denied: dict[Key, ErrorCode] = {}
+        """What may not be fetched by whoever asks, and why."""
         self.waiting: dict[TopicPartition, Key] = {}
         self.sizes: dict[Key, int] = {}
         self.reader = Reader(replica, request.isolation_level == IsolationLevel.READ_COMMITTED and replica == CONSUMER)
 
     def start(self, now: Instant) -> None:
-        if self.reader.is_follower:
-            self._learn_follower(now)
+        """Take over what a follower's fetch offsets say, then answer or park the fetch."""
         self.names = {key: self._name(key) for key in self.asked}
+        self.denied = self._denied()
+        if self.reader.is_follower and not self.denied:
+            self._learn_follower(now)
         at_once = self.request.max_wait_ms <= 0 or not self.asked
         if self._is_ready(self.asked) or at_once:
             self._answer()
@@ -80,10 +87,13 @@ class _Fetch:
         self.parts.replicas.park(now, self.waiting, self.request.max_wait_ms, self._attempt)
 
     def _attempt(self, now: Instant, moved: Collection[TopicPartition] | None) -> bool:
-        """Answer if the time is up or what moved is worth it; what did not move is as it was."""
-        if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
-            return False
-        self._answer()
+        """Answer if the time is up, or there is enough after these partitions moved; return whether it was answered."""
+        try:
+            if moved is not None and not self._is_ready([self.waiting[tp] for tp in moved]):
+                return False
+            self._answer()
+        except Exception as error:
+            self.inbound.failed(error)
         return True
 
     def _name(self, key: Key) -> TopicPartition | None:
@@ -93,15 +103,24 @@ class _Fetch:
             return None if found is None else TopicPartition(found, index)
         return TopicPartition(topic, index)
 
+    def _denied(self) -> dict[Key, ErrorCode]:
+        rights = self.inbound.rights
+        if self.reader.is_follower:
+            allowed = rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER)
+            return {} if allowed else dict.fromkeys(self.asked, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        named = {key: tp.topic for key, tp in self.names.items() if tp is not None}
+        denied = rights.denied_topics(AclOperation.READ, named.values())
+        return {key: denied[topic] for key, topic in named.items() if topic in denied}
+
     def _led(self, key: Key) -> Partition | None:
         tp = self.names[key]
         return None if tp is None else self.parts.replicas.led(tp)
 
     def _learn_follower(self, now: Instant) -> None:
-        """A follower's fetch offset says what it holds; only a fetch that can be read counts."""
+        """Take over a follower's fetch offsets as its log ends; a fetch that gets an error or a divergence is none."""
         epoch = self.request.replica_state.replica_epoch if self.inbound.version >= 15 else UNKNOWN_EPOCH
         for key, wanted in self.asked.items():
-            tp = self._name(key)
+            tp = self.names[key]
             partition = None if tp is None else self.parts.replicas.led(tp)
             if partition is None or tp is None or self.reader.replica_id not in partition.followers:
                 continue
@@ -118,7 +137,7 @@ class _Fetch:
             self.parts.replicas.touch(tp)
 
     def _is_ready(self, keys: Iterable[Key]) -> bool:
-        """Look at some partitions: are there enough bytes now, or something that cannot wait?"""
+        """Read some partitions again; return whether there are enough bytes now, or something that cannot wait."""
         ready = False
         for key in keys:
             wanted = self.asked[key]
@@ -129,13 +148,13 @@ class _Fetch:
 
     def _is_urgent(self, key: Key, wanted: FetchPartition, data: PartitionData) -> bool:
         if data.error_code == ErrorCode.OFFSET_NOT_AVAILABLE:
-            return False  # Whoever waits gets the records as soon as they may be told.
+            return False  # The fetch waits until the records may be served.
         if data.error_code or data.diverging_epoch.epoch != -1:
             return True
         return self.reader.is_follower and (knows_too_low(wanted, data) or self._is_overtaken_by_cut(key))
 
     def _is_overtaken_by_cut(self, key: Key) -> bool:
-        """Was the leader's log cut after this fetch came? Then its next one tells where the follower is now."""
+        """Return whether the leader's log was cut after this fetch arrived, so that the follower must fetch again."""
         partition = self._led(key)
         follower = None if partition is None else partition.followers.get(self.reader.replica_id)
         return follower is not None and follower.log_end == UNKNOWN_OFFSET
@@ -152,6 +171,8 @@ class _Fetch:
         return data
 
     def _read_led(self, key: Key, wanted: FetchPartition, max_bytes: int, *, min_one: bool) -> PartitionData:
+        if key in self.denied:
+            return failed(wanted.partition, self.denied[key])
         tp = self.names[key]
         if tp is None:
             return failed(wanted.partition, ErrorCode.UNKNOWN_TOPIC_ID)
@@ -173,7 +194,7 @@ class _Fetch:
         answers: dict[Key, PartitionData] = {}
         left = self.request.max_bytes
         for key, wanted in self.asked.items():
-            # The first partition that has anything may exceed the limit by one batch, so that a fetch always moves.
+            # The first partition with records may exceed the limit by one batch, so that every fetch makes progress.
             first = left == self.request.max_bytes
             answers[key] = self._read(key, wanted, min(left, wanted.partition_max_bytes), min_one=first)
             left = max(0, left - len(answers[key].records or b""))
@@ -184,11 +205,11 @@ class _Fetch:
                 if cached is None:
                     continue
                 if answers[key].error_code == ErrorCode.OFFSET_NOT_AVAILABLE and not first:
-                    del answers[key]  # Nothing can be said yet; an error would make the fetcher pause.
+                    del answers[key]  # There is no answer yet; an error would make the fetcher pause.
                     continue
                 news = first or cached.has_news(answers[key])
-                cached.told(answers[key])
-                if answers[key].records:  # Next time the others are served first, so that none starves (KIP-227).
+                cached.remember(answers[key])
+                if answers[key].records:  # The other partitions are served first next time (KIP-227).
                     self.session.partitions[key] = self.session.partitions.pop(key)
                 if not news:
                     del answers[key]

@@ -1,16 +1,18 @@
-"""FindCoordinator, versions 0-7: who coordinates a transactional id (1) or a mirror (3, D1).
+"""FindCoordinator, versions 0-7: the coordinator of a transactional id (1) or a mirror (3, D1).
 
 The coordinator of a key leads one partition of an internal topic. A topic that does not exist yet
-is created on the first question. Left out: group (0) and share (2) coordinators.
+is created by the first request for it. Left out: group (0) and share (2) coordinators.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.server import Inbound
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.find_coordinator_request import FindCoordinatorRequest
 from kmirror.protocol.gen.find_coordinator_response import Coordinator, FindCoordinatorResponse
+from kmirror.spec.acls import COORDINATED
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import CoordinatorType
 
@@ -20,15 +22,19 @@ FIRST_VERSION: dict[int, int] = {
     CoordinatorType.SHARE: 6,
     CoordinatorType.MIRROR: 7,
 }
-"""Coordinator type to the first version that may ask for it; type 3 is D1's."""
+"""Coordinator type to the first version that has it; type 3 is KIP-1279's (D1)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each key with its coordinator; COORDINATOR_NOT_AVAILABLE, or INVALID_REQUEST for a type not served."""
     request = inbound.body
     assert isinstance(request, FindCoordinatorRequest)
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
-    found = [_find(parts, now, request.key_type, key, served=served) for key in keys]
+    found = [
+        _denied(inbound.rights, request.key_type, key) or _find(parts, now, request.key_type, key, served=served)
+        for key in keys
+    ]
     if inbound.version >= 4:
         inbound.reply(FindCoordinatorResponse(coordinators=found))
         return
@@ -42,6 +48,17 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
             port=one.port,
         )
     )
+
+
+def _denied(rights: Rights, key_type: int, key: str) -> Coordinator | None:
+    """Return the answer if the client may not look up the coordinator of `key`, else None."""
+    if key_type not in COORDINATED:
+        return None
+    operation, kind = COORDINATED[key_type]
+    error = rights.error(operation, CLUSTER if kind is CLUSTER.type else Resource(kind, key))
+    if not error:
+        return None
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=error.text)
 
 
 def _find(parts: BrokerParts, now: Instant, key_type: int, key: str, *, served: bool) -> Coordinator:

@@ -1,10 +1,10 @@
 """ListOffsets, versions 1-11.
 
 Latest (-1; the last stable offset for read_committed), earliest (-2), earliest local (-4, the same
-as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower asks
-with its replica id and is told the log end. Others are told OFFSET_NOT_AVAILABLE while the high watermark of
-a new leader may still turn out higher (KIP-207). A timestamp below 0 that the version does not know is
-UNSUPPORTED_VERSION, a partition named twice INVALID_REQUEST.
+as earliest without tiered storage), max timestamp (-3) and lookups by timestamp. A follower, which names its replica
+id, gets the log end. Consumers get OFFSET_NOT_AVAILABLE while the high watermark of a new leader may still rise
+(KIP-207). A timestamp below 0 that the version does not have is UNSUPPORTED_VERSION, a partition named twice
+INVALID_REQUEST.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kmirror.protocol.gen.list_offsets_response import (
     ListOffsetsTopicResponse,
 )
 from kmirror.spec.error_codes import ErrorCode
-from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+from kmirror.spec.wire_values import AclOperation, IsolationLevel, OffsetSpec
 
 FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST: 1,
@@ -35,18 +35,22 @@ FIRST_VERSION: dict[int, int] = {
     OffsetSpec.LATEST_TIERED: 9,
     OffsetSpec.EARLIEST_PENDING_UPLOAD: 11,
 }
-"""Special timestamp to the first version that may ask for it."""
+"""Special timestamp to the first version that has it."""
 NOWHERE = (-1, -1)
 LEADER_EPOCH_FROM = 4
 OFFSET_NOT_AVAILABLE_FROM = 5
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each partition with (timestamp in ms, offset), -1 for none, or an error."""
     request = inbound.body
     assert isinstance(request, ListOffsetsRequest)
+    denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, [topic.name for topic in request.topics])
     named = Counter((topic.name, asked.partition_index) for topic in request.topics for asked in topic.partitions)
 
     def answer(topic: str, asked: ListOffsetsPartition) -> ListOffsetsPartitionResponse:
+        if topic in denied:
+            return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=denied[topic])
         if named[topic, asked.partition_index] > 1:
             return ListOffsetsPartitionResponse(
                 partition_index=asked.partition_index, error_code=ErrorCode.INVALID_REQUEST
@@ -87,8 +91,8 @@ def _answer(
         answer.error_code = ErrorCode.CORRUPT_MESSAGE
         return answer
     unsettled = asked.timestamp == OffsetSpec.LATEST or (found == NOWHERE and asked.timestamp >= 0)
-    behind = unsettled and request.replica_id < 0 and partition.is_behind_election
-    if behind or parts.components.withholds(partition):
+    may_rise = unsettled and request.replica_id < 0 and partition.is_below_epoch_start
+    if may_rise or parts.components.withholds(partition):
         old = version < OFFSET_NOT_AVAILABLE_FROM
         answer.error_code = ErrorCode.LEADER_NOT_AVAILABLE if old else ErrorCode.OFFSET_NOT_AVAILABLE
     else:

@@ -1,11 +1,13 @@
 """Metadata, versions 0-13: brokers that are alive, and topics by name or by id.
 
-A partition without a living leader is told as LEADER_NOT_AVAILABLE with its last known epoch.
+A partition without a living leader has LEADER_NOT_AVAILABLE and its last leader epoch.
+A topic that the client may not describe is refused, whether it exists or not; where all are asked for it is left out.
 Left out: creation of missing topics, authorized operations.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.images import TopicImage
 from kmirror.cluster.server import Inbound
@@ -20,12 +22,14 @@ from kmirror.protocol.gen.metadata_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal, problem_with_name
+from kmirror.spec.wire_values import AclOperation
 
 TOPIC_IDS_FROM = 12
-"""Versions 10 and 11 have the field, but a topic may not be asked for by it yet (KAFKA-15275)."""
+"""Versions 10 and 11 have the field, but a request may not use it yet (KAFKA-15275)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer with the living brokers, and the named topics or all; errors stand at the topic or partition."""
     request = inbound.body
     assert isinstance(request, MetadataRequest)
     # Version 0 had no null: there an empty list means every topic.
@@ -41,13 +45,15 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
         controller_id=alive[0].broker_id if alive else -1,  # KRaft: any living broker forwards.
     )
     if everything:
-        response.topics = [_describe(parts, topic) for topic in image.topics.values()]
+        rights = inbound.rights
+        described = [t for t in image.topics.values() if rights.allow(AclOperation.DESCRIBE, Resource.topic(t.name))]
+        response.topics = [_describe(parts, topic) for topic in described]
     else:
-        response.topics = [_find(parts, asked, inbound.version) for asked in request.topics or ()]
+        response.topics = [_find(parts, asked, inbound.version, inbound.rights) for asked in request.topics or ()]
     inbound.reply(response)
 
 
-def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int) -> MetadataResponseTopic:
+def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int, rights: Rights) -> MetadataResponseTopic:
     if version < TOPIC_IDS_FROM and (asked.name is None or asked.topic_id != Uuid.ZERO):
         return MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=asked.name or "", partitions=[])
     if asked.name is None or asked.topic_id != Uuid.ZERO:
@@ -56,7 +62,13 @@ def _find(parts: BrokerParts, asked: MetadataRequestTopic, version: int) -> Meta
             return MetadataResponseTopic(
                 error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=asked.topic_id, partitions=[]
             )
+        denied = rights.error(AclOperation.DESCRIBE, Resource.topic(name))
+        if denied:  # An id is no secret, the name that it stands for is.
+            return MetadataResponseTopic(error_code=denied, name=None, topic_id=asked.topic_id, partitions=[])
         return _describe(parts, parts.context.image.topics[name])
+    denied = rights.error(AclOperation.DESCRIBE, Resource.topic(asked.name))
+    if denied:
+        return MetadataResponseTopic(error_code=denied, name=asked.name, partitions=[])
     topic = parts.context.image.topics.get(asked.name)
     if topic is None:
         illegal = problem_with_name(asked.name) is not None

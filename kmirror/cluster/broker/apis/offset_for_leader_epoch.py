@@ -6,6 +6,7 @@ is none. Consumers are served from the same log as followers.
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import CLUSTER
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.replication.fetch_read import leader_error
 from kmirror.cluster.server import Inbound
@@ -21,17 +22,27 @@ from kmirror.protocol.gen.offset_for_leader_epoch_response import (
     OffsetForLeaderTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Answer each partition with (leader epoch, end offset), or an error."""
     request = inbound.body
     assert isinstance(request, OffsetForLeaderEpochRequest)
+    names = () if inbound.rights.allow(AclOperation.CLUSTER_ACTION, CLUSTER) else [t.topic for t in request.topics]
+    denied = inbound.rights.denied_topics(AclOperation.DESCRIBE, names)
+
+    def answer(topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+        if topic in denied:
+            return EpochEndOffset(partition=asked.partition, error_code=denied[topic])
+        return _answer(parts, topic, asked)
+
     inbound.reply(
         OffsetForLeaderEpochResponse(
             topics=[
                 OffsetForLeaderTopicResult(
                     topic=topic.topic,
-                    partitions=[_answer(parts, topic.topic, asked) for asked in topic.partitions],
+                    partitions=[answer(topic.topic, asked) for asked in topic.partitions],
                 )
                 for topic in request.topics
             ]

@@ -1,14 +1,16 @@
 """Produce, versions 3-13.
 
-acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before
-anything is read of the records. acks=-1 needs min.insync.replicas members before and after. A client that
-wants no answer (acks=0) learns of an error by the end of its link. Internal topics are the coordinators' own.
-The first batch of a transaction is verified with its coordinator (KIP-890). Left out: quotas, conversion from older
-formats.
+acks 0, 1 and -1; topic ids in v13. A component may refuse a partition (READ_ONLY_TOPIC, D7) before its records are
+read. acks=-1 needs min.insync.replicas members before and after the append. With acks=0 an error closes the link. Only
+coordinators write to internal topics. The first batch of a transaction is verified with its coordinator (KIP-890). Left
+out: quotas, conversion from older formats.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.broker.parts import BrokerParts
 from kmirror.cluster.broker.verification import ALL_GOOD, Verdicts, Verification, is_transactional
 from kmirror.cluster.replication.partition import Partition
@@ -26,48 +28,76 @@ from kmirror.protocol.gen.produce_response import (
 )
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
-from kmirror.spec.wire_values import Acks
+from kmirror.spec.wire_values import Acks, AclOperation
 
 IDS_FROM = 13
 """First version that names topics by their ids (KIP-516)."""
 CURRENT_LEADER_FROM = 10
-"""First version that can tell who leads instead (KIP-951)."""
+"""First version in which an error names the present leader (KIP-951)."""
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Verify transactions, append, and answer each partition with its first offset or an error."""
     request = inbound.body
     assert isinstance(request, ProduceRequest)
-    if not request.transactional_id:
-        _append_all(parts, now, inbound, _without_id(parts, inbound, request))
+    if not _may_transact(inbound, request):
+        _refuse_all(inbound, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
-    if not parts.context.configs.flag("transaction.partition.verification.enable"):
-        _append_all(parts, now, inbound, ALL_GOOD)
+    names = [_name(parts, inbound, topic) for topic in request.topic_data]
+    known = [name for name in names if name or inbound.version < IDS_FROM]
+    denied = inbound.rights.denied_topics(AclOperation.WRITE, known)
+    if not request.transactional_id or not parts.context.configs.flag("transaction.partition.verification.enable"):
+        _append_all(parts, now, inbound, denied, ALL_GOOD)
         return
     verification = Verification(parts.context, parts.components, request.transactional_id, inbound.version)
-    for topic in request.topic_data:
-        name = _name(parts, inbound, topic)
+    for name, topic in zip(names, request.topic_data, strict=True):
+        if name in denied or is_internal(name):
+            continue
         for data in topic.partition_data:
             partition = parts.replicas.led(TopicPartition(name, data.index))
-            if partition is not None and not is_internal(name) and parts.components.produce_error(partition.tp) is None:
+            if partition is not None and parts.components.produce_error(partition.tp) is None:
                 verification.look_at(partition, data.records or b"")
-    verification.ask(now, lambda later, verdicts: _append_all(parts, later, inbound, verdicts))
+
+    @inbound.guard
+    def on_verified(later: Instant, verdicts: Verdicts) -> None:
+        _append_all(parts, later, inbound, denied, verdicts)
+
+    verification.ask(now, on_verified)
 
 
-def _without_id(parts: BrokerParts, inbound: Inbound, request: ProduceRequest) -> Verdicts:
-    """Return that nothing is appended if a batch is in a transaction: nobody can be asked about it (KafkaApis)."""
-    rows = [(topic, data) for topic in request.topic_data for data in topic.partition_data]
-    if not any(is_transactional(data.records or b"") for _, data in rows):
-        return ALL_GOOD
-    error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    return {TopicPartition(_name(parts, inbound, topic), data.index): error for topic, data in rows}
+def _may_transact(inbound: Inbound, request: ProduceRequest) -> bool:
+    """May what is in a transaction be appended? Without an id nobody can be asked about it (KafkaApis)."""
+    if not any(is_transactional(data.records or b"") for topic in request.topic_data for data in topic.partition_data):
+        return True
+    name = request.transactional_id or ""
+    return name != "" and inbound.rights.allow(AclOperation.WRITE, Resource.transactional_id(name))
+
+
+def _refuse_all(inbound: Inbound, request: ProduceRequest, error: ErrorCode) -> None:
+    """Append nothing of the request, and say why for each partition."""
+    response = ProduceResponse(responses=[])
+    for topic in request.topic_data:
+        rows = [
+            PartitionProduceResponse(index=data.index, base_offset=-1, error_code=error, error_message=error.text)
+            for data in topic.partition_data
+        ]
+        response.responses.append(
+            TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=rows)
+        )
+    if request.acks == Acks.NONE:
+        _end_unanswered(inbound, response)
+    else:
+        inbound.reply(response)
 
 
 def _name(parts: BrokerParts, inbound: Inbound, topic: TopicProduceData) -> str:
-    """Return the name of a topic that is named by its id since v13; empty if nobody knows the id."""
+    """Return the name of a topic, which since v13 has only its id; empty if the id is unknown."""
     return topic.name if inbound.version < IDS_FROM else parts.context.image.topic_names.get(topic.topic_id, "")
 
 
-def _append_all(parts: BrokerParts, now: Instant, inbound: Inbound, verdicts: Verdicts) -> None:
+def _append_all(
+    parts: BrokerParts, now: Instant, inbound: Inbound, denied: Mapping[str, ErrorCode], verdicts: Verdicts
+) -> None:
     request = inbound.body
     assert isinstance(request, ProduceRequest)
     response = ProduceResponse(responses=[])
@@ -82,11 +112,14 @@ def _append_all(parts: BrokerParts, now: Instant, inbound: Inbound, verdicts: Ve
             if inbound.version >= IDS_FROM and not name:
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_ID
                 continue
+            if name in denied:
+                answer.error_code, answer.error_message = denied[name], denied[name].text
+                continue
             tp = TopicPartition(name, data.index)
             appended = _append(parts, now, inbound, tp, data, answer, verdicts.get(tp, ErrorCode.NONE))
             if appended is not None and request.acks == Acks.ALL:
                 waits.append((appended[0], appended[1], answer))
-    if request.acks == 0:
+    if request.acks == Acks.NONE:
         _end_unanswered(inbound, response)
     elif not waits:
         inbound.reply(response)
@@ -110,7 +143,7 @@ def _append(
     answer: PartitionProduceResponse,
     verdict: ErrorCode,
 ) -> tuple[Partition, AppendInfo] | None:
-    """Append one partition's batch; `answer` says what came of it."""
+    """Append one partition's batch, and fill in `answer`; return None if it has an error."""
     assert isinstance(inbound.body, ProduceRequest)
     acks = inbound.body.acks
     if acks not in tuple(Acks):
@@ -160,7 +193,7 @@ def _wait(
 ) -> None:
     left = len(waits)
 
-    def settle(answer: PartitionProduceResponse, error: ErrorCode) -> None:
+    def one_acked(answer: PartitionProduceResponse, error: ErrorCode) -> None:
         nonlocal left
         if error:
             answer.error_code, answer.base_offset = error, -1
@@ -170,7 +203,8 @@ def _wait(
 
     for partition, info, answer in waits:
 
+        @inbound.guard
         def on_acked(_: Instant, error: ErrorCode, answer: PartitionProduceResponse = answer) -> None:
-            settle(answer, error)
+            one_acked(answer, error)
 
         parts.replicas.await_acks(now, partition, info.last_offset + 1, timeout_ms, on_acked)

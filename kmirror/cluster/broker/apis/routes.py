@@ -1,6 +1,6 @@
-"""Which handler of a broker answers which request. What only the controller may decide is forwarded.
+"""Which handler of a broker answers which request; what only the controller decides is forwarded.
 
-Transactions and mirrors have routes of their own.
+The routes of transactions and of mirrors stand with their handlers.
 """
 
 from __future__ import annotations
@@ -54,5 +54,5 @@ ROUTES: Mapping[type[Message], Callable[[BrokerParts, Instant, Inbound], None]] 
 
 
 def routes(parts: BrokerParts) -> Routes:
-    """Return what answers requests of a broker that consists of `parts`."""
+    """Return the handlers of the broker that has these parts."""
     return {request: partial(handler, parts) for request, handler in ROUTES.items()}

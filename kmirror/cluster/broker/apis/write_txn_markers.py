@@ -1,8 +1,8 @@
-"""WriteTxnMarkers, version 1: a transaction coordinator ends a transaction in the partitions it touched.
+"""WriteTxnMarkers, version 1: a transaction coordinator ends a transaction in its partitions.
 
-One control batch for each partition, acknowledged by the whole ISR. A marker into a mirrored topic
-is refused like any other write (D7): after failover nobody here may end a source's transaction. As long as the
-log is still ours the coordinator is told to try again instead (D41).
+One control batch is appended to each partition, and acknowledged by the whole ISR. A marker into a mirrored topic is
+refused like any other write (D7): this cluster's coordinator may not end a source's transaction. As long as the mirror
+has not cut the log, the coordinator gets a retriable error instead (D41).
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
+    """Append every marker, and answer when the last one is acknowledged or has failed."""
     request = inbound.body
     assert isinstance(request, WriteTxnMarkersRequest)
     response = WriteTxnMarkersResponse(markers=[])
-    left = 1  # Ourselves, until every append has been started.
+    left = 1  # One more than the appends under way, until all are started: none may answer before.
 
-    def settled() -> None:
+    def one_done() -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -47,12 +48,13 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
                 answers.partitions.append(answer)
                 left += 1
 
+                @inbound.guard
                 def on_acked(_: Instant, error: ErrorCode, answer: WritableTxnMarkerPartitionResult = answer) -> None:
                     answer.error_code = error
-                    settled()
+                    one_done()
 
                 _write(parts, now, TopicPartition(topic.name, index), marker, on_acked)
-    settled()
+    one_done()
 
 
 def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: WritableTxnMarker, on_acked: OnAcked) -> None:
@@ -61,7 +63,7 @@ def _write(parts: BrokerParts, now: Instant, tp: TopicPartition, marker: Writabl
         missing = parts.context.image.partition(tp) is None
         on_acked(now, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if missing else ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
-    partition.verifying.pop(marker.producer_id, None)  # What was asked before it counts no more.
+    partition.verifying.pop(marker.producer_id, None)  # A verification under way does not count any more (KIP-890).
     refused = parts.components.marker_error(tp)
     if refused is not None:
         on_acked(now, refused)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.kernel.clock import Instant
@@ -14,7 +15,8 @@ from kmirror.spec.error_codes import ErrorCode
 BLOCK = 1000
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the next block of BLOCK ids; STALE_BROKER_EPOCH for a broker that has registered anew since."""
     assert isinstance(request, AllocateProducerIdsRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:

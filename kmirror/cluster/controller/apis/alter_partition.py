@@ -1,11 +1,12 @@
 """AlterPartition, versions 2-3, decided by the controller: a leader proposes a new ISR.
 
-Refused when the proposal rests on old knowledge: another leader epoch, another partition epoch, a
+A proposal based on an outdated image is refused: another leader epoch, another partition epoch, a
 member that is fenced, stops, or has restarted since (KIP-903). Left out: eligible leader replicas.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decision
 from kmirror.cluster.images import PartitionImage
@@ -18,7 +19,12 @@ from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the ISR changes, and for each partition its ISR from now on or an error.
+
+    FENCED_LEADER_EPOCH, INVALID_UPDATE_VERSION or NOT_CONTROLLER for epochs that do not match, INELIGIBLE_REPLICA for
+    a member that may not join, INVALID_REQUEST if the sender does not lead; STALE_BROKER_EPOCH for the whole request.
+    """
     assert isinstance(request, AlterPartitionRequest)
     broker = context.image.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:

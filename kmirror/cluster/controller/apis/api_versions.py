@@ -1,4 +1,4 @@
-"""ApiVersions, versions 0-4: what this controller serves now."""
+"""ApiVersions, versions 0-4: the versions that this controller serves now."""
 
 from __future__ import annotations
 
@@ -9,4 +9,5 @@ from kmirror.kernel.clock import Instant
 
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with the served versions and the features (D1)."""
     inbound.reply(describe(context.api_versions(), context.image, inbound.version))

@@ -1,7 +1,7 @@
 """BrokerHeartbeat, versions 0-2: a broker reports how far it has replayed the metadata log (KIP-631).
 
-A fenced broker is let in once it has replayed its own registration, unless it wants to stay out. One that wants to
-shut down first loses its leaderships.
+A fenced broker is unfenced once it has replayed its own registration, unless it asks to stay fenced. A broker that
+asks to shut down loses its leaderships first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: ControllerContext, sessions: BrokerSessions, now: Instant, inbound: Inbound) -> None:
+    """Answer whether the broker is caught up and fenced; BROKER_ID_NOT_REGISTERED or STALE_BROKER_EPOCH if unknown."""
     request = inbound.body
     assert isinstance(request, BrokerHeartbeatRequest)
     broker = context.image.brokers.get(request.broker_id)

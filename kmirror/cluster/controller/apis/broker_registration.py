@@ -21,6 +21,10 @@ from kmirror.spec.error_codes import ErrorCode
 def handle(
     context: ControllerContext, sessions: BrokerSessions, commit: Commit, now: Instant, inbound: Inbound
 ) -> None:
+    """Register the broker and answer with its epoch.
+
+    INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, or DUPLICATE_BROKER_REGISTRATION if another incarnation is alive.
+    """
     request = inbound.body
     assert isinstance(request, BrokerRegistrationRequest)
     if request.cluster_id != context.cluster_id:

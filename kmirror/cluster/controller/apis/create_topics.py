@@ -2,7 +2,7 @@
 
 Partitions are laid out round robin over the living brokers, from a seeded start. MirrorInfo (v8,
 KIP-1279) gives the topic the id that it has in the source cluster; the id must be free and every
-assigned replica alive, so that a stale folder of the same id cannot come back (KAFKA-16234).
+assigned replica alive, so that a stale folder of the same id is not taken up again (KAFKA-16234).
 Left out: quotas, policies.
 """
 
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kmirror.cluster.authorizer import CLUSTER, Rights
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.uuid import Uuid
@@ -24,80 +25,82 @@ from kmirror.protocol.message import Message
 from kmirror.spec.configs import Scope, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import METADATA_TOPIC, problem_with_name
-from kmirror.spec.wire_values import USE_DEFAULT, ResourceType
+from kmirror.spec.wire_values import USE_DEFAULT, AclOperation, ResourceType
 
 PARTITIONS_MAX = 10_000
-"""Partitions that one request may create, so that a number in a request is not a size in memory."""
+"""Partitions that one request may create: bounds the memory that a number in a request can take."""
 RESERVED_IDS = (Uuid.ZERO, METADATA_TOPIC_ID)
 
 
-class Refused(Exception):
-    """One topic cannot be created; the others can."""
-
-    def __init__(self, error: ErrorCode, message: str) -> None:
-        self.error = error
-        super().__init__(message)
-
-
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the records of the topics that can be created, and each topic's result; none with `validate_only`."""
     assert isinstance(request, CreateTopicsRequest)
     records: list[Message] = []
     response = CreateTopicsResponse(topics=[])
     named = Counter(topic.name for topic in request.topics)
+    once = [name for name, count in named.items() if count == 1 and name != METADATA_TOPIC]
+    may_create_any = rights.allow(AclOperation.CREATE, CLUSTER)
+    denied = {} if may_create_any else rights.denied_topics(AclOperation.CREATE, once)
+    undescribed = rights.denied_topics(AclOperation.DESCRIBE_CONFIGS, once)
     excess = sum(_partition_count(context, topic) for topic in request.topics) > PARTITIONS_MAX
     for topic in {topic.name: topic for topic in request.topics}.values():
         result = CreatableTopicResult(name=topic.name, error_message=None, configs=[])
         response.topics.append(result)
         try:
+            if topic.name in denied:
+                raise ApiError(denied[topic.name], "Authorization failed.")
             if excess:
-                raise Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+                raise ApiError(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
             if named[topic.name] > 1:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {topic.name} is named twice in one request.")
+                raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {topic.name} is named twice in one request.")
             made = topic_records(context, topic)
-        except Refused as refused:
+        except ApiError as refused:
             result.error_code, result.error_message = refused.error, str(refused)
             continue
         first = made[0]
         assert isinstance(first, TopicRecord)
         result.topic_id = first.topic_id
         partitions = [record for record in made if isinstance(record, PartitionRecord)]
-        result.num_partitions = len(partitions)
-        result.replication_factor = len(partitions[0].replicas)
+        if topic.name in undescribed:
+            result.topic_config_error_code = undescribed[topic.name]
+        else:
+            result.num_partitions = len(partitions)
+            result.replication_factor = len(partitions[0].replicas)
         if not request.validate_only:
             records += made
     return Decision(records, response)
 
 
 def topic_records(context: ControllerContext, topic: CreatableTopic) -> list[Message]:
-    """Return the records that create `topic`, the TopicRecord first; raises Refused."""
+    """Return the records that create `topic`, the TopicRecord first; raises ApiError."""
     image = context.image
     problem = problem_with_name(topic.name)
     if problem is not None:
-        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
     if topic.name == METADATA_TOPIC:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Topic {METADATA_TOPIC} is the controllers' own.")
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic {METADATA_TOPIC} is the controllers' own.")
     if topic.name in image.topics:
-        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+        raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
     assignments = _assignments(context, topic)
     topic_id = Uuid(context.rng.octets(16))
     if topic.mirror_info is not None:
         topic_id = topic.mirror_info.topic_id
         if topic_id in RESERVED_IDS:
-            raise Refused(ErrorCode.INVALID_REQUEST, f"Topic id {topic_id} is reserved.")
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"Topic id {topic_id} is reserved.")
         if topic_id in image.topic_names:
-            raise Refused(
+            raise ApiError(
                 ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic id {topic_id} belongs to topic {image.topic_names[topic_id]}."
             )
         dead = sorted({b for replicas in assignments for b in replicas if not image.is_alive(b)})
         if dead:
-            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Brokers {dead} are not alive.")
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Brokers {dead} are not alive.")
     configs: list[Message] = []
     for config in topic.configs:
         if config.value is None:
-            raise Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic config {config.name}.")
+            raise ApiError(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic config {config.name}.")
         wrong = problem_with(Scope.TOPIC, config.name, config.value)
         if wrong is not None:
-            raise Refused(ErrorCode.INVALID_CONFIG, wrong)
+            raise ApiError(ErrorCode.INVALID_CONFIG, wrong)
         configs.append(
             ConfigRecord(
                 resource_type=ResourceType.TOPIC, resource_name=topic.name, name=config.name, value=config.value
@@ -134,13 +137,13 @@ def _assignments(context: ControllerContext, topic: CreatableTopic) -> list[tupl
     if factor == USE_DEFAULT:
         factor = context.configs.integer("default.replication.factor")
     if count < 1:
-        raise Refused(
+        raise ApiError(
             ErrorCode.INVALID_PARTITIONS,
             f"Number of partitions was set to {topic.num_partitions}; it must be positive.",
         )
     alive = sorted(b for b in context.image.brokers if context.image.is_alive(b))
     if factor < 1 or factor > len(alive):
-        raise Refused(
+        raise ApiError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor {factor} cannot be met: {len(alive)} brokers are alive.",
         )
@@ -157,16 +160,16 @@ def _assignments(context: ControllerContext, topic: CreatableTopic) -> list[tupl
 
 def _manual(context: ControllerContext, topic: CreatableTopic) -> list[tuple[int, ...]]:
     if topic.num_partitions != USE_DEFAULT or topic.replication_factor != USE_DEFAULT:
-        raise Refused(
+        raise ApiError(
             ErrorCode.INVALID_REQUEST, "Replica assignments exclude a partition count and a replication factor."
         )
     by_index = {a.partition_index: tuple(a.broker_ids) for a in topic.assignments}
     for index in range(len(topic.assignments)):
         replicas = by_index.get(index)
         if replicas is None:
-            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Partitions must be numbered from 0 without gaps.")
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Partitions must be numbered from 0 without gaps.")
         if not replicas or len(set(replicas)) != len(replicas):
-            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no or repeated replicas.")
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no or repeated replicas.")
         if not any(context.image.is_alive(b) for b in replicas):
-            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no living replica.")
+            raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"Partition {index} has no living replica.")
     return [by_index[index] for index in range(len(topic.assignments))]

@@ -1,26 +1,37 @@
 """Envelope: a broker passes on a client's request that only the controller decides (KIP-590).
 
-A request whose feature is off is refused inside, in its own words (D1): the broker may not know yet that it is
-off. Left out: authorisation of the principal inside.
+The broker must be allowed to pass requests on, and the client must be allowed what it asks for: its principal and
+address stand in the envelope. A request whose feature is off is refused by an answer of its own API inside the envelope
+(D1): the broker may not know yet that it is off.
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Rights, cluster_refusal
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import DecideAndCommit
+from kmirror.cluster.envelope import host_from, principal_from
 from kmirror.cluster.server import Inbound, contains, disabled
 from kmirror.errors import ProtocolError
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.headers import decode_request, encode_response, peek_request
+from kmirror.protocol.message import Message
 from kmirror.spec.error_codes import ErrorCode
 
 
 def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, inbound: Inbound) -> None:
+    """Decide the request inside and answer with its response; UNSUPPORTED_VERSION or INVALID_REQUEST if that fails."""
     envelope = inbound.body
     assert isinstance(envelope, EnvelopeRequest)
     try:
+        principal = principal_from(envelope.request_principal)
+    except ProtocolError:
+        inbound.reply(EnvelopeResponse(error_code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE))
+        return
+    try:
+        rights = Rights(inbound.rights.authorizer, principal, host_from(envelope.client_host_address))
         head = peek_request(envelope.request_data)
         refused = contains(context.disabled_versions(), head)
         if not refused and not contains(context.api_versions(), head):
@@ -30,7 +41,10 @@ def handle(context: ControllerContext, decide: DecideAndCommit, now: Instant, in
     except ProtocolError:
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return
-    answer = disabled(body, head.api_version) if refused else decide(now, body, head.api_version)
+    if refused:
+        answer: Message | None = disabled(body, head.api_version)
+    else:
+        answer = cluster_refusal(rights, body, head.api_version) or decide(now, body, head.api_version, rights)
     if answer is None:
         inbound.reply(EnvelopeResponse(error_code=ErrorCode.INVALID_REQUEST))
         return

@@ -5,6 +5,7 @@ Only `__cluster_metadata`, by topic id, without sessions. Left out: snapshots (F
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import CLUSTER, refused
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.images import METADATA_TOPIC_ID
 from kmirror.cluster.replication.fetch_read import failed
@@ -19,16 +20,25 @@ from kmirror.protocol.gen.fetch_response import (
     PartitionData,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 TIMER = "metadata-fetch"
 
 
 def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
+    """Answer with metadata records, or wait for some up to `max_wait_ms`.
+
+    INVALID_REQUEST for other partitions; a version without a top-level error costs the link.
+    """
     request = inbound.body
     assert isinstance(request, FetchRequest)
+    error = inbound.rights.error(AclOperation.CLUSTER_ACTION, CLUSTER)
+    if error:
+        inbound.reply(refused(request, inbound.version, error))
+        return
     asked = [(topic.topic_id, row.partition) for topic in request.topics for row in topic.partitions]
     if asked != [(METADATA_TOPIC_ID, 0)]:
-        if inbound.version < 7:  # No room for an error that is no partition's.
+        if inbound.version < 7:  # There is no top-level error before v7.
             inbound.drop()
         else:
             inbound.reply(FetchResponse(error_code=ErrorCode.INVALID_REQUEST))
@@ -36,7 +46,7 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
     wanted = request.topics[0].partitions[0]
     timer = 0
 
-    def attempt(later: Instant, forced: bool) -> bool:
+    def read_and_answer(later: Instant, forced: bool) -> bool:
         data = _read(context.log.log, wanted)
         if not (forced or data.records or data.error_code or data.diverging_epoch.epoch != -1):
             return False
@@ -45,7 +55,14 @@ def handle(context: ControllerContext, now: Instant, inbound: Inbound) -> None:
             context.outbox.cancel_timer((TIMER, timer))
         return True
 
-    # A broker that has not caught up with an empty answer yet must learn the high watermark at once.
+    def attempt(later: Instant, forced: bool) -> bool:
+        try:
+            return read_and_answer(later, forced)
+        except Exception as error:
+            inbound.failed(error)
+            return True
+
+    # A broker at offset 0 has nothing yet: it must learn the high watermark at once, even from an empty answer.
     if attempt(now, wanted.fetch_offset == 0):
         return
     timer = context.log.park(attempt)

@@ -1,10 +1,10 @@
 """IncrementalAlterConfigs, versions 0-2, decided by the controller: SET, DELETE, APPEND and SUBTRACT.
 
-Topics and brokers are served here, mirrors (KIP-1279's bump to version 2) by a component. A resource is altered whole
-or not at all. `mirror.name` is the mirror APIs' own and refused here (D7). For a broker, or for all with an empty
-name, only what Kafka's DynamicBrokerConfig allows may change; it takes effect at once. Errors are Kafka's: whatever
-is wrong with a broker's configs is INVALID_REQUEST (KAFKA-13609). Left out: groups, client metrics, log levels; that
-only the broker concerned takes an alteration of its own; names of a broker's plugins, which Kafka stores as they are.
+Topics and brokers are served here, mirrors (version 2, KIP-1279) by a component. A resource is altered as a whole or
+not at all. `mirror.name` belongs to the mirror APIs and is refused here (D7). For a broker, or for all brokers with an
+empty name, only what Kafka's DynamicBrokerConfig allows may change; it takes effect at once. Errors are Kafka's: any
+fault in a broker's configs is INVALID_REQUEST (KAFKA-13609). Left out: groups, client metrics, log levels; that only
+the broker itself accepts a change of its own configs; names of a broker's plugins, which Kafka stores as they are.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from kmirror.cluster.controller.apis.create_topics import Refused
+from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
 from kmirror.cluster.controller.context import ControllerContext
-from kmirror.cluster.controller.decisions import Decision
+from kmirror.cluster.controller.decisions import ApiError, Decision
 from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.config_record import ConfigRecord
 from kmirror.protocol.gen.incremental_alter_configs_request import (
@@ -28,27 +28,29 @@ from kmirror.protocol.gen.incremental_alter_configs_response import (
     IncrementalAlterConfigsResponse,
 )
 from kmirror.protocol.message import Message
+from kmirror.spec.acls import CONFIGURED
 from kmirror.spec.configs import Kind, Scope, default_of, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import problem_with_name
-from kmirror.spec.wire_values import ConfigOp, ResourceType
+from kmirror.spec.wire_values import AclOperation, ConfigOp, ResourceType
 
 LIST_OPERATIONS: dict[int, str] = {ConfigOp.APPEND: "APPEND", ConfigOp.SUBTRACT: "SUBTRACT"}
 NODE_ID_MAX = 0x7FFFFFFF
 _NODE_NAME = re.compile(r"[+-]?[0-9]{1,10}")
 
 Changes = dict[str, str | None]
-"""Name to new value; None is back to the default."""
+"""Config name to its new value; None goes back to the default."""
 Alter = Callable[[ControllerContext, AlterConfigsResource], Changes]
-"""Return the changes that a resource asks for; raises Refused."""
+"""Return the changes that a resource asks for; raises ApiError."""
 
 
-def decide(context: ControllerContext, now: Instant, request: Message, version: int) -> Decision:
-    return decide_with(ALTERS, context, request)
+def decide(context: ControllerContext, now: Instant, request: Message, version: int, rights: Rights) -> Decision:
+    """Return the decision about topics and brokers; INVALID_REQUEST for any other resource type."""
+    return decide_with(ALTERS, context, request, rights)
 
 
-def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message) -> Decision:
-    """Decide every resource by its type's own function."""
+def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request: Message, rights: Rights) -> Decision:
+    """Return the decision about every resource, made by the function of its type in `alters`."""
     assert isinstance(request, IncrementalAlterConfigsRequest)
     records: list[Message] = []
     response = IncrementalAlterConfigsResponse(responses=[])
@@ -59,12 +61,13 @@ def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request
         response.responses.append(answer)
         try:
             if named[kind, name] > 1:
-                raise Refused(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+                raise ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             if kind not in alters:
-                raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
+                raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown resource type {kind}")
             _check_form(resource.configs)
+            _check_rights(rights, kind, name)
             changes = alters[kind](context, resource)
-        except Refused as refused:
+        except ApiError as refused:
             answer.error_code, answer.error_message = refused.error, str(refused)
             continue
         if not request.validate_only:
@@ -74,13 +77,21 @@ def decide_with(alters: Mapping[int, Alter], context: ControllerContext, request
 
 def _check_form(configs: Sequence[AlterableConfig]) -> None:
     if len({config.name for config in configs}) != len(configs):
-        raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
     nulls = [config.name for config in configs if config.config_operation != ConfigOp.DELETE and config.value is None]
     if nulls:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {', '.join(nulls)}")
     for config in configs:
         if config.config_operation not in (ConfigOp.SET, ConfigOp.DELETE, *LIST_OPERATIONS):
-            raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
+            raise ApiError(ErrorCode.INVALID_REQUEST, f"Unknown operations type {config.config_operation}")
+
+
+def _check_rights(rights: Rights, kind: int, name: str) -> None:
+    """Raise ApiError if the client may not alter the resource's configs; brokers' configs belong to the cluster."""
+    owner = CONFIGURED[kind]
+    error = rights.error(AclOperation.ALTER_CONFIGS, CLUSTER if owner is CLUSTER.type else Resource(owner, name))
+    if error:
+        raise ApiError(error, error.text)
 
 
 def _records(context: ControllerContext, kind: int, name: str, changes: Changes) -> list[Message]:
@@ -88,22 +99,22 @@ def _records(context: ControllerContext, kind: int, name: str, changes: Changes)
     return [
         ConfigRecord(resource_type=kind, resource_name=name, name=key, value=value)
         for key, value in changes.items()
-        # A broker looks again even at a value that is as it was: what it names may have changed (KAFKA-14136).
+        # A broker re-reads even an unchanged value, since the file that it names may have changed (KAFKA-14136).
         if value != current.get(key) or kind == ResourceType.BROKER
     ]
 
 
 def changes_of(scope: Scope, current: Mapping[str, str], configs: Sequence[AlterableConfig]) -> Changes:
-    """Return what `configs` make of the `current` values of a resource; raises Refused."""
+    """Return what `configs` make of the `current` values of a resource; raises ApiError."""
     changes: Changes = {}
     for config in configs:
         row = known(scope).get(config.name)
         if row is not None and row.hidden:
-            raise Refused(ErrorCode.INVALID_CONFIG, problem_with(scope, config.name, "") or "")
+            raise ApiError(ErrorCode.INVALID_CONFIG, problem_with(scope, config.name, "") or "")
         value = _new_value(scope, current.get(config.name), config)
         problem = None if value is None else problem_with(scope, config.name, value)
         if problem is not None:
-            raise Refused(ErrorCode.INVALID_CONFIG, problem)
+            raise ApiError(ErrorCode.INVALID_CONFIG, problem)
         changes[config.name] = value
     return changes
 
@@ -114,13 +125,15 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
         return config.value
     if config.config_operation == ConfigOp.DELETE:
         if row is not None and row.required:
-            raise Refused(
+            raise ApiError(
                 ErrorCode.INVALID_CONFIG, f'Missing required configuration "{row.name}" which has no default value.'
             )
         return None
     if row is None or row.kind is not Kind.LIST:
         operation = LIST_OPERATIONS[config.config_operation]
-        raise Refused(ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST.")
+        raise ApiError(
+            ErrorCode.INVALID_CONFIG, f"Can't {operation} to key {config.name} because its type is not LIST."
+        )
     parts = [part for part in (default_of(row) if current is None else current).split(",") if part]
     for part in (config.value or "").split(","):
         if config.config_operation == ConfigOp.SUBTRACT and part in parts:
@@ -131,19 +144,21 @@ def _new_value(scope: Scope, current: str | None, config: AlterableConfig) -> st
 
 
 def alter_topic(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
+    """Return the changes of a topic's configs; raises ApiError, for a topic that does not exist as well."""
     name = resource.resource_name
     if not name:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
     illegal = problem_with_name(name)
     if illegal is not None:
-        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {illegal}")
     changes = changes_of(Scope.TOPIC, context.image.topic_config(name), resource.configs)
     if name not in context.image.topics:
-        raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist.")
     return changes
 
 
 def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> Changes:
+    """Return the changes of one broker's configs, or of all brokers' if the name is empty; raises ApiError."""
     name = resource.resource_name
     fixed = sorted(
         config.name
@@ -153,11 +168,11 @@ def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> 
         and not row.dynamic
     )
     if fixed:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
+        raise ApiError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: [{', '.join(fixed)}]")
     try:
         changes = changes_of(Scope.BROKER, context.image.configs.get((ResourceType.BROKER, name), {}), resource.configs)
-    except Refused as refused:
-        raise Refused(ErrorCode.INVALID_REQUEST, str(refused)) from None
+    except ApiError as refused:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(refused)) from None
     if name:
         _check_node(context, name)
     return changes
@@ -166,12 +181,12 @@ def alter_broker(context: ControllerContext, resource: AlterConfigsResource) -> 
 def _check_node(context: ControllerContext, name: str) -> None:
     number = int(name) if _NODE_NAME.fullmatch(name) else None
     if number is None or number > NODE_ID_MAX:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.")
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Unable to parse broker name as a base 10 number.")
     if number < 0:
-        raise Refused(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
     if number not in (context.node_id, *context.image.brokers):
-        raise Refused(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")
+        raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {number} found.")
 
 
 ALTERS: dict[int, Alter] = {ResourceType.TOPIC: alter_topic, ResourceType.BROKER: alter_broker}
-"""Resource type to who alters it."""
+"""Resource type to the function that alters it."""

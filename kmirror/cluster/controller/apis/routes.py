@@ -1,4 +1,4 @@
-"""Which handler of a controller answers which request, and which decisions go into the metadata log."""
+"""Which handler of a controller answers which request, and which requests it decides by records in the metadata log."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kmirror.protocol.message import Message
 
 
 def routes(context: ControllerContext, sessions: BrokerSessions, commit: Commit, decide: DecideAndCommit) -> Routes:
-    """Return what is answered by a handler of its own; what is decided stands in DECISIONS."""
+    """Return the handlers of requests that are not decisions; those stand in DECISIONS."""
     return {
         FetchRequest: partial(fetch.handle, context),
         ApiVersionsRequest: partial(api_versions.handle, context),

@@ -1,11 +1,11 @@
 """The transaction coordinator: `__transaction_state`, producer ids, and the two phases of EndTxn.
 
-A transactional id hashes to a partition of `__transaction_state`; that partition's leader owns it.
-Phase one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker
-into every partition of the transaction and then persists COMPLETE_*. A new coordinator finds
-PREPARE_* in the log and goes on with phase two. A partition is asked for one marker at a time: a second one on
-its way could arrive in the producer's next transaction, which has the same epoch, and end it.
-Rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
+A transactional id hashes to a partition of `__transaction_state`; the leader of that partition coordinates it. Phase
+one persists PREPARE_COMMIT or PREPARE_ABORT and answers the client; phase two writes a marker into every partition of
+the transaction and then persists COMPLETE_*. A new coordinator that finds PREPARE_* in the log goes on with phase two.
+At most one marker is on its way to a partition: a second one could arrive in the producer's next transaction, which
+has the same epoch, and end it.
+The rules are those of transaction.version 1. Left out: KIP-890 part 2, KIP-939, expiry of unused ids.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SWEEP_TIMER = "sweep"
 
 
 class TransactionCoordinator(BrokerComponent):
-    """Plugs into a broker like any other component."""
+    """The transaction coordinator of one broker, for the shards that it leads."""
 
     name = "transactions"
 
@@ -59,7 +59,7 @@ class TransactionCoordinator(BrokerComponent):
         )
         self.producer_ids = ProducerIds(context, lifecycle)
         self._markers_left: dict[str, dict[TopicPartition, bool]] = {}
-        """Transactional id to its partitions without a marker; True while an answer is awaited."""
+        """Transactional id to its partitions that have no marker yet; True while an answer is awaited."""
         self._sweeping = False
 
     # -- where ids live -----------------------------------------------------------------------
@@ -70,16 +70,18 @@ class TransactionCoordinator(BrokerComponent):
         return -1 if topic is None else partition_for(transactional_id, len(topic.partitions))
 
     def coordinator_for(self, key_type: int, key: str) -> TopicPartition | None:
+        """Return the partition whose leader coordinates transactional id `key`; None for other key types."""
         if key_type != CoordinatorType.TRANSACTION:
             return None
         return TopicPartition(TRANSACTION_TOPIC, max(0, self.shard_of(key)))
 
     def find(self, transactional_id: str) -> Transaction | None:
+        """Return the committed state of an id; None if there is none, or this broker does not coordinate it."""
         shard = self.runtime.state(self.shard_of(transactional_id))
         return None if shard is None else shard.transactions.get(transactional_id)
 
     def write(self, now: Instant, before: Transaction | None, after: Transaction, on_done: OnDone) -> None:
-        """Persist `after`, if `before` is still what is known when its turn comes."""
+        """Persist `after` if the state is still `before` when its turn comes, else end with CONCURRENT_TRANSACTIONS."""
 
         def decide(shard: TransactionShard) -> tuple[Sequence[KeyValue], ErrorCode]:
             if shard.transactions.get(after.transactional_id) != before:
@@ -91,9 +93,10 @@ class TransactionCoordinator(BrokerComponent):
     # -- phase two ----------------------------------------------------------------------------
 
     def on_leadership(self, now: Instant, tp: TopicPartition, *, leads: bool) -> None:
+        """Load or drop a shard, and resume phase two of its transactions in PREPARE_*."""
         if tp.topic == TRANSACTION_TOPIC:
             for name in [name for name in self._markers_left if self.shard_of(name) == tp.partition]:
-                del self._markers_left[name]  # A new reign begins from what is persisted.
+                del self._markers_left[name]  # In a new leader epoch only the persisted state counts.
         if not self.runtime.on_leadership(now, tp, leads=leads):
             return
         self._resume_all(now, tp.partition)
@@ -172,11 +175,11 @@ class TransactionCoordinator(BrokerComponent):
     ) -> None:
         transaction = self.find(transactional_id)
         if self._markers_left.get(transactional_id) is not left or transaction is None:
-            return  # The answer speaks of another transaction of this id.
+            return  # The answer is about an earlier transaction of this id.
         if isinstance(reply, WriteTxnMarkersResponse):
             for topic in reply.markers[0].topics:
                 for partition in topic.partitions:
-                    # A mirrored topic holds no transaction of ours any more: its cut removed it (D11).
+                    # READ_ONLY_TOPIC: the topic is mirrored, and the cut has removed our transaction (D11, D41).
                     if partition.error_code in (
                         ErrorCode.NONE,
                         ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -194,7 +197,7 @@ class TransactionCoordinator(BrokerComponent):
         self.context.outbox.set_timer((self.name, MARKERS_TIMER, transactional_id), at)
 
     def _complete(self, now: Instant, transaction: Transaction) -> None:
-        """Persist COMPLETE_*; until that is done the id stays among those under way."""
+        """Persist COMPLETE_*; until then the id counts as under way."""
         left = self._markers_left.get(transaction.transactional_id)
         commit = transaction.status is Status.PREPARE_COMMIT
         after = replace(
@@ -209,7 +212,7 @@ class TransactionCoordinator(BrokerComponent):
                 return
             if error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
                 del self._markers_left[transaction.transactional_id]
-            else:  # Completion may not be lost, whatever it takes.
+            else:  # The transaction must be completed: try again without a limit.
                 self._retry(later, transaction.transactional_id)
 
         self.write(now, transaction, after, on_done)
@@ -231,7 +234,7 @@ class TransactionCoordinator(BrokerComponent):
         self.context.outbox.set_timer((self.name, SWEEP_TIMER), now + interval * MILLISECOND)
 
     def _sweep(self, now: Instant) -> None:
-        """Abort transactions that outlived their timeout, fence their producers, and leave none half done."""
+        """Abort transactions after their timeout and fence their producers; resume those left in PREPARE_*."""
         for shard in self.runtime.states().values():
             for transaction in list(shard.transactions.values()):
                 ongoing = transaction.status is Status.ONGOING
@@ -240,14 +243,14 @@ class TransactionCoordinator(BrokerComponent):
                 self._resume(now, transaction.transactional_id)
 
     def abort_and_fence(self, now: Instant, transaction: Transaction) -> None:
-        """Abort an ongoing transaction in the next producer epoch, so that its producer is fenced."""
+        """Abort an ongoing transaction and raise the producer epoch, so that its producer is fenced."""
         epoch = min(transaction.producer_epoch + 1, EPOCH_MAX)
         self.end(now, transaction, producer_epoch=epoch, commit=False, on_done=lambda _now, _error: None)
 
     def end(
         self, now: Instant, transaction: Transaction, *, producer_epoch: int, commit: bool, on_done: OnDone
     ) -> None:
-        """Persist PREPARE_*, tell `on_done`, and go on with phase two."""
+        """Persist PREPARE_*, call `on_done` with the error, and go on with phase two."""
         prepared = replace(
             transaction,
             producer_epoch=producer_epoch,
@@ -257,7 +260,7 @@ class TransactionCoordinator(BrokerComponent):
 
         def on_prepared(later: Instant, error: ErrorCode) -> None:
             on_done(later, error)
-            # Also after an error: the ISR may have the record and be too small to say so.
+            # Also after an error: the record may be committed although it was not acknowledged.
             self._resume(later, prepared.transactional_id)
 
         self.write(now, transaction, prepared, on_prepared)

@@ -1,4 +1,4 @@
-"""Producer ids: a broker hands them out from blocks that the controller gives it."""
+"""Producer ids: a broker hands them out from blocks that the controller allocates to it (KIP-730)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OnProducerId = Callable[[Instant, int | None], None]
 
 
 class ProducerIds:
-    """The rest of the present block, and those who wait for the next one."""
+    """The rest of the present block, and the callers that wait for the next one."""
 
     def __init__(self, context: BrokerContext, lifecycle: Lifecycle) -> None:
         self._context = context
@@ -28,7 +28,7 @@ class ProducerIds:
         self._asking = False
 
     def take(self, now: Instant, on_producer_id: OnProducerId) -> None:
-        """Call `on_producer_id` with a fresh id, or with None if the controller gave none."""
+        """Call `on_producer_id` with an unused id, or with None if the controller did not allocate a block."""
         if self._next < self._end:
             self._next += 1
             on_producer_id(now, self._next - 1)

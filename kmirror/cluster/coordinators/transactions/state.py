@@ -1,4 +1,4 @@
-"""What is known of a transactional id, and the shard that holds it."""
+"""The state of a transactional id, its record, and the shard that holds it."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ class TransactionShard:
         self.transactions: dict[str, Transaction] = {}
 
     def replay(self, key: bytes, value: bytes | None) -> None:
+        """Apply one record of `__transaction_state`; None for `value` is a tombstone."""
         name = decode_key(TRANSACTION_TOPIC, key)
         assert isinstance(name, TransactionLogKey)
         if value is None:

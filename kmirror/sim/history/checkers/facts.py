@@ -159,7 +159,7 @@ class Facts:
         return elections[number - 1].leader_epoch if number else -1
 
     def unclean(self, place: Place, begin: Instant = 0, end: Instant = NEVER) -> bool:
-        """Was a leader elected from outside the ISR, so that a record of this time may be lost by it?"""
+        """Return whether a leader was elected from outside the ISR, so that a record of this time may be lost by it."""
         elections = self.elections.get(place, [])
         return any(election.unclean and begin - ZOMBIE <= election.at <= end for election in elections)
 
@@ -193,7 +193,7 @@ class Facts:
         return rows[-1] if rows else ""
 
     def deleted(self, cluster: str, mirror: str, begin: Instant, end: Instant) -> bool:
-        """May `mirror` have been deleted in `cluster` in this time?"""
+        """Return whether `mirror` may have been deleted in `cluster` in this time."""
         return any(
             order.action == "delete_mirror"
             and order.destination == cluster
@@ -209,7 +209,7 @@ class Facts:
     # -- which nodes were up -------------------------------------------------------------------
 
     def reachable(self, one: str, other: str, begin: Instant, end: Instant) -> bool:
-        """Was there a moment in [begin, end] at which a broker of `other` ran and the link to `one` was whole?"""
+        """Return whether a broker of `other` ran while the link to `one` was whole, at some moment in [begin, end]."""
         if end < begin or not other:
             return False
         links = [span for span in self.account.spans if span.kind == "link" and _joins(span.subject, one, other)]
@@ -223,7 +223,7 @@ class Facts:
         )  # fmt: skip
 
     def disturbed(self, cluster: str, begin: Instant, end: Instant) -> bool:
-        """Was a node of `cluster` or a link inside it away at some time in [begin, end]?"""
+        """Return whether a node of `cluster` or a link inside it was away at some time in [begin, end]."""
         return any(
             _within(span, cluster) and span.begin <= end and (span.end < 0 or begin <= span.end)
             for span in self.account.spans
@@ -242,7 +242,7 @@ def is_control(row: LogRow) -> bool:
 
 
 def covers(spans: Iterable[Span], at: Instant) -> bool:
-    """Does one of the spans cover the moment `at`?"""
+    """Return whether one of the spans covers the moment `at`."""
     return any(span.begin <= at and (span.end < 0 or at < span.end) for span in spans)
 
 
@@ -256,5 +256,5 @@ def _joins(subject: str, one: str, other: str) -> bool:
 
 
 def _within(span: Span, cluster: str) -> bool:
-    """Is it a node of `cluster`, or a link between two of its nodes?"""
+    """Return whether the span is about a node of `cluster`, or a link between two of its nodes."""
     return any(end.rsplit("-", 1)[0] == cluster and "-" in end for end in _ends(span.subject))

@@ -313,12 +313,12 @@ def _fell(facts: Facts, place: Place, before: Marks, after: Marks) -> bool:
 
 
 def _may_fall(facts: Facts, place: Place, begin: Instant, end: Instant) -> bool:
-    """An unclean election shortens a log, and a stay in a mirror may, from its first cut to its last."""
+    """Return whether a log may have been shortened: by an unclean election, or by a stay in a mirror."""
     return facts.unclean(place, begin, end) or any(stay.overlaps(begin, end) for stay in facts.stays(place))
 
 
 def _restarted(facts: Facts, marks: Marks, until: Instant) -> bool:
-    """A broker that comes back within its session leads on in the same epoch, from the mark that it wrote down."""
+    """Return whether the broker restarted: back within its session it leads on from the mark that it wrote down."""
     subject = f"{marks.cluster}-{marks.broker}"
     return any(
         span.kind == "broker" and span.subject == subject and marks.at - LATE <= span.begin <= until

@@ -92,7 +92,7 @@ def _loss(facts: Facts, place: Place, last: _Known, look: Look, *, hidden: bool)
 
 
 def _was_reopened(facts: Facts, place: Place, last: _Known, look: Look) -> bool:
-    """Did a stop cut away what decided the transaction, so that D29 has it aborted as a whole?
+    """Return whether a stop cut away what decided the transaction, so that D29 has it aborted as a whole.
 
     Its own marker must be gone, and a record of it with the marker; or the leader changed, and the old one alone knew
     the outcome.
@@ -184,7 +184,7 @@ def _is_left(facts: Facts, tp: TopicPartition, value: str, offset: int) -> bool:
 
 
 def _had_two(facts: Facts, tp: TopicPartition, value: str) -> bool:
-    """Did two clusters have the record, for every reader, at the moment of one order?"""
+    """Return whether two clusters had the record, for every reader, at the moment of one order."""
     places = [place for place in facts.looks if place[1] == tp]
     for order in facts.orders("add", "remove"):
         looks = [facts.look_before(place, order.sent_at) for place in places]

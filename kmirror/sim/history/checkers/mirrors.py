@@ -38,7 +38,7 @@ def lme_loss(facts: Facts) -> Iterator[Finding]:
 
 
 def _leads(facts: Facts, place: Place, row: StateSeen) -> bool:
-    """Whether the broker that said it was the leader; a deposed one may report an earlier session."""
+    """Return whether the broker that said it was the leader; a deposed one may report an earlier session."""
     named = [election.leader for election in facts.elections.get(place, []) if election.at <= row.at]
     return not named or named[-1] == row.broker
 
@@ -64,7 +64,7 @@ def read_only_breach(facts: Facts) -> Iterator[Finding]:
 
 
 def _knew(facts: Facts, place: Place, stay: Stay, ack: Ack) -> bool:
-    """Did the broker that took the write know that the topic is in a mirror, or had it every chance to?"""
+    """Return whether the broker that took the write knew, or should have known, that the topic is in a mirror."""
     said = [
         row.state for row in facts.states.get(place, [])
         if row.broker == ack.broker and row.mirror == stay.mirror and stay.began <= row.at < ack.sent_at
@@ -107,7 +107,7 @@ def topic_id_mismatch(facts: Facts) -> Iterator[Finding]:
 
 
 def _had_it_before(facts: Facts, place: Place) -> bool:
-    """Did the cluster have the topic without any mirror?"""
+    """Return whether the cluster had the topic without any mirror."""
     topic = place[1].topic
     return facts.plan.topics.get(topic, "").endswith(f"@{place[0]}") or any(
         order.destination == place[0] and topic in order.topics for order in facts.orders("create_topic")

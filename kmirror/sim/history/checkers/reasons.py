@@ -61,7 +61,7 @@ def why_gone(facts: Facts, place: Place, record: Record, begin: Instant, end: In
 
 
 def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Did the cut up to MIRRORING take it by right?"""
+    """Return the reason if the cut up to MIRRORING took the record by right, else None."""
     end = min(end, stay.cutting_until)
     if end < begin or not facts.reachable(stay.destination, stay.source, stay.began, end):
         return None  # What the source said earlier in the stay is cut once it is persisted, which may take its time.
@@ -71,7 +71,7 @@ def _why_cut(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Inst
 
 
 def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end: Instant) -> Reason | None:
-    """Did it go because the source dropped it?"""
+    """Return the reason if the record went because the source dropped it, else None."""
     begin = max(begin, stay.mirroring)
     source = (stay.source, stay.tp)
     reachable_from = stay.began if any(own.overlaps(stay.began, end) for own in facts.stays(source)) else begin  # D45
@@ -87,7 +87,7 @@ def _why_followed(facts: Facts, stay: Stay, record: Record, begin: Instant, end:
 def surely_has(
     facts: Facts, place: Place, record: Record, begin: Instant, end: Instant, *, links: int = CHAIN_MAX
 ) -> bool:
-    """Did the cluster have the record, for every reader, at the same offset, all the time?
+    """Return whether the cluster had the record, for every reader, at the same offset, all the time.
 
     It is looked at before and after. In between it may have dropped and fetched it again, as a link of a chain.
     """
@@ -120,7 +120,7 @@ def _has(look: Look, record: Record) -> bool:
 
 
 def lacks_before(facts: Facts, place: Place, record: Record, begin: Instant) -> bool:
-    """Did the cluster not have the record, to be read, when it was last looked at before `begin`?"""
+    """Return whether the record could not be read in the cluster when that was last looked at before `begin`."""
     look = facts.look_before(place, begin)
     return look is None or look.seen(record.value, record.offset) in (Seen.GONE, Seen.HIDDEN)
 
@@ -134,7 +134,7 @@ def stays_back(facts: Facts, stay: Stay) -> list[Stay]:
 
 
 def may_cut(facts: Facts, stay: Stay) -> bool:
-    """Was there a moment at which the source's own mirror of us did not forbid the cut (D25)?
+    """Return whether there was a moment at which the source's own mirror of us did not forbid the cut (D25).
 
     It forbids while it runs, and after a stop that settled no epoch, until it is deleted over there. Whoever was
     forbidden to cut all the time had nothing to follow either.
@@ -157,7 +157,7 @@ def _forbids(facts: Facts, stay: Stay, back: Stay, at: Instant) -> bool:
 
 
 def shares(facts: Facts, stay: Stay, record: Record) -> bool:
-    """Had the source settled an epoch for us that covers the record, so that no cut may take it (D32)?"""
+    """Return whether the source had settled an epoch for us that covers the record: no cut may take it (D32)."""
     if facts.versions.get(stay.source, 1) < 1:
         return False
     backs = [back for back in stays_back(facts, stay) if back.seen != NEVER]

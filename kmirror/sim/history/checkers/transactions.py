@@ -45,7 +45,7 @@ def half_transaction(facts: Facts) -> Iterator[Finding]:
 
 
 def _spans_a_stay(facts: Facts, place: Place, readable: str, lost: str) -> bool:
-    """Was one record written before a stay in a mirror had ended, and gone once it had, and the other one after it?"""
+    """Return whether a stay in a mirror lies between: one record written before its end and then gone, one after it."""
     before, after = (facts.acked[facts.account.writes[value].cluster, value].at for value in (lost, readable))
     for stay in facts.stays(place):
         look = facts.look_after(place, stay.ended) if before < stay.ended <= after else None

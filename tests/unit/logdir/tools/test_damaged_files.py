@@ -21,7 +21,7 @@ from kmirror.kernel.ids import TopicPartition
 from kmirror.log.config import LogConfig
 from kmirror.log.memory_store import MemoryStore
 from kmirror.log.partition_log import PartitionLog
-from kmirror.logdir.consume import Wanted, consume
+from kmirror.logdir.consume import ConsumeQuery, consume
 from kmirror.logdir.faults import Tally
 from kmirror.logdir.load import read_log_dirs
 from kmirror.logdir.partition import open_partition
@@ -86,7 +86,7 @@ def test_every_file_cut_short_and_with_a_bit_flipped(tmp_path: Path) -> None:
     assert 0 < refused < looked
 
 
-# Memory
+# -- memory -----------------------------------------------------------------------------------
 
 
 def peak_of(work: Callable[[], object]) -> int:
@@ -129,7 +129,7 @@ def readers(folder: Path) -> dict[str, Callable[[], object]]:
         verify(open_job(folder, tally), tally, decodes=True)
 
     def cat() -> None:
-        for _ in consume(open_partition(folder), Wanted(to_end=True)):
+        for _ in consume(open_partition(folder), ConsumeQuery(to_end=True)):
             pass
 
     return {

@@ -61,11 +61,11 @@ def test_a_broker_that_is_told_to_write_an_old_format_again_forgets_the_epochs(t
     # Without a message that has no epoch nothing explains it.
     told = ["the leader epoch is 0, and leader-epoch-checkpoint says -1"]
     assert faults(partition(tmp_path, "c-0", {0: batch(epoch=0) + batch(offset=1, epoch=1)}, epochs())) == told
-    # Nor does it follow from one that the epochs behind it are written down.
+    # Nor does it follow from one that the epochs after it are written down.
     assert faults(partition(tmp_path, "d-0", {0: messages(0) + batch(offset=1, epoch=0)}, epochs())) == []
 
 
-def test_a_kill_behind_delete_records_leaves_the_epochs_cut_and_the_log_start_where_it_was(tmp_path: Path) -> None:
+def test_a_kill_after_delete_records_leaves_the_epochs_cut_and_the_log_start_where_it_was(tmp_path: Path) -> None:
     log = batch(epoch=0) + batch(offset=1, epoch=1) + batch(offset=2, epoch=2) + batch(offset=3, epoch=3)
     assert faults(partition(tmp_path, "a-0", {0: log}, epochs("2 2", "3 3"))) == []
     told = ["the leader epoch is 2, and leader-epoch-checkpoint says 1"]
@@ -144,7 +144,7 @@ def test_a_folder_that_is_to_be_deleted_has_lost_its_epochs_and_is_not_closed(tm
     assert faults(partition(tmp_path, f"d{deleted}", log, epochs("0 0"))) == []
 
 
-def test_a_row_of_a_replica_knows_what_begins_behind_its_marker(tmp_path: Path) -> None:
+def test_a_row_of_a_replica_knows_what_begins_after_its_marker(tmp_path: Path) -> None:
     """It appended both at once: a partition that moved between disks, or followed its leader."""
     other = build_batch(
         [RecordData(b"k", b"v", (), 1)], base_offset=4, partition_leader_epoch=0,

@@ -58,7 +58,7 @@ def test_every_bit_of_a_row_counts(folder: Path, suffix: str) -> None:
         assert bit // 8 // row * row in {fault.position for fault in faults(folder) if fault.path == path}, bit
 
 
-def test_a_wrong_last_timestamp_is_told_once(folder: Path) -> None:
+def test_a_wrong_last_timestamp_is_reported_once(folder: Path) -> None:
     write_rows(folder, ".timeindex", TIME_ROW, [(1000, 0), (1010, 1), (1020, 3), (1031, 5)])
     assert [fault.position for fault in faults(folder)] == [36]
 

@@ -14,7 +14,7 @@ from tests.builders import batch
 from tests.unit.log.partitions import open_log
 
 Shape = tuple[tuple[int, ...], int | None]
-"""The epochs of a log's records, and one that was begun behind them."""
+"""The epochs of a log's records, and one that was begun after them."""
 
 
 def shapes() -> Iterator[Shape]:

@@ -1,4 +1,4 @@
-"""Are packed states equal exactly where the states are, whoever packed them?"""
+"""Packed states are equal exactly where the states are, whichever process packed them."""
 
 from __future__ import annotations
 

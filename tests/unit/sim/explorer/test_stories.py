@@ -72,7 +72,7 @@ def paths(scope: Scope, states_max: int) -> Iterator[tuple[Model, str, list[Stat
 
 
 def test_every_kind_of_step_has_a_sentence() -> None:
-    """Each is told once, names and cells included."""
+    """Each has its sentence once, names and cells included."""
     cut_by_source = Scope("source", "the source loses records", (2, 1), (1, 0), (0, 1), unclean=(1, 0))
     missed = scope_named("missed-two-unclean")
     scopes = ((cut_by_source, 20_000), (missed, 8_000), (scope_named("destination-three"), 8_000), (WITH_CUTS, 8_000))

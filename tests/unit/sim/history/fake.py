@@ -44,7 +44,7 @@ def draw(seed: int, profile: str) -> Plan:
     return Plan(
         seed=seed, profile=profile,
         clusters=(ClusterPlan("a", 3, 3), ClusterPlan("b", 3, 3, {"min.insync.replicas": "2"}), ClusterPlan("c", 1, 1)),
-        network={"loss_ppm": 100, "remote_min": 5},
+        network={"loss_ppm": 100, "remote_min_us": 5},
         clients=tuple(
             ClientPlan(name, "plain", cluster, ("orders", "payments"), 10)
             for name, cluster in (("p1", "a"), ("p2", "a"), ("p3", "c"))

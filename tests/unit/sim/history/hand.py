@@ -152,7 +152,7 @@ class Hand:
         end: int = -1,
         leader_epoch: int = 50,
     ) -> Hand:
-        """Look at a log in the middle of the history; marks that are not said lie behind the last row."""
+        """Look at a log in the middle of the history; marks that are not given lie at the end of the log."""
         self.account.logs.append(_seen(cluster, content, at, stable, high, end, leader_epoch))
         return self
 

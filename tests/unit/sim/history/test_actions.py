@@ -6,7 +6,7 @@ import pytest
 
 from kmirror.kernel.clock import MILLISECOND
 from kmirror.sim.cluster import Cluster
-from kmirror.sim.history.actions import Hands, Skipped
+from kmirror.sim.history.actions import Hands, StepSkipped
 from kmirror.sim.history.observe import Observer
 from kmirror.sim.history.plan import Plan
 from kmirror.sim.history.scene import Scene
@@ -31,11 +31,11 @@ def test_a_cut_that_ends_leaves_another_one_of_the_same_ends() -> None:
     world = made.scene.simulation.world
     made.cut("a|b", 1_000)
     made.cut("a>b", 200)
-    with pytest.raises(Skipped, match="a>b is cut"):
+    with pytest.raises(StepSkipped, match="a>b is cut"):
         made.cut("a>b", 100)
-    world.run_for(300 * MILLISECOND)
+    world.run_for(span_us=300 * MILLISECOND)
     assert cut(made, "a-1", "b-1") and cut(made, "b-1", "a-1")
-    world.run_for(800 * MILLISECOND)
+    world.run_for(span_us=800 * MILLISECOND)
     assert not cut(made, "a-1", "b-1") and not cut(made, "b-1", "a-1")
     assert [(s.subject, s.begin < s.end) for s in made.scene.account.spans] == [("a>b", True), ("a|b", True)]
 
@@ -54,6 +54,6 @@ def test_nobody_dies_after_the_faults_and_whoever_is_down_is_started() -> None:
     made.kill("b", 100, 0)
     made.end_faults()
     assert all(made.scene.clusters[name].runs(node) for name in "ab" for node in (1, 100))
-    with pytest.raises(Skipped, match="faults have ended"):
+    with pytest.raises(StepSkipped, match="faults have ended"):
         made.kill("a", 1, 100)
     assert made.scene.open_spans == {}

@@ -75,7 +75,7 @@ def test_a_source_that_came_back_in_the_meantime_was_there() -> None:
 
 
 def test_what_the_source_said_before_it_was_cut_off_may_be_done_after_it() -> None:
-    """The list of who owes a cut is persisted first (D30), and a coordinator may be away."""
+    """The list of replicas that owe a cut is persisted first (D30), and a coordinator may be away."""
     hand = two_written().stay("b", "a", began=10, mirroring=20, removed=20, stopped=21)
     hand.away("link", "a>b", 12, 60).look("a", [X0, X1], at=19).look("a", [X0], at=20)
     assert hand.final("a", [X0]).final("b", []).found() == []

@@ -1,4 +1,4 @@
-"""A replica that differs from its leader is told with what each of them has."""
+"""A replica that differs from its leader is reported with what each of them has."""
 
 from __future__ import annotations
 

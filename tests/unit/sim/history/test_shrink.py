@@ -23,7 +23,7 @@ def test_the_two_steps_that_matter_are_left_and_the_sizes_are_the_least() -> Non
     assert [(row.name, row.brokers, row.replication_factor, dict(row.configs)) for row in plan.clusters] == [
         ("a", 1, 1, {}), ("b", 2, 1, {}),
     ], "broker 2 of b is killed, so b needs two"  # fmt: skip
-    assert plan.network == {"loss_ppm": 0, "remote_min": 5}
+    assert plan.network == {"loss_ppm": 0, "remote_min_us": 5}
     assert plan.steps[1].at_ms < 200 and plan.faults_end_ms < 400
     assert plan.converge_ms == 30_000
     found = first_anomaly(best)

@@ -6,7 +6,7 @@ from kmirror.records.batch import Batch
 from kmirror.records.build import build_batch
 from kmirror.records.control import mirror_pid_reset
 from kmirror.records.record import RecordData
-from kmirror.sim.history.values import Reader
+from kmirror.sim.history.values import ValueReader
 from tests.builders import marker
 
 
@@ -34,7 +34,7 @@ def test_a_transaction_is_hidden_from_its_first_offset_to_its_abort() -> None:
         Batch(marker(offset=4, pid=7, commit=False)),
         data(5, 7, "after"),
     ]
-    rows = list(Reader().rows(batches, [(7, 2)]))
+    rows = list(ValueReader().rows(batches, [(7, 2)]))
     assert [(r.value, r.is_aborted) for r in rows] == [
         ("before", False),
         ("<COMMIT 7>", False),
@@ -47,7 +47,7 @@ def test_a_transaction_is_hidden_from_its_first_offset_to_its_abort() -> None:
 
 
 def test_the_same_batch_in_another_epoch_or_place_is_read_as_it_stands_there() -> None:
-    reader = Reader()
+    reader = ValueReader()
     first = list(reader.rows([data(4, 7, "x", "y")], []))
     again = list(reader.rows([data(4, 7, "x", "y", epoch=3)], []))
     elsewhere = list(reader.rows([data(6, 7, "x", "y")], []))
@@ -58,5 +58,5 @@ def test_the_same_batch_in_another_epoch_or_place_is_read_as_it_stands_there() -
 
 def test_a_producer_reset_is_a_control_record_of_nobody() -> None:
     reset = Batch(mirror_pid_reset(base_offset=0, leader_epoch=1, timestamp_ms=1, source_cluster_id="x"))
-    [row] = Reader().rows([reset], [])
+    [row] = ValueReader().rows([reset], [])
     assert (row.value, row.is_control, row.producer_id) == ("<MIRROR_PID_RESET -1>", True, -1)

@@ -1,7 +1,7 @@
 """AddPartitionsToTxn, versions 0-5: a transaction is about to write to these partitions.
 
-All or nothing: one unknown partition and none is added. From v4 on brokers ask, about many transactions at once, and
-also only whether partitions have been added (KIP-890).
+If one partition is unknown, or may not be written to, none is added. From v4 on brokers send it, for many transactions
+at once, also to verify only that partitions have been added (KIP-890).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from kmirror.cluster.authorizer import Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import PREPARING, Status, Transaction
 from kmirror.cluster.server import Inbound
@@ -22,6 +23,8 @@ from kmirror.protocol.gen.add_partitions_to_txn_response import (
     AddPartitionsToTxnTopicResult,
 )
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.topics import is_internal
+from kmirror.spec.wire_values import AclOperation
 
 BATCHED_FROM = 4
 
@@ -29,16 +32,17 @@ Errors = Mapping[TopicPartition, ErrorCode]
 
 
 def producer_error(known: Transaction | None, producer_id: int, producer_epoch: int, version: int) -> ErrorCode:
-    """Return why a producer does not own the transactional id any more, or NONE."""
+    """Return NONE if the producer owns the transactional id, else the error that says why not, in `version`."""
     if known is None or known.producer_id != producer_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if known.producer_epoch != producer_epoch:
-        # KIP-588 gave fencing a code of its own; older clients know only the epoch's.
+        # KIP-588 introduced PRODUCER_FENCED; older clients get INVALID_PRODUCER_EPOCH.
         return ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
     return ErrorCode.NONE
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Add the partitions and answer with an error for each, once the transaction is persisted."""
     request = inbound.body
     assert isinstance(request, AddPartitionsToTxnRequest)
     if inbound.version >= BATCHED_FROM:
@@ -51,19 +55,43 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         topics=request.v3_and_below_topics,
     )
 
+    @inbound.guard
     def on_done(errors: Errors) -> None:
         inbound.reply(AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_rows(errors)))
 
+    denied = _denied(coordinator, inbound.rights, asked)
+    if denied:
+        on_done(denied)
+        return
     _add(coordinator, now, asked, inbound.version, on_done)
+
+
+def _denied(coordinator: TransactionCoordinator, rights: Rights, asked: AddPartitionsToTxnTransaction) -> Errors:
+    """Return an error for each partition if the client may not write to all of them, else nothing.
+
+    Partitions of internal topics are always denied.
+    """
+    wanted = _partitions(asked)
+    error = rights.error(AclOperation.WRITE, Resource.transactional_id(asked.transactional_id))
+    if error:
+        return dict.fromkeys(wanted, error)
+    topics = dict.fromkeys(tp.topic for tp in wanted)
+    denied = dict(rights.denied_topics(AclOperation.WRITE, [name for name in topics if not is_internal(name)]))
+    denied.update({name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in topics if is_internal(name)})
+    if not denied:
+        return {}
+    known = coordinator.context.image.partition
+    missing, rest = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.OPERATION_NOT_ATTEMPTED
+    return {tp: denied.get(tp.topic) or (missing if known(tp) is None else rest) for tp in wanted}
 
 
 def _handle_batch(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, request: AddPartitionsToTxnRequest
 ) -> None:
     response = AddPartitionsToTxnResponse()
-    left = 1 + len(request.transactions)  # Ourselves, until every transaction has been looked at.
+    left = 1 + len(request.transactions)  # One more, until all are started: none may answer before.
 
-    def settled() -> None:
+    def one_done() -> None:
         nonlocal left
         left -= 1
         if left == 0:
@@ -73,19 +101,20 @@ def _handle_batch(
         result = AddPartitionsToTxnResult(transactional_id=asked.transactional_id)
         response.results_by_transaction.append(result)
 
+        @inbound.guard
         def on_done(errors: Errors, result: AddPartitionsToTxnResult = result) -> None:
             result.topic_results = _rows(errors)
-            settled()
+            one_done()
 
         if asked.verify_only:
             on_done(_verified(coordinator, asked, inbound.version))
         else:
             _add(coordinator, now, asked, inbound.version, on_done)
-    settled()
+    one_done()
 
 
 def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int) -> Errors:
-    """Return for each partition whether it is in the open transaction, as a leader asks before it appends (KIP-890)."""
+    """Return NONE for each partition that is in the open transaction, else TRANSACTION_ABORTABLE (KIP-890)."""
     wanted = _partitions(asked)
     known, error = _find(coordinator, asked, version)
     if error or known is None:
@@ -97,7 +126,7 @@ def _verified(coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTran
 def _find(
     coordinator: TransactionCoordinator, asked: AddPartitionsToTxnTransaction, version: int
 ) -> tuple[Transaction | None, ErrorCode]:
-    """Return the transaction of a producer that owns its id and is not ending one just now; else why not."""
+    """Return the transaction and NONE, or an error: the producer does not own the id, or a transaction is ending."""
     name = asked.transactional_id
     if not name:
         return None, ErrorCode.INVALID_REQUEST
@@ -117,7 +146,7 @@ def _add(
     version: int,
     on_done: Callable[[Errors], None],
 ) -> None:
-    """Add partitions to a transaction, and begin it if there is none."""
+    """Add partitions to the open transaction, or begin one with them; call `on_done` with an error for each."""
     wanted = _partitions(asked)
     known, error = _find(coordinator, asked, version)
     if error or known is None:

@@ -1,11 +1,12 @@
 """EndTxn, versions 0-4: commit or abort.
 
-Answered when the decision is persisted; the markers follow. A repeated request with the same
+The answer is sent when PREPARE_* is persisted; the markers follow. A repeated request with the same
 outcome succeeds. Left out: the epoch bump of v5 (KIP-890).
 """
 
 from __future__ import annotations
 
+from kmirror.cluster.authorizer import Resource
 from kmirror.cluster.coordinators.transactions.apis.add_partitions_to_txn import producer_error
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import Status
@@ -14,15 +15,22 @@ from kmirror.kernel.clock import Instant
 from kmirror.protocol.gen.end_txn_request import EndTxnRequest
 from kmirror.protocol.gen.end_txn_response import EndTxnResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    """End the transaction; CONCURRENT_TRANSACTIONS while it is ending, INVALID_TXN_STATE if none is open."""
     request = inbound.body
     assert isinstance(request, EndTxnRequest)
 
+    @inbound.guard
     def answer(_: Instant, error: ErrorCode) -> None:
         inbound.reply(EndTxnResponse(error_code=error))
 
+    denied = inbound.rights.error(AclOperation.WRITE, Resource.transactional_id(request.transactional_id))
+    if denied:
+        answer(now, denied)
+        return
     if coordinator.runtime.state(coordinator.shard_of(request.transactional_id)) is None:
         answer(now, ErrorCode.NOT_COORDINATOR)
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kmirror.cluster.authorizer import CLUSTER, Resource, Rights
 from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoordinator
 from kmirror.cluster.coordinators.transactions.state import EPOCH_MAX, PREPARING, Status, Transaction
 from kmirror.cluster.server import Inbound
@@ -16,12 +17,18 @@ from kmirror.kernel.clock import Instant, to_ms
 from kmirror.protocol.gen.init_producer_id_request import InitProducerIdRequest
 from kmirror.protocol.gen.init_producer_id_response import InitProducerIdResponse
 from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation, AclResourceType
 
 
 def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) -> None:
+    """Answer with a producer id and epoch, or an error with -1 for both."""
     request = inbound.body
     assert isinstance(request, InitProducerIdRequest)
     name = request.transactional_id
+    denied = _denied(inbound.rights, name)
+    if denied:
+        _refuse(inbound, denied)
+        return
     if name is None:
         _fresh(coordinator, now, inbound, None, None)
         return
@@ -56,6 +63,17 @@ def handle(coordinator: TransactionCoordinator, now: Instant, inbound: Inbound) 
         _persist(coordinator, now, inbound, known, after)
 
 
+def _denied(rights: Rights, name: str | None) -> ErrorCode:
+    """Return NONE if the client may have a producer id, else the error.
+
+    Without a transactional id it needs IDEMPOTENT_WRITE on the cluster or WRITE on any topic.
+    """
+    if name is not None:
+        return rights.error(AclOperation.WRITE, Resource.transactional_id(name))
+    error = rights.error(AclOperation.IDEMPOTENT_WRITE, CLUSTER)
+    return ErrorCode.NONE if error and rights.allow_any(AclOperation.WRITE, AclResourceType.TOPIC) else error
+
+
 def _is_current(known: Transaction, request: InitProducerIdRequest) -> bool:
     return known.producer_id == request.producer_id and known.producer_epoch == request.producer_epoch
 
@@ -67,10 +85,11 @@ def _refuse(inbound: Inbound, error: ErrorCode) -> None:
 def _fresh(
     coordinator: TransactionCoordinator, now: Instant, inbound: Inbound, name: str | None, known: Transaction | None
 ) -> None:
-    """Answer with a producer id never used before, in epoch 0; `known` is what it takes the place of."""
+    """Answer with a producer id never used before, in epoch 0; `known` is the state that it replaces."""
     request = inbound.body
     assert isinstance(request, InitProducerIdRequest)
 
+    @inbound.guard
     def on_producer_id(later: Instant, producer_id: int | None) -> None:
         if producer_id is None:
             _refuse(inbound, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -90,6 +109,7 @@ def _persist(
     before: Transaction | None,
     transaction: Transaction,
 ) -> None:
+    @inbound.guard
     def on_done(_: Instant, error: ErrorCode) -> None:
         if error:
             _refuse(inbound, error)

@@ -22,5 +22,5 @@ ROUTES: Mapping[type[Message], Callable[[TransactionCoordinator, Instant, Inboun
 
 
 def routes(coordinator: TransactionCoordinator) -> Routes:
-    """Return what answers requests of `coordinator`."""
+    """Return the handlers of the requests that `coordinator` answers."""
     return {request: partial(handler, coordinator) for request, handler in ROUTES.items()}

@@ -1,4 +1,4 @@
-"""Fetches from logs that begin with messages without epochs: they count as epoch 0, and batches decide (D28)."""
+"""Fetches from logs that begin with messages without epochs: they count as epoch 0 (D28)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kmirror.records.codecs import Compression
 from kmirror.records.legacy import build_message_set
 from kmirror.records.record import RecordData
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.cluster.legacy_logs import TP, Run, contents, converge, fetch, log
+from tests.unit.cluster.replication.legacy_logs import TP, Run, contents, converge, fetch, log
 
 pytestmark = pytest.mark.decision("D28")
 
@@ -36,7 +36,7 @@ def test_the_last_batch_tells_the_epoch_that_the_cache_forgot() -> None:
     assert made.epochs.entries == []
     assert last_epoch(made) == 3
     made = log((None, 8), codec=Compression.GZIP)
-    made.truncate_to(5)  # Inside a wrapper: it goes as a whole, the log end stays where it was asked for.
+    made.truncate_to(5)  # Inside a wrapper: the whole wrapper is cut, and the log ends at the offset asked for.
     assert (made.log_end_offset, last_epoch(made)) == (5, 0)
     made.truncate_to(0)
     assert last_epoch(made) == -1
@@ -52,18 +52,18 @@ def test_an_emptied_log_names_no_epoch() -> None:
 @pytest.mark.parametrize(
     ("runs", "epoch", "offset", "answer"),
     [
-        ([(None, 8)], 0, 6, (0, 8)),  # Nothing but old messages: the asker is behind, or as far.
+        ([(None, 8)], 0, 6, (0, 8)),  # Only old messages: the follower lags, or is level.
         ([(None, 8)], 0, 8, (0, 8)),
-        ([(None, 8)], 0, 12, (0, 8)),  # The asker has more of them.
-        ([(None, 8)], 5, 12, (0, 8)),  # The asker has batches above: to the end of its old messages.
-        ([(None, 8)], 5, 6, (0, 6)),  # The asker has batches where messages are here.
+        ([(None, 8)], 0, 12, (0, 8)),  # The follower has more of them.
+        ([(None, 8)], 5, 12, (0, 8)),  # The follower has batches above: cut to the end of its old messages.
+        ([(None, 8)], 5, 6, (0, 6)),  # The follower has batches where the leader has messages.
         ([(None, 8), (4, 12)], 0, 6, (0, 8)),
         ([(None, 8), (4, 12)], 0, 12, (0, 8)),
         ([(None, 8), (4, 12)], 2, 6, (0, 6)),
         ([(None, 8), (4, 12)], 2, 12, (0, 8)),
-        ([(None, 8), (4, 12)], 4, 10, (4, 12)),  # The cache knows.
+        ([(None, 8), (4, 12)], 4, 10, (4, 12)),  # The epoch cache has it.
         ([(None, 8), (4, 12)], 5, 10, (-1, -1)),
-        ([(3, 4), (None, 8), (5, 12)], 3, 2, (3, 8)),  # Forgotten by the cache, and the same batch.
+        ([(3, 4), (None, 8), (5, 12)], 3, 2, (3, 8)),  # Not in the cache any more; both have the same batch.
         ([(3, 4), (None, 8), (5, 12)], 2, 2, (2, 0)),
         ([(3, 4), (None, 8), (5, 12)], 4, 2, (3, 2)),
         ([(3, 4), (None, 8), (5, 12)], 0, 2, (0, 0)),  # Nothing in common: cut everything.
@@ -145,7 +145,7 @@ def test_logs_without_anything_in_common_are_copied_anew(leader_runs: list[Run],
 
 
 def test_an_epoch_without_a_batch_costs_no_message() -> None:
-    """Whoever led and wrote nothing has an epoch that begins at the log end; the mirror's leader does not know it."""
+    """A replica that led and wrote nothing has an epoch from its log end on; the mirror's leader does not know it."""
     leader, follower = log((None, 8)), log((None, 8))
     follower.assign_epoch_start(7)
     assert converge(leader, follower, foreign=True) == [8]

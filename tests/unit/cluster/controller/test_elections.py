@@ -1,4 +1,4 @@
-"""Who leads after brokers came or went."""
+"""Which replica is elected when brokers are fenced or unfenced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fetches from a log with the leader epochs of another cluster: a later epoch is a divergence, not a riddle (D13)."""
+"""Fetches from a log with the leader epochs of another cluster: a fetch with a later epoch gets a divergence (D13)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fetch(leader: PartitionLog, offset: int, epoch: int, *, foreign: bool, repli
 
 @pytest.mark.parametrize("replica", [2, -1])
 def test_a_replica_with_a_later_epoch_than_the_mirrored_log_is_told_where_to_cut(replica: int) -> None:
-    # It was away while the leader cut its epoch 9 and mirrored on in epoch 6.
+    # The follower was away while the leader cut epoch 9 and went on mirroring in epoch 6.
     leader, away = log((0, 5, 40), (40, 6, 100)), log((0, 5, 50), (50, 9, 30))
     for _ in range(2):
         data = fetch(leader, away.log_end_offset, away.latest_epoch, foreign=True, replica=replica)

@@ -1,4 +1,4 @@
-"""What a config may say: the bounds and the words of Kafka 4.3.1's LogConfig, and the rules of a mirror's own."""
+"""Valid config values and error messages: those of Kafka 4.3.1's LogConfig, and those of a mirror."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One partition: whom the high watermark waits for, who may join the ISR, who has been cut."""
+"""One partition: which replicas hold the high watermark back, which may join the ISR, which have confirmed a cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker that starts: it is nobody until the controller has taken it in, and serves nobody until it has caught up."""
+"""A broker that starts repeats its registration until it is accepted, and serves nothing until it has caught up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_leader_that_died_and_is_back_at_once_does_not_lead_in_its_old_epoch(c
         return partition is not None and partition.leader_epoch == before.leader_epoch
 
     for _ in range(300):
-        cluster.simulation.run_for(0.1)
+        cluster.simulation.run_for(span_s=0.1)
         assert not leads_in_old_epoch()
     assert cluster.is_settled()
     leader = cluster.leader(TP)

@@ -23,7 +23,6 @@ from kmirror.protocol.gen.create_topics_request import (
     MirrorInfo,
 )
 from kmirror.protocol.gen.create_topics_response import CreatableTopicResult, CreateTopicsResponse
-from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 from kmirror.protocol.gen.envelope_response import EnvelopeResponse
 from kmirror.protocol.gen.incremental_alter_configs_request import (
     AlterableConfig,
@@ -35,14 +34,14 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened
-from tests.unit.cluster.stage import BROKER_EPOCH, TOPIC_ID, TP, controller, fence
+from tests.links import opened, wrapped
+from tests.unit.cluster.stage import BROKER_EPOCH, RIGHTS, TOPIC_ID, TP, controller, fence
 
 SOURCE_ID = Uuid.from_ints(77, 77)
 
 
 def create(target: Controller, topic: CreatableTopic, *, validate: bool = False) -> CreatableTopicResult:
-    reply = target.decide(0, CreateTopicsRequest(topics=[topic], validate_only=validate), 8)
+    reply = target.decide(0, CreateTopicsRequest(topics=[topic], validate_only=validate), 8, RIGHTS)
     assert isinstance(reply, CreateTopicsResponse)
     return reply.topics[0]
 
@@ -134,7 +133,7 @@ def alter(target: Controller, isr: list[int], **options: int) -> ErrorCode:
         broker_epoch=options.get("broker_epoch", BROKER_EPOCH + broker_id),
         topics=[TopicData(topic_id=TOPIC_ID, partitions=[proposal])],
     )
-    reply = target.decide(0, request, 3)
+    reply = target.decide(0, request, 3, RIGHTS)
     assert isinstance(reply, AlterPartitionResponse)
     return ErrorCode(reply.error_code or reply.topics[0].partitions[0].error_code)
 
@@ -186,7 +185,7 @@ def test_a_fenced_broker_may_not_join() -> None:
 def bump(target: Controller, epoch: int, topic_id: Uuid = TOPIC_ID, partition: int = 0) -> ErrorCode:
     row = LeaderEpochState(partition_index=partition, min_leader_epoch=epoch)
     request = BumpLeaderEpochsRequest(topics=[TopicState(topic_id=topic_id, partitions=[row])])
-    reply = target.decide(0, request, 0)
+    reply = target.decide(0, request, 0, RIGHTS)
     assert isinstance(reply, BumpLeaderEpochsResponse)
     assert reply.topics[0].topic_id == topic_id
     return ErrorCode(reply.topics[0].partitions[0].error_code)
@@ -215,7 +214,7 @@ def test_bumps_of_what_does_not_exist() -> None:
 
 def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
     """Send an envelope in a frame; returns its answer."""
-    envelope = EnvelopeRequest(request_data=frame, request_principal=b"", client_host_address=b"\x7f\0\0\1")
+    envelope = wrapped(frame)
     outer = encode_request(envelope, 0, correlation_id=5, client_id="broker-1")
     client = opened("broker-1")
     effects = target.handle(0, client) + target.handle(0, RequestReceived(client.link, outer))
@@ -274,9 +273,9 @@ def test_an_envelope_of_what_is_not_served_is_refused(mirror_version: int) -> No
 )
 def test_refused_mirrors(request_: CreateMirrorRequest, error: ErrorCode) -> None:
     c = controller()
-    c.decide(0, create_mirror("taken"), 0)
+    c.decide(0, create_mirror("taken"), 0, RIGHTS)
     offset = c.image.offset
-    reply = c.decide(0, request_, 0)
+    reply = c.decide(0, request_, 0, RIGHTS)
     assert isinstance(reply, CreateMirrorResponse)
     assert reply.error_code == error
     assert c.image.offset == offset
@@ -286,7 +285,7 @@ def alter_config(target: Controller, kind: int, name: str, key: str, value: str 
     operation = 1 if value is None else 0
     config = AlterableConfig(name=key, config_operation=operation, value=value)
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=[config])
-    reply: Message = target.decide(0, IncrementalAlterConfigsRequest(resources=[resource]), 2)
+    reply: Message = target.decide(0, IncrementalAlterConfigsRequest(resources=[resource]), 2, RIGHTS)
     assert isinstance(reply, IncrementalAlterConfigsResponse)
     return ErrorCode(reply.responses[0].error_code)
 
@@ -304,7 +303,7 @@ def test_mirror_name_cannot_be_set_or_deleted_as_a_config(value: str | None) -> 
 @pytest.mark.decision("D16")
 def test_the_source_cluster_id_is_set_once() -> None:
     c = controller()
-    c.decide(0, create_mirror(), 0)
+    c.decide(0, create_mirror(), 0, RIGHTS)
     assert alter_config(c, 64, "m", "source.cluster.id", "first") is ErrorCode.NONE
     assert alter_config(c, 64, "m", "source.cluster.id", "second") is ErrorCode.INVALID_CONFIG
     assert alter_config(c, 64, "m", "source.cluster.id", None) is not ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""Logs of batches and of messages that are older than batches, and a follower that fetches until it has all."""
+"""Logs of batches and of messages of format 1, and a follower that fetches until it is level."""
 
 from __future__ import annotations
 

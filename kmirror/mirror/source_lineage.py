@@ -1,8 +1,8 @@
-"""MIRRORING: before a mirror fetches in a new leader epoch of its source, it asks who wrote the source's log (D45).
+"""MIRRORING: before a mirror fetches in a new leader epoch of its source, it asks for the lineage of its log (D45).
 
-The source may have been cut and fed anew, by a failback, under epoch numbers that it had used itself. Fetches compare
-numbers and would not notice. Whenever that happens the source's leader epoch rises before it appends anything foreign,
-so every mirror of it is fenced and comes here.
+The source may have been cut and mirrored into by a failback, under epoch numbers that it had used itself. Fetches
+compare only the numbers and would not notice. Before a source appends anything from another cluster its leader epoch
+rises, so every mirror of it is fenced and checks the lineage again.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kmirror.protocol.gen.describe_mirrors_response import DescribeMirrorsRespon
 from kmirror.protocol.message import Message
 
 
-class Kinship:
-    """Keeps the lineage of one broker's partitions that of their sources."""
+class LineageCheck:
+    """Checks, and adopts, the lineages of the sources of one broker's partitions."""
 
     def __init__(
         self, context: MirrorContext, writer: StateWriter, look_at: LookAt, stop_fetching: StopFetching
@@ -34,13 +34,13 @@ class Kinship:
         self._stop_fetching = stop_fetching
 
     def shared_with_source(self, mp: MirrorPartition) -> int | None:
-        """Return the last epoch that the log may have in common with the source's; None if all of it may."""
+        """Return the last epoch that our log can have in common with the source's; None if there is no limit."""
         return shared_epoch(self._context.writers_of(mp), mp.source_lineage)
 
     def adopted(self, mp: MirrorPartition, partition: Partition) -> Lineage:
-        """Return the source's lineage, and the leader epoch from which on it is to hold here.
+        """Return the source's lineage, with the leader epoch from which on it is to hold here.
 
-        That is the next one, which fences the mirrors of this log; the present one for a log without any past.
+        That is the next epoch, which fences the mirrors of this log; the present one for a log that was never used.
         """
         epoch = partition.leader_epoch
         if self.shared_with_source(mp) is None:
@@ -48,8 +48,8 @@ class Kinship:
         untouched = mp.lineage == OWN and not mp.is_touched and epoch == 0 and partition.log.log_end_offset == 0
         return Lineage(mp.source_lineage, epoch if untouched else epoch + 1)
 
-    def is_settled(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
-        """May `mp` be fetched in the source's present leader epoch? If not, do what is missing for it."""
+    def may_fetch(self, now: Instant, mp: MirrorPartition, leader: RemoteLeader) -> bool:
+        """Return whether `mp` may be fetched in the source's present leader epoch; if not, do the next step for it."""
         if mp.source_lineage_epoch < leader.epoch:
             self._ask(now, mp)
             return False
@@ -58,7 +58,7 @@ class Kinship:
             return True
         partition = self._context.replicas.led(mp.tp)
         assert partition is not None, f"{mp.tp} is led here"
-        # Its leader may know by a divergence, and have nothing left to cut: a replica that was away does not (D30).
+        # This leader may have been cut by a divergence already; a replica that was away then has not (D30).
         self._stop_fetching(mp)
         self._context.note(mp, f"the source's log was written anew above epoch {shared}")
         self._writer.write_state(
@@ -80,11 +80,11 @@ class Kinship:
         mp = inquiry.mp
         if not inquiry.resumes(MirrorState.MIRRORING):
             return
-        told = reply if isinstance(reply, DescribeMirrorsResponse) and not reply.error_code else None
-        if told is None and not (reply is None and inquiry.has_no_describe()):
+        described = reply if isinstance(reply, DescribeMirrorsResponse) and not reply.error_code else None
+        if described is None and not (reply is None and inquiry.has_no_describe()):
             reason = f"the source did not answer DescribeMirrors{error_suffix(reply)}"
         else:
-            reason = inquiry.learn_lineage(told)
+            reason = inquiry.learn_lineage(described)
         if reason:
             self._context.refresh_soon(now, mp.assignment.mirror)
             self._context.retry_later(now, mp, reason)

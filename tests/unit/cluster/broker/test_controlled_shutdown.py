@@ -48,7 +48,7 @@ def test_leaderships_move_before_a_broker_ends(cluster: Cluster) -> None:
 
 
 def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cluster: Cluster) -> None:
-    """The broker's own heartbeats do not say that it wants to stop: the test speaks for it."""
+    """The broker's own heartbeats do not say that it wants to stop: the test sends them for it."""
     epoch = cluster.image.brokers[1].epoch
     others = [cluster.broker(2), cluster.broker(3)]
     wish = BrokerHeartbeatRequest(
@@ -60,7 +60,7 @@ def test_a_broker_may_go_only_when_others_have_replayed_that_it_leads_nothing(cl
     assert cluster.image.brokers[1].in_controlled_shutdown and not cluster.image.is_active(1)
     cluster.simulation.run_until(lambda: all(broker.context.image.offset >= needed for broker in others))
     assert not reply(cluster, wish).should_shut_down, "they have not reported it yet"
-    cluster.simulation.run_for(5)
+    cluster.simulation.run_for(span_s=5)
     last = reply(cluster, wish)
     assert last.should_shut_down and last.is_fenced
 
@@ -107,7 +107,7 @@ def test_a_killed_broker_recovers_its_logs(cluster: Cluster) -> None:
 def test_a_broker_that_was_never_let_in_ends_at_once() -> None:
     cluster = Cluster(Simulation(5), "a", brokers=1)
     cluster.simulation.world.start(cluster.process(1))
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     before = cluster.simulation.world.now
     cluster.stop(1)
     assert cluster.simulation.world.now == before and not cluster.runs(1)
@@ -132,3 +132,25 @@ def test_a_note_that_cannot_be_read_is_a_note_all_the_same(cluster: Cluster, dat
     disk = cluster.disks[1]
     disk.write_file(clean_shutdown.FILE, data)
     assert clean_shutdown.take(disk) == -1 and clean_shutdown.take(disk) is None
+
+
+def test_a_follower_that_stops_fetches_no_more_once_it_is_out_of_the_isr(cluster: Cluster) -> None:
+    """In Kafka the controller's change reaches the broker while it waits to be let go, and stops its fetchers."""
+    network, world = cluster.simulation.world.network, cluster.simulation.world
+    tp = next(TopicPartition("t", p) for p in range(PARTITIONS) if leaders(cluster)[p] != 1)
+    stopping = cluster.broker(1)
+    network.cut(cluster.process(3), cluster.process(CONTROLLER_ID))  # It cannot tell that it knows, so 1 has to wait.
+    world.stop(cluster.process(1))
+    cluster.simulation.run_until(lambda: 1 not in stopping.context.image.topics["t"].partitions[tp.partition].isr)
+    held = stopping.parts.replicas.partitions[tp].log.log_end_offset
+    cluster.produce("t", tp.partition, [b"after"])
+    cluster.simulation.run_for(span_s=1)
+    assert cluster.runs(1), "it still waits"
+    leader = cluster.leader(tp)
+    assert leader is not None and leader.log.log_end_offset == held + 1
+    assert stopping.parts.replicas.partitions[tp].log.log_end_offset == held
+    network.heal(cluster.process(3), cluster.process(CONTROLLER_ID))
+    cluster.simulation.run_until(lambda: not cluster.runs(1), within_s=60)
+    cluster.restart(1)
+    cluster.simulation.run_until(cluster.is_settled, within_s=60)
+    assert cluster.broker(1).parts.replicas.partitions[tp].log.log_end_offset == held + 1

@@ -1,4 +1,4 @@
-"""Requests that a broker or controller refuses: with Kafka's code, or by the end of the link."""
+"""Requests that a broker or controller refuses, with Kafka's error code or by closing the link."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cluster() -> Cluster:
     made = Cluster(Simulation(1), "a", configs={"transaction.state.log.num.partitions": "1"})
     made.start()
     made.client.call(made.endpoint(1), create("t"), 7)
-    made.simulation.run_for(1)
+    made.simulation.run_for(span_s=1)
     return made
 
 
@@ -86,7 +86,7 @@ def test_an_error_ends_the_link_of_a_client_that_wants_no_answer(cluster: Cluste
 
 def test_clients_do_not_write_to_internal_topics(cluster: Cluster) -> None:
     created(cluster, create(TRANSACTION_TOPIC))
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert produce_error(cluster, TRANSACTION_TOPIC, -1) is ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
@@ -123,7 +123,7 @@ def test_a_registration_without_listeners_is_refused_and_leaves_no_record(cluste
 def test_a_controller_serves_nothing_but_its_one_partition(cluster: Cluster, version: int, closed: bool) -> None:
     topic = FetchTopic(topic_id=METADATA_TOPIC_ID if version >= 13 else Uuid.ZERO, topic="")
     reply = cluster.client.call(cluster.endpoint(CONTROLLER_ID), FetchRequest(topics=[topic]), version)
-    if closed:  # These versions have no room for an error that is no partition's.
+    if closed:  # These versions have no top-level error.
         assert reply is None
     else:
         assert isinstance(reply, FetchResponse) and reply.error_code == ErrorCode.INVALID_REQUEST

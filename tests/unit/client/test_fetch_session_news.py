@@ -1,9 +1,9 @@
-"""Fetch sessions: what counts as news, who is served first, and when a session is no more."""
+"""Fetch sessions: what counts as news, which partition is served first, and when a session is no more."""
 
 from __future__ import annotations
 
 from kmirror.client.fetch_session import FetchSession
-from kmirror.cluster.replication.fetch_sessions import Cached, FetchSessions
+from kmirror.cluster.replication.fetch_sessions import CachedPartition, FetchSessions
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
@@ -21,8 +21,8 @@ def topic(topic_id: Uuid = ID) -> FetchTopic:
 
 def test_a_high_watermark_that_was_told_but_not_taken_is_news_again() -> None:
     data = PartitionData(partition_index=0, high_watermark=10, last_stable_offset=10, log_start_offset=0, records=b"")
-    cached = Cached(FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
-    cached.told(data)
+    cached = CachedPartition(FetchPartition(partition=0, fetch_offset=10, high_watermark=9))
+    cached.remember(data)
     assert cached.has_news(data)
     cached.request = FetchPartition(partition=0, fetch_offset=10, high_watermark=10)
     assert not cached.has_news(data)

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs at the controller: the operations, what is refused in whose words, who reads the outcome."""
+"""IncrementalAlterConfigs at the controller: the operations, the errors, and that the new values take effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.spec.error_codes import ErrorCode
-from tests.unit.cluster.stage import TP, controller
+from tests.unit.cluster.stage import RIGHTS, TP, controller
 
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 TOPIC, BROKER, MIRROR = 2, 4, 64
@@ -28,7 +28,7 @@ def resource(kind: int, name: str, *rows: Row) -> AlterConfigsResource:
 
 def alter(c: Controller, *resources: AlterConfigsResource, validate_only: bool = False) -> list[tuple[ErrorCode, str]]:
     request = IncrementalAlterConfigsRequest(resources=list(resources), validate_only=validate_only)
-    reply = c.decide(0, request, 2)
+    reply = c.decide(0, request, 2, RIGHTS)
     assert isinstance(reply, IncrementalAlterConfigsResponse)
     assert [(r.resource_type, r.resource_name) for r in reply.responses] == [
         (r.resource_type, r.resource_name) for r in resources
@@ -44,7 +44,7 @@ def create_mirror(c: Controller, **configs: str | None) -> tuple[ErrorCode, str]
     values: dict[str, str | None] = {"bootstrap.servers": "a:1"}
     values.update({key.replace("_", "."): value for key, value in configs.items()})
     rows = [MirrorConfig(name=key, value=value) for key, value in values.items()]
-    reply = c.decide(0, CreateMirrorRequest(mirror_name="m", config=rows), 0)
+    reply = c.decide(0, CreateMirrorRequest(mirror_name="m", config=rows), 0, RIGHTS)
     assert isinstance(reply, CreateMirrorResponse)
     return ErrorCode(reply.error_code), reply.error_message or ""
 

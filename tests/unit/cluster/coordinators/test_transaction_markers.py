@@ -1,4 +1,4 @@
-"""Phase two of a transaction: one marker for each partition, and none of it left half done."""
+"""Phase two of a transaction: every partition gets exactly one marker, whatever fails in between."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def start(configs: Mapping[str, str]) -> tuple[Cluster, int, TopicPartition, Top
     """Return a cluster, its coordinator, and two partitions that the two other brokers lead."""
     cluster = Cluster(Simulation(1), "a", configs={**CONFIGS, **configs})
     cluster.start()
-    Producer(cluster, transactional_id="first")  # Brings the topic of the coordinators into being.
+    Producer(cluster, transactional_id="first")  # Creates `__transaction_state`.
     state = cluster.leader(STATE)
     assert state is not None
     others = [b for b in cluster.broker_ids if b != state.broker_id]
@@ -41,7 +41,7 @@ def start(configs: Mapping[str, str]) -> tuple[Cluster, int, TopicPartition, Top
     topic = CreatableTopic(name="t", num_partitions=-1, replication_factor=-1, assignments=rows)
     cluster.client.call(cluster.endpoint(1), CreateTopicsRequest(topics=[topic]), 7)
     cluster.simulation.run_until(lambda: "t" in cluster.image.topics and cluster.is_settled())
-    cluster.simulation.run_for(3)
+    cluster.simulation.run_for(span_s=3)
     return cluster, state.broker_id, TopicPartition("t", 0), TopicPartition("t", 1)
 
 
@@ -75,7 +75,7 @@ def test_a_slow_partition_gets_one_marker_while_another_is_asked_again_and_again
     producer = begin(cluster, dying, slow)
     victim = cluster.leader(dying)
     assert victim is not None
-    # The slow one waits for this broker as a follower, until the controller misses it.
+    # The marker on the slow leader waits for this follower until the controller fences it.
     cluster.kill(victim.broker_id)
     producer.commit_transaction()
     cluster.simulation.run_until(lambda: status(cluster) is Status.COMPLETE_COMMIT, within_s=60)
@@ -158,7 +158,7 @@ def test_a_decision_that_only_the_coordinators_own_log_has_writes_no_marker() ->
     cut_off(cluster, coordinator)
     assert ask(cluster, coordinator, producer, commit=True) == ErrorCode.COORDINATOR_NOT_AVAILABLE
     log = cluster.broker(coordinator).parts.replicas.partitions[own].log
-    cluster.simulation.run_for(1)
+    cluster.simulation.run_for(span_s=1)
     assert not any(batch.is_control for batch in log.batches()), "the successor may decide otherwise"
     cluster.simulation.run_until(lambda: getattr(cluster.leader(STATE), "broker_id", coordinator) != coordinator)
     cut_off(cluster, coordinator, heal=True)

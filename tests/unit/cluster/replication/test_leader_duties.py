@@ -1,4 +1,4 @@
-"""What a leader owes: to those who wait for acks, to members it asked for, to consumers that ask where the log ends."""
+"""A leader's answers to waiting producers, its proposed ISR members, and ListOffsets after an election."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cluster() -> Cluster:
     made = Cluster(Simulation(1), "a")
     made.start()
     create(made)
-    made.simulation.run_for(3)  # Everybody has fetched.
+    made.simulation.run_for(span_s=3)  # Every follower has fetched.
     return made
 
 
@@ -65,8 +65,10 @@ def test_a_record_that_was_cut_off_is_never_acknowledged(cluster: Cluster, new_s
         broker.parts.replicas.append(now, partition, batch(9, timestamp=cluster.simulation.now_ms))
         partition.log.update_high_watermark(9)
     else:
-        broker.parts.replicas.restart_at(now, partition, new_start)  # The high watermark is above what was waited for.
-    broker.parts.replicas.settle(now)
+        broker.parts.replicas.restart_at(
+            now, partition, new_start
+        )  # The high watermark is above the offset that the producer waits for.
+    broker.parts.replicas.wake_waiters(now)
     assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
 
@@ -143,7 +145,7 @@ def test_a_topic_that_goes_and_comes_back_is_another_topic(cluster: Cluster) -> 
     world = cluster.simulation.world
     cluster.controller.commit(world.now, [RemoveTopicRecord(topic_id=old_id)])
     world.perform(cluster.process(100), cluster.controller.outbox.drain())
-    cluster.simulation.run_for(3)
+    cluster.simulation.run_for(span_s=3)
     assert all(TP not in cluster.broker(b).parts.replicas.partitions for b in cluster.broker_ids)
     assert all(TP not in cluster.disks[b].partitions() for b in cluster.broker_ids)
     create(cluster)

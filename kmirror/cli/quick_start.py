@@ -1,0 +1,47 @@
+"""Which commands can start without click?
+
+Those that scripts call once a folder: click takes as long to be imported as a quarter of a gibibyte takes to be
+verified, and rows T1 and T2 of `python -m benchmarks tools` measure that. This file holds all that is done for it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+QuickCommand = Callable[[Sequence[str]], int | None]
+"""Takes the words after the command's name; returns the exit code, or None for words that click has to read."""
+
+
+def verify(words: Sequence[str]) -> int | None:
+    """Verify the folder that the words name, if they are a folder and options as the help writes them."""
+    gc.disable()  # Imported modules live until exit: the collector need not scan them.
+    from kmirror.cli.verify_folder import OUTPUTS, verify_folder
+
+    gc.freeze()
+    gc.enable()
+    directories: list[str] = []
+    deep, output = False, OUTPUTS[0]
+    left = iter(words)
+    for word in left:
+        if word == "--deep":
+            deep = True
+        elif word in ("-o", "--output"):
+            output = next(left, "")
+        elif word.startswith("-"):
+            return None
+        else:
+            directories.append(word)
+    if len(directories) != 1 or output not in OUTPUTS:
+        return None
+    return verify_folder(Path(directories[0]), deep=deep, output=output)
+
+
+QUICK: dict[str, QuickCommand] = {"verify": verify}
+
+
+def run_quickly(words: Sequence[str]) -> int | None:
+    """Return the exit code of a command that had no need of click, else None."""
+    command = QUICK.get(words[0]) if words else None
+    return None if command is None else command(words[1:])

@@ -1,0 +1,394 @@
+"""The consumer: one round looks up leaders and start offsets, then fetches once from each leader.
+
+A round ends in one call with its result. The caller begins the next round, after `retry.backoff.ms` if this one brought
+nothing; up to `fetch.max.wait.ms` the leaders themselves wait for records. A position is an offset and the epoch of the
+batch before it, so a leader whose log was cut answers with a divergence (KIP-320), and reading goes on from there. No
+group is joined and no offset is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kmirror.client.fetch_session import FetchSession
+from kmirror.client.remote_cluster import RemoteCluster, code_of
+from kmirror.client.requester import Requester
+from kmirror.errors import CorruptBatch
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.committed import with_aborted
+from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest
+from kmirror.protocol.gen.fetch_response import FetchResponse, PartitionData
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
+from kmirror.protocol.message import Message
+from kmirror.records.batch import TornBatch
+from kmirror.records.legacy import iter_any_batches
+from kmirror.records.record import Header
+from kmirror.spec.client_versions import NAMED_TOPICS_LAST
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
+
+CONSUMER = -1
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerConfigs:
+    """Kafka's names and defaults, except that reading begins at the earliest offset, as no offset is committed."""
+
+    isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST
+    fetch_min_bytes: int = 1
+    fetch_max_wait_ms: int = 500
+    fetch_max_bytes: int = 50 * 1024 * 1024
+    max_partition_fetch_bytes: int = 1024 * 1024
+    check_crcs: bool = True
+    request_timeout_ms: int = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRecord:
+    """One record as a consumer gets it; `timestamp` is in milliseconds, `leader_epoch` is its batch's, or -1."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[Header, ...]
+    leader_epoch: int
+
+    @property
+    def next_position(self) -> Position:
+        """Return the position after this record."""
+        return Position(self.offset + 1, self.leader_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The next offset to read (Kafka's FetchPosition)."""
+
+    offset: int
+    epoch: int = NO_EPOCH
+    """Leader epoch of the batch before it, or -1 after a seek."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedRecords:
+    """The records of one partition. The caller that takes them has to move the consumer's position."""
+
+    before: Position
+    records: list[ConsumerRecord]
+    after: Position
+    """The position after the last batch, even if that had no records for this consumer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A topic or partition that cannot be read, with an error that is not retriable."""
+
+    what: TopicPartition | str
+    error: ErrorCode
+
+
+@dataclass(slots=True)
+class Round:
+    """The result of one round."""
+
+    fetched: dict[TopicPartition, FetchedRecords] = field(default_factory=dict)
+    offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+
+
+OnRound = Callable[[Instant, Round], None]
+
+
+class Consumer:
+    """Reads the partitions that it is given, from `positions` on."""
+
+    def __init__(
+        self, name: str, requester: Requester, servers: tuple[Endpoint, ...], configs: ConsumerConfigs | None = None
+    ) -> None:
+        self.configs = configs or ConsumerConfigs()
+        self.positions: dict[TopicPartition, Position] = {}
+        """Where to read next; a partition that is missing begins as `auto.offset.reset` says."""
+        self.cluster = RemoteCluster(
+            name, requester, servers, timeout_ms=self.configs.request_timeout_ms, on_refreshed=self._on_refreshed
+        )
+        self._sessions: dict[Endpoint, FetchSession] = {}
+        self._doubtful: dict[str, None] = {}
+        """Topics whose leaders must be looked up again."""
+        self._after_refresh: list[Callable[[Instant], None]] = []
+
+    # -- rounds -------------------------------------------------------------------------------
+
+    def find(self, now: Instant, topics: Iterable[str], on_round: OnRound) -> None:
+        """Look the topics up, so that `partitions_of` knows them; `refusals` has those that do not exist."""
+        names = list(topics)
+        self._doubtful.update(dict.fromkeys(names))
+        found = Round()
+        self._find_leaders(now, names, found, lambda later: on_round(later, found))
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        """Return the partitions of a topic, as far as is known."""
+        known = self.cluster.topics.get(topic)
+        return [] if known is None else [TopicPartition(topic, n) for n in range(known.partitions)]
+
+    def list_offsets(
+        self, now: Instant, partitions: Iterable[TopicPartition], spec: OffsetSpec, on_round: OnRound
+    ) -> None:
+        """Ask for the first or last offsets of logs, in this isolation level; `offsets` has those that were found."""
+        wanted = list(partitions)
+        found = Round()
+
+        def ask(later: Instant) -> None:
+            self._ask_offsets(later, wanted, spec, found, lambda last: on_round(last, found))
+
+        self._find_leaders(now, [tp.topic for tp in wanted], found, ask)
+
+    def poll(
+        self, now: Instant, partitions: Iterable[TopicPartition], on_round: OnRound, *, max_wait_ms: int | None = None
+    ) -> None:
+        """Fetch once from each leader, after a look-up of the start offset of partitions without a position."""
+        wanted = list(partitions)
+        found = Round()
+        wait_ms = self.configs.fetch_max_wait_ms if max_wait_ms is None else max_wait_ms
+
+        def begin(later: Instant) -> None:
+            lost = [tp for tp in wanted if tp not in self.positions]
+            self._ask_offsets(later, lost, self.configs.auto_offset_reset, found, fetch)
+
+        def fetch(later: Instant) -> None:
+            for tp, offset in found.offsets.items():
+                self.positions.setdefault(tp, Position(offset))
+            self._fetch(later, wanted, wait_ms, found, lambda last: on_round(last, found))
+
+        self._find_leaders(now, [tp.topic for tp in wanted], found, begin)
+
+    # -- leaders ------------------------------------------------------------------------------
+
+    def _find_leaders(self, now: Instant, topics: Iterable[str], found: Round, then: Callable[[Instant], None]) -> None:
+        names = list(dict.fromkeys(topics))
+        if not any(name in self._doubtful or not self._is_led(name) for name in names):
+            then(now)
+            return
+
+        def go_on(later: Instant) -> None:
+            for name in names:
+                error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in self.cluster.missing else ErrorCode.NONE
+                error = self.cluster.refused.get(name, error)
+                if name in self.cluster.missing or (error and not error.retriable):
+                    found.refusals.append(Refusal(name, error))
+            then(later)
+
+        self._after_refresh.append(go_on)
+        self.cluster.refresh(now, names)
+
+    def _is_led(self, topic: str) -> bool:
+        partitions = self.partitions_of(topic)
+        return bool(partitions) and all(self.cluster.leader_endpoint(tp) is not None for tp in partitions)
+
+    def _on_refreshed(self, now: Instant, answered: bool) -> None:
+        if answered:
+            self._doubtful.clear()
+        waiting, self._after_refresh = self._after_refresh, []
+        for then in waiting:
+            then(now)
+
+    def _by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Endpoint, list[TopicPartition]]:
+        found: dict[Endpoint, list[TopicPartition]] = {}
+        for tp in partitions:
+            endpoint = self.cluster.leader_endpoint(tp)
+            if endpoint is not None and tp.topic not in self._doubtful:
+                found.setdefault(endpoint, []).append(tp)
+        return found
+
+    def _epoch(self, tp: TopicPartition) -> int:
+        return self.cluster.leaders[tp].epoch
+
+    def _doubt(self, partitions: Iterable[TopicPartition]) -> None:
+        self._doubtful.update(dict.fromkeys(tp.topic for tp in partitions))
+
+    # -- offsets ------------------------------------------------------------------------------
+
+    def _ask_offsets(
+        self,
+        now: Instant,
+        partitions: Iterable[TopicPartition],
+        spec: OffsetSpec,
+        found: Round,
+        then: Callable[[Instant], None],
+    ) -> None:
+        by_leader = self._by_leader(partitions)
+        all_answered = _after(len(by_leader), now, then)
+        for endpoint, led in by_leader.items():
+            topics: dict[str, ListOffsetsTopic] = {}
+            for tp in led:
+                row = ListOffsetsPartition(
+                    partition_index=tp.partition, current_leader_epoch=self._epoch(tp), timestamp=spec
+                )
+                topics.setdefault(tp.topic, ListOffsetsTopic(name=tp.topic)).partitions.append(row)
+            request = ListOffsetsRequest(
+                replica_id=CONSUMER, isolation_level=self.configs.isolation_level, topics=list(topics.values())
+            )
+
+            def on_reply(later: Instant, reply: Message | None, led: list[TopicPartition] = led) -> None:
+                if isinstance(reply, ListOffsetsResponse):
+                    self._learn_offsets(reply, found)
+                else:
+                    self._doubt(led)
+                all_answered(later)
+
+            self.cluster.send(now, endpoint, "offsets", request, on_reply)
+
+    def _learn_offsets(self, reply: ListOffsetsResponse, found: Round) -> None:
+        for topic in reply.topics:
+            for row in topic.partitions:
+                tp, error = TopicPartition(topic.name, row.partition_index), code_of(row.error_code)
+                if not error and row.offset >= 0:
+                    found.offsets[tp] = row.offset
+                elif not error or error.retriable:
+                    self._doubt([tp])
+                else:
+                    found.refusals.append(Refusal(tp, error))
+
+    # -- records ------------------------------------------------------------------------------
+
+    def _fetch(
+        self,
+        now: Instant,
+        partitions: Iterable[TopicPartition],
+        max_wait_ms: int,
+        found: Round,
+        then: Callable[[Instant], None],
+    ) -> None:
+        by_leader = self._by_leader(tp for tp in partitions if tp in self.positions)
+        all_answered = _after(len(by_leader), now, then)
+        for endpoint, led in by_leader.items():
+            session = self._sessions.setdefault(endpoint, FetchSession())
+            asked = {tp: self.positions[tp] for tp in led}
+            topic_ids = {tp.topic: self.cluster.topics[tp.topic].topic_id for tp in led}
+            request = FetchRequest(
+                replica_id=CONSUMER,
+                max_wait_ms=max_wait_ms,
+                min_bytes=self.configs.fetch_min_bytes,
+                max_bytes=self.configs.fetch_max_bytes,
+                isolation_level=self.configs.isolation_level,
+            )
+            session.fill(request, {tp: self._row(tp, position) for tp, position in asked.items()}, topic_ids)
+
+            def on_reply(
+                later: Instant,
+                reply: Message | None,
+                session: FetchSession = session,
+                asked: dict[TopicPartition, Position] = asked,
+                topic_ids: dict[str, Uuid] = topic_ids,
+            ) -> None:
+                if not isinstance(reply, FetchResponse) or reply.error_code:
+                    session.reset()
+                    self._doubt(asked)
+                else:
+                    session.accept(reply)
+                    self._take_all(reply, asked, topic_ids, session, found)
+                all_answered(later)
+
+            # A broker before 2.8 has no ids of topics.
+            version_max = NAMED_TOPICS_LAST[request.NAME] if Uuid.ZERO in topic_ids.values() else None
+            timeout_ms = self.configs.request_timeout_ms + max_wait_ms
+            self.cluster.send(now, endpoint, "fetch", request, on_reply, version_max=version_max, timeout_ms=timeout_ms)
+
+    def _row(self, tp: TopicPartition, position: Position) -> FetchPartition:
+        return FetchPartition(
+            partition=tp.partition,
+            current_leader_epoch=self._epoch(tp),
+            fetch_offset=position.offset,
+            last_fetched_epoch=position.epoch,
+            partition_max_bytes=self.configs.max_partition_fetch_bytes,
+        )
+
+    def _take_all(
+        self,
+        reply: FetchResponse,
+        asked: Mapping[TopicPartition, Position],
+        topic_ids: Mapping[str, Uuid],
+        session: FetchSession,
+        found: Round,
+    ) -> None:
+        names = {topic_id: name for name, topic_id in topic_ids.items()}
+        for topic in reply.responses:
+            for data in topic.partitions:
+                tp = TopicPartition(topic.topic or names.get(topic.topic_id, ""), data.partition_index)
+                position = asked.get(tp)
+                if position is None or self.positions.get(tp) is not position:
+                    session.reset()  # The position was moved meanwhile; a new session repeats the dropped answer.
+                    continue
+                taken = self._take(tp, position, data)
+                if isinstance(taken, Refusal):
+                    found.refusals.append(taken)
+                elif taken is not None:
+                    found.fetched[tp] = taken
+
+    def _take(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords | Refusal | None:
+        """Return the records or the refusal in a leader's answer; None if the next round has to ask again."""
+        error = code_of(data.error_code)
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            del self.positions[tp]
+            return None
+        if error and not error.retriable:
+            return Refusal(tp, error)
+        if error:
+            hint = data.current_leader
+            if hint.leader_id >= 0:  # KIP-951
+                self.cluster.learn_leader(tp, hint.leader_id, hint.leader_epoch)
+            else:
+                self._doubt([tp])
+            return None
+        if data.diverging_epoch.epoch != NO_EPOCH:
+            self.positions[tp] = Position(data.diverging_epoch.end_offset, data.diverging_epoch.epoch)
+            return None
+        try:
+            return self._read(tp, position, data)
+        except CorruptBatch:
+            return Refusal(tp, ErrorCode.CORRUPT_MESSAGE)
+
+    def _read(self, tp: TopicPartition, position: Position, data: PartitionData) -> FetchedRecords:
+        after = position
+        records: list[ConsumerRecord] = []
+        aborted = [(row.producer_id, row.first_offset) for row in data.aborted_transactions or ()]
+        batches = iter_any_batches(bytes(data.records or b""), check_crc=self.configs.check_crcs)
+        try:
+            for batch, is_aborted in with_aborted(batches, aborted):
+                epoch = batch.partition_leader_epoch
+                after = Position(max(after.offset, batch.last_offset + 1), epoch)
+                if batch.is_control or is_aborted:
+                    continue
+                records += (
+                    ConsumerRecord(
+                        tp.topic, tp.partition, r.offset, r.timestamp, r.key, r.value, tuple(r.headers), epoch
+                    )
+                    for r in batch.records()
+                    if r.offset >= position.offset
+                )
+        except TornBatch:
+            if after is position:
+                raise  # The first batch of an answer is always whole, so this one is damaged.
+        return FetchedRecords(position, records, after)
+
+
+def _after(count: int, now: Instant, then: Callable[[Instant], None]) -> Callable[[Instant], None]:
+    """Return a function to call for each of `count` answers; the last call calls `then` (at once if `count` is 0)."""
+    left = count
+
+    def answered(later: Instant) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            then(later)
+
+    if count == 0:
+        then(now)
+    return answered

@@ -1,0 +1,116 @@
+"""Authorisation: a node asks its authorizer about each request, with the principal and the host that sent it (D18).
+
+The checks are Kafka's: on the cluster by the rows of `kmirror/spec/acls.py`, on named resources in the handlers. A node
+of this cluster is a principal like any other. A request in an Envelope is checked twice: whether the broker may forward
+requests, and whether its client may do what is inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from kmirror.cluster.refusal import refusal
+from kmirror.kernel.ids import Principal
+from kmirror.protocol.message import Message
+from kmirror.protocol.registry import key_of
+from kmirror.spec.acls import CLUSTER_ACLS_BY_KEY, CLUSTER_NAME, DENIED
+from kmirror.spec.error_codes import ErrorCode
+from kmirror.spec.wire_values import AclOperation, AclResourceType
+
+
+class Resource(NamedTuple):
+    """A resource, as an ACL names it."""
+
+    type: AclResourceType
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.type.name}:{self.name}"
+
+    @classmethod
+    def topic(cls, name: str) -> Resource:
+        """Return the topic of this name."""
+        return cls(AclResourceType.TOPIC, name)
+
+    @classmethod
+    def transactional_id(cls, name: str) -> Resource:
+        """Return the transactional id of this name."""
+        return cls(AclResourceType.TRANSACTIONAL_ID, name)
+
+    @classmethod
+    def mirror(cls, name: str) -> Resource:
+        """Return the mirror of this name (D18)."""
+        return cls(AclResourceType.CLUSTER_MIRROR, name)
+
+
+CLUSTER = Resource(AclResourceType.CLUSTER, CLUSTER_NAME)
+
+
+class Authorizer(Protocol):
+    """Allows or denies operations (Kafka's Authorizer). Answers may change at any time: a node caches none."""
+
+    def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
+        """Return whether `principal`, at the address `host`, may do `operation` on `resource`."""
+        ...
+
+    def authorize_by_resource_type(
+        self, principal: Principal, host: str, operation: AclOperation, resource_type: AclResourceType
+    ) -> bool:
+        """Return whether there is any resource of this type on which it may do `operation`."""
+        ...
+
+
+class AllowAll:
+    """Allows everything, as in a cluster without an authorizer."""
+
+    def authorize(self, principal: Principal, host: str, operation: AclOperation, resource: Resource) -> bool:
+        return True
+
+    def authorize_by_resource_type(
+        self, principal: Principal, host: str, operation: AclOperation, resource_type: AclResourceType
+    ) -> bool:
+        return True
+
+
+ALLOW_ALL = AllowAll()
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What one principal may do, from one host."""
+
+    authorizer: Authorizer
+    principal: Principal
+    host: str
+
+    def allow(self, operation: AclOperation, resource: Resource) -> bool:
+        """Return whether `operation` on `resource` is allowed."""
+        return self.authorizer.authorize(self.principal, self.host, operation, resource)
+
+    def allow_any(self, operation: AclOperation, resource_type: AclResourceType) -> bool:
+        """Return whether there is a resource of this type on which `operation` is allowed."""
+        return self.authorizer.authorize_by_resource_type(self.principal, self.host, operation, resource_type)
+
+    def error(self, operation: AclOperation, resource: Resource) -> ErrorCode:
+        """Return NONE if `operation` on `resource` is allowed, else the error for that type of resource."""
+        return ErrorCode.NONE if self.allow(operation, resource) else DENIED[resource.type]
+
+    def denied_topics(self, operation: AclOperation, names: Iterable[str]) -> Mapping[str, ErrorCode]:
+        """Return the error of each topic on which `operation` is not allowed; every name is asked about once."""
+        asked = {name: self.error(operation, Resource.topic(name)) for name in dict.fromkeys(names)}
+        return {name: error for name, error in asked.items() if error}
+
+
+def cluster_refusal(rights: Rights, request: Message, version: int) -> Message | None:
+    """Return the answer to a request that its sender may not send at all, or None if it may."""
+    row = CLUSTER_ACLS_BY_KEY.get(key_of(type(request)))
+    if row is None or version < row.first_version or any(rights.allow(one, CLUSTER) for one in row.operations):
+        return None
+    return refused(request, version, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+
+
+def refused(request: Message, version: int, error: ErrorCode) -> Message:
+    """Return the answer that has `error`, with Kafka's message, for all of a request."""
+    return refusal(request, version, error, error.text)

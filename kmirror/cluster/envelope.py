@@ -1,0 +1,39 @@
+"""The client's principal and address, as an Envelope carries them (KIP-590)."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from kmirror.errors import ProtocolError
+from kmirror.kernel.ids import Principal
+from kmirror.protocol.gen.default_principal_data import DefaultPrincipalData
+
+PRINCIPAL_VERSION = 0
+"""The only version of DefaultPrincipalData, written before the data as an int16 (DefaultKafkaPrincipalBuilder)."""
+
+
+def principal_bytes(principal: Principal) -> bytes:
+    """Return the bytes of a principal."""
+    data = DefaultPrincipalData(type=principal.type, name=principal.name, token_authenticated=False)
+    return PRINCIPAL_VERSION.to_bytes(2, "big") + data.encode(PRINCIPAL_VERSION)
+
+
+def principal_from(data: bytes | memoryview | None) -> Principal:
+    """Return the principal in these bytes; raise ProtocolError if there is none."""
+    if data is None or len(data) < 2 or int.from_bytes(data[:2], "big") != PRINCIPAL_VERSION:
+        raise ProtocolError("no principal of a version that is known")
+    read = DefaultPrincipalData.decode(data[2:], PRINCIPAL_VERSION)
+    return Principal(read.type, read.name)
+
+
+def host_bytes(host: str) -> bytes:
+    """Return the 4 or 16 bytes of an IP address."""
+    return ip_address(host).packed
+
+
+def host_from(data: bytes | memoryview) -> str:
+    """Return the IP address in these bytes; raise ProtocolError if there is none."""
+    try:
+        return str(ip_address(bytes(data)))
+    except ValueError:
+        raise ProtocolError(f"an address of {len(data)} bytes") from None
