@@ -35,6 +35,7 @@ PATIENCE_SECONDS = 600
 CONFIGS: Mapping[str, str] = {
     "transaction.state.log.num.partitions": "3",
     "min.insync.replicas": "2",
+    "log.retention.ms": "-1",  # The logs are of years before the simulated clock's; Kafka would delete them.
 }
 CODECS = (Compression.NONE, Compression.GZIP, Compression.SNAPPY, Compression.LZ4, Compression.ZSTD)
 

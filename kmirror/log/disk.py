@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from kmirror.kernel.ids import TopicPartition
@@ -24,7 +25,21 @@ class Disk(Protocol):
         """Return the partition's store; an empty one is made if there is none."""
         ...
 
-    def delete(self, tp: TopicPartition) -> None: ...
+    def delete(self, tp: TopicPartition) -> None:
+        """Remove the partition's store."""
+        ...
+
+    def set_aside(self, tp: TopicPartition) -> str:
+        """Have the partition no store any more, at once; return the name by which `purge` removes what is left."""
+        ...
+
+    def purge(self, name: str) -> None:
+        """Remove what is left of a partition that was set aside; may run beside other calls."""
+        ...
+
+    def batch(self) -> AbstractContextManager[None]:
+        """Write what partitions share (their checkpointed offsets) once, at the end, and not at each change."""
+        ...
 
     def read_file(self, name: str) -> bytes | None:
         """Return a file that belongs to no partition, or None where there is none."""
@@ -62,6 +77,16 @@ class MemoryDisk:
 
     def delete(self, tp: TopicPartition) -> None:
         self._stores.pop(tp, None)
+
+    def set_aside(self, tp: TopicPartition) -> str:
+        self.delete(tp)
+        return str(tp)
+
+    def purge(self, name: str) -> None:
+        pass
+
+    def batch(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def read_file(self, name: str) -> bytes | None:
         return self._files.get(name)

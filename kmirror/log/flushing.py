@@ -23,19 +23,25 @@ class Flush:
 class Flushing:
     """The recovery point of one log: all below it is flushed, or no longer part of the log."""
 
-    __slots__ = ("_under_way", "last_flush_ms", "recovery_point")
+    __slots__ = ("_under_way", "is_deferred", "last_flush_ms", "recovery_point")
 
     def __init__(self, recovery_point: int, now_ms: int) -> None:
         self.recovery_point = recovery_point
         self.last_flush_ms = now_ms
+        # If set, the log's owner orders the flush of a segment that was rolled; else a roll flushes at once.
+        self.is_deferred = False
         self._under_way: int | None = None  # Up to where the job under way makes the log safe.
 
-    def begin(self, segments: SegmentList) -> Flush | None:
-        """Return the job that makes safe what is there now; None if it is, or if there is such a job already."""
-        if self.recovery_point >= segments.end_offset or self._under_way is not None:
+    def begin(self, segments: SegmentList, end_offset: int) -> Flush | None:
+        """Return the job that makes safe what lies below `end_offset`, the log's end or where a segment begins.
+
+        None if it is safe, or if there is such a job already.
+        """
+        if self.recovery_point >= end_offset or self._under_way is not None:
             return None
-        self._under_way = segments.end_offset
-        return Flush(segments.store, [segment.base_offset for segment in segments.reaching(self.recovery_point)])
+        self._under_way = end_offset
+        reaching = segments.reaching(self.recovery_point)
+        return Flush(segments.store, [s.base_offset for s in reaching if s.base_offset < end_offset])
 
     def finish(self, now_ms: int, *, done: bool) -> None:
         """Take in that the job came to its end; what was cut while it was under way does not count."""

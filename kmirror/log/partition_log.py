@@ -156,6 +156,11 @@ class PartitionLog:
         return self.flushing.recovery_point
 
     @property
+    def is_flush_due(self) -> bool:
+        """Return whether as many records as `flush.messages` lie unflushed: then they do not count as held here yet."""
+        return self.segments.end_offset - self.flushing.recovery_point >= self.config.flush_messages
+
+    @property
     def latest_epoch(self) -> int:
         """Return the greatest leader epoch in the epoch cache, -1 when it is empty."""
         return self.epochs.latest_epoch()
@@ -359,10 +364,11 @@ class PartitionLog:
         if active.base_offset == base_offset:
             assert active.size == 0, f"{self.tp}: segment {base_offset} is not empty"
             return active
-        self.segments.seal()
+        self.segments.seal(flushes=not self.flushing.is_deferred)
         self.producers.map_end_offset = base_offset
         take_snapshot(self.producers, self.store)
-        self.flushing.raise_to(base_offset, self.now_ms)
+        if not self.flushing.is_deferred:
+            self.flushing.raise_to(base_offset, self.now_ms)
         return self.segments.add(base_offset, self.config, self.now_ms)
 
     def _assign_epochs(self, epochs: list[tuple[int, int]]) -> None:
@@ -389,13 +395,14 @@ class PartitionLog:
         With `min_one` the first batch is returned whatever its size. Raises OffsetOutOfRange outside the log.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
-            raise OffsetOutOfRange(
-                f"{self.tp}: offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}",
-                offset=offset,
-                log_start_offset=self.log_start_offset,
-                log_end_offset=self.log_end_offset,
+            raise self._out_of_range(
+                offset, f"offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}"
             )
         return self.segments.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
+
+    def _out_of_range(self, offset: int, reason: str) -> OffsetOutOfRange:
+        start, end = self.log_start_offset, self.log_end_offset
+        return OffsetOutOfRange(f"{self.tp}: {reason}", offset=offset, log_start_offset=start, log_end_offset=end)
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAndTimestamp | None:
         """Return the first record at or above the log start that is not older, or what the negative timestamps name."""
@@ -434,12 +441,8 @@ class PartitionLog:
         Raises OffsetOutOfRange above the high watermark.
         """
         if offset > self.high_watermark:
-            raise OffsetOutOfRange(
-                f"{self.tp}: log start {offset} would be above the high watermark {self.high_watermark}",
-                offset=offset,
-                log_start_offset=self.log_start_offset,
-                log_end_offset=self.log_end_offset,
-            )
+            reason = f"log start {offset} would be above the high watermark {self.high_watermark}"
+            raise self._out_of_range(offset, reason)
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset

@@ -146,9 +146,10 @@ class SegmentList(Sequence[Segment]):
         self.active = segment
         return segment
 
-    def seal(self) -> None:
-        """Make the active segment safe and complete: from here on it is trusted without being read."""
-        self.store.flush(self.active.base_offset)
+    def seal(self, *, flushes: bool = True) -> None:
+        """Make the active segment complete, and safe: then it is trusted without being read."""
+        if flushes:
+            self.store.flush(self.active.base_offset)
         self.active.close()
         self.active.write_files()
 

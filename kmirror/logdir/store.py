@@ -76,17 +76,26 @@ class LogFolder:
 
     def delete(self, tp: TopicPartition) -> None:
         """Remove the partition's folder; it is renamed first, so that a power cut leaves none that looks whole."""
+        self.purge(self.set_aside(tp))
+
+    def set_aside(self, tp: TopicPartition) -> str:
+        """Rename the partition's folder to what Kafka names one that is being deleted, and return that name."""
         store = self._stores.pop(tp, None)
         if store is not None:
             store.close()
         for name, offsets in self._offsets.items():
             if offsets.pop(tp, None) is not None:
                 self._write_shared(name)
-        path = self.path / str(tp)
+        path, name = self.path / str(tp), f"{tp}.{os.urandom(16).hex()}-delete"
         if path.exists():
-            doomed = self.path / f"{tp}.{os.urandom(16).hex()}-delete"
-            path.rename(doomed)
+            path.rename(self.path / name)
             _sync_folder(self.path)
+        return name
+
+    def purge(self, name: str) -> None:
+        """Remove a folder that was set aside, if it is there; may run beside other calls."""
+        doomed = self.path / name
+        if doomed.exists():
             for entry in doomed.iterdir():
                 entry.unlink()
             doomed.rmdir()

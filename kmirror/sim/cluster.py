@@ -44,7 +44,11 @@ STOP_WITHIN_S = 310
 
 
 class Cluster:
-    """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100."""
+    """A cluster in a simulation; `brokers` are numbered from 1, the controller is 100.
+
+    `logs` are laid down on the disks, however old they are: the cluster deletes no log for its age (`log.retention.ms`
+    is -1) unless `configs` says otherwise.
+    """
 
     def __init__(
         self,
@@ -63,7 +67,9 @@ class Cluster:
         self.name = name
         self.replication_factor = min(replication_factor, brokers)
         self.broker_ids = tuple(range(1, brokers + 1))
-        self.configs = {**replication_configs(self.replication_factor), **(configs or {})}
+        # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
+        kept = {} if logs is None else {"log.retention.ms": "-1"}
+        self.configs = {**replication_configs(self.replication_factor), **kept, **(configs or {})}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}

@@ -45,6 +45,7 @@ from kmirror.spec.wire_values import ResourceType
 
 SMALL: Mapping[str, str] = {
     "default.replication.factor": "3",
+    "log.retention.ms": "-1",  # Logs written by hand are of 2023, and the simulated clock begins in 2027.
     "transaction.state.log.num.partitions": "1",
     "mirror.topic.num.partitions": "2",
     "min.insync.replicas": "2",

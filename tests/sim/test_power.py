@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.records.record import RecordData
 from kmirror.sim.cluster import CONTROLLER_ID
+from kmirror.sim.disk_work import DiskOptions
+from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
 from tests.sim.stage import ONE_BROKER, SMALL, TP, StagedCluster, values
 
 
@@ -55,3 +62,48 @@ def test_a_controller_without_power_forgets_nothing() -> None:
     cluster.settle()
     assert cluster.image.topics[TP.topic].topic_id == before
     assert cluster.write("r1") == 1
+
+
+LIFE = {
+    "log.initial.task.delay.ms": "500",
+    "log.retention.check.interval.ms": "700",
+    "log.cleaner.backoff.ms": "300",
+    "log.segment.delete.delay.ms": "900",
+    "log.flush.scheduler.interval.ms": "400",
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_what_was_acknowledged_outlives_power_cuts_amid_flush_compaction_and_deletion(policy: str, seed: int) -> None:
+    """One broker at a time loses power, whatever its disk is at; the next one when all are in the ISR again."""
+    simulation = Simulation(seed, disk=DiskOptions(10 * MILLISECOND, 400 * MILLISECOND))
+    cluster = StagedCluster(simulation, "a", configs={**SMALL, **LIFE})
+    cluster.start()
+    cluster.place_topic()
+    config = {"cleanup.policy": policy, "internal.segment.bytes": "400", "flush.ms": "800", "retention.bytes": "4000"}
+    assert cluster.alter(TP.topic, {**config, "min.cleanable.dirty.ratio": "0.2"}) is ErrorCode.NONE
+    draw, latest, jobs = simulation.world.rng.split("test"), dict[bytes, tuple[int, bytes]](), 0
+    for number in range(60):
+        key, value = b"k%d" % draw.below(7), b"v%d" % number
+        offset = Producer(cluster).send({TP: [RecordData(key=key, value=value)]})[TP]
+        latest[key] = offset, value
+        simulation.run_for(span_s=draw.below(4) / 10)
+        if number % 6 == 5:
+            victim = cluster.broker_ids[draw.below(3)]
+            jobs += not cluster.broker(victim).context.disk_jobs.idle
+            cluster.kill(victim, power_cut=True)
+            simulation.run_for(span_s=draw.below(3) / 10)
+            cluster.restart(victim)
+            cluster.settle()
+    simulation.run_for(span_s=5)
+    assert jobs, "no cut came amid a job"
+    logs = [replica.log for replica in cluster.replicas(TP).values()]
+    start, end = cluster.log().log_start_offset, cluster.log().log_end_offset
+    assert {log.log_end_offset for log in logs} == {end}
+    assert (policy == "delete") == (start > 0), "by its age or size only a log goes that is not compacted alone"
+    for log in logs:
+        held = {r.offset: (r.key, r.value) for batch in log.batches() if not batch.is_control for r in batch.records()}
+        assert max(log.segment_base_offsets) > 0 and (policy == "delete" or len(held) < 60)
+        for key, (offset, value) in latest.items():
+            assert offset < log.log_start_offset or held.get(offset) == (key, value)

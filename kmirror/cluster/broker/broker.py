@@ -16,7 +16,7 @@ from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
-from kmirror.cluster.replication import follower, isr, replicas
+from kmirror.cluster.replication import follower, isr, log_manager, replicas
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     DiskDone,
@@ -66,6 +66,7 @@ class Broker:
         """Wake the waiters of partitions that moved, and handle requests; return whether there was any."""
         if self.parts.lifecycle.may_stop and not self._ended:
             self._stop()
+        self.parts.logs.settle(now)
         return not self._ended and (self.parts.replicas.wake_waiters(now) or self.parts.server.run_ready(now))
 
     def _stop(self) -> None:
@@ -97,6 +98,7 @@ class Broker:
                 parts.metadata.fetch(now)
                 parts.isr.start(now)
                 parts.replicas.start(now)
+                parts.logs.start(now)
             case DiskDone():
                 context.disk_jobs.on_done(now, event)
             case Stop():
@@ -123,6 +125,8 @@ class Broker:
                 parts.isr.on_timer(now)
             case (isr.TIMER, TopicPartition() as tp):
                 parts.isr.retry(now, tp)
+            case (log_manager.TIMER, str(task)):
+                parts.logs.on_timer(now, task)
             case _:
                 parts.components.on_timer(now, key)
 

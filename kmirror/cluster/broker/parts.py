@@ -16,6 +16,7 @@ from kmirror.cluster.coordinators.transactions.coordinator import TransactionCoo
 from kmirror.cluster.replication.fetch_sessions import FetchSessions
 from kmirror.cluster.replication.follower import ReplicaFetchers
 from kmirror.cluster.replication.isr import IsrManager
+from kmirror.cluster.replication.log_manager import LogManager
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.cluster.server import Server
 
@@ -32,6 +33,7 @@ class BrokerParts:
     replicas: ReplicaManager
     isr: IsrManager
     fetchers: ReplicaFetchers
+    logs: LogManager
     sessions: FetchSessions
     """The sessions of followers and consumers that fetch from this broker."""
     internal_topics: InternalTopics
@@ -53,6 +55,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
     replicas = ReplicaManager(context, components)
     transactions = TransactionCoordinator(context, lifecycle, replicas)
     components.add(transactions)
+    fetchers = ReplicaFetchers(context, lifecycle, replicas)
     slots = context.configs.integer("max.incremental.fetch.session.cache.slots")
     return BrokerParts(
         context=context,
@@ -62,7 +65,8 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         metadata=MetadataFollower(context, lifecycle, server, publish),
         replicas=replicas,
         isr=IsrManager(context, lifecycle, replicas),
-        fetchers=ReplicaFetchers(context, lifecycle, replicas),
+        fetchers=fetchers,
+        logs=LogManager(context, components, replicas, fetchers),
         sessions=FetchSessions(context.rng.split("sessions"), slots),
         internal_topics=InternalTopics(context),
         transactions=transactions,

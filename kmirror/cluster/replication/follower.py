@@ -37,6 +37,8 @@ class FollowedPartition:
     topic_id: Uuid
     leader_epoch: int
     mirror_epoch: int = -1
+    answered: bool = False
+    """Has the leader said what `mirror_epoch` is?"""
     paused_until: Instant = 0
     resolving: bool = False
 
@@ -89,6 +91,17 @@ class ReplicaFetchers:
             followed = FollowedPartition(tp, partition.topic_id, partition.leader_epoch)
         self._loop.assign(now, (partition.image.leader,), endpoint, followed)
 
+    def knows_local_epochs(self, tp: TopicPartition) -> bool:
+        """Return whether the leader of `tp` has said that this cluster's epochs go on in its log (D13)."""
+        known = self._loop.find(tp)
+        return known is not None and known[1].answered and known[1].mirror_epoch < 0
+
+    def go_on(self, now: Instant, tp: TopicPartition) -> None:
+        """Fetch again what was not fetched because a flush was due."""
+        known = self._loop.find(tp)
+        if known is not None:
+            self._loop.on_timer(now, known[0].key)
+
     def on_brokers(self, now: Instant) -> None:
         """Follow all leaders at their present endpoints, after brokers came or went."""
         for partition in self._replicas.partitions.values():
@@ -124,9 +137,11 @@ class ReplicaFetchers:
         """Fetch as a replica, in the present incarnation of this broker."""
         request.replica_state = ReplicaState(replica_id=self._context.node_id, replica_epoch=self._lifecycle.epoch)
 
-    def position(self, now: Instant, followed: FollowedPartition) -> FetchPartition:
-        """Return the log end, and the epoch of the last batch."""
+    def position(self, now: Instant, followed: FollowedPartition) -> FetchPartition | None:
+        """Return the log end and the epoch of the last batch; None while what a fetch would confirm is not flushed."""
         log = self.log_of(followed)
+        if log.is_flush_due:
+            return None
         return FetchPartition(
             partition=followed.tp.partition,
             current_leader_epoch=followed.leader_epoch,
@@ -166,6 +181,7 @@ class ReplicaFetchers:
             max_epoch = asked.mirror_leader_epoch if asked.mirror_leader_epoch >= 0 else asked.current_leader_epoch
             try:
                 log.append_as_follower(data.records, max_epoch=max_epoch)
+                self._replicas.grew(followed.tp)
             except CorruptBatch as error:
                 self._context.outbox.note(f"{followed.tp} unreadable batch from broker {fetcher.key[0]}: {error}")
                 self._loop.pause(now, fetcher, followed)
@@ -173,7 +189,7 @@ class ReplicaFetchers:
         log.update_high_watermark(min(data.high_watermark, log.log_end_offset))
         if data.log_start_offset > log.log_start_offset:
             log.advance_log_start(min(data.log_start_offset, log.log_end_offset))
-        followed.mirror_epoch = data.mirror_leader_epoch
+        followed.mirror_epoch, followed.answered = data.mirror_leader_epoch, True
 
     def on_diverged(
         self,

@@ -138,7 +138,7 @@ class Partition:
         """Raise the high watermark as far as the maximal ISR allows; return whether it rose."""
         if len(self.image.isr) < self.min_isr:
             return False
-        end = self.log.log_end_offset
+        end = self.log.recovery_point if self.log.is_flush_due else self.log.log_end_offset
         for replica in self.maximal_isr():
             if replica == self.broker_id:
                 continue

@@ -66,6 +66,8 @@ class ReplicaManager:
         self._timed: dict[int, TopicPartition] = {}
         self._next_id = 0
         self._dirty: dict[TopicPartition, None] = {}
+        self._grown: dict[TopicPartition, None] = {}
+        self._dropped: list[str] = []
 
     # -- checkpoints --------------------------------------------------------------------------
 
@@ -76,8 +78,9 @@ class ReplicaManager:
 
     def checkpoint(self, now: Instant) -> None:
         """Write the high watermark and log start of every log; without its log start a log regains deleted records."""
-        for partition in self.partitions.values():
-            partition.log.checkpoint()
+        with self._context.disk.batch():
+            for partition in self.partitions.values():
+                partition.log.checkpoint()
         self.start(now)
 
     def close(self) -> None:
@@ -118,6 +121,7 @@ class ReplicaManager:
                 for tp, partition in self.partitions.items():
                     if tp.topic == topic:
                         partition.log.config = config
+                        self.grew(tp)  # What lies unflushed may be too much now.
                         partition.min_insync_replicas = self._min_insync_replicas(topic)
                         if partition.is_leader and partition.advance_high_watermark():
                             self.touch(tp)
@@ -131,8 +135,10 @@ class ReplicaManager:
             partition = None
         if partition is None:
             log = self._open_log(now, tp, topic_id)
+            log.flushing.is_deferred = True  # No handling of a request waits for a disk.
             partition = self.partitions[tp] = Partition(self._context.node_id, tp, topic_id, log)
             partition.min_insync_replicas = self._min_insync_replicas(tp.topic)
+            self.grew(tp)
         changed = partition.apply(now, image)
         if partition.is_leader:
             if changed and not self._components.foreign_epochs(partition):
@@ -161,8 +167,13 @@ class ReplicaManager:
 
     def _drop(self, tp: TopicPartition) -> None:
         del self.partitions[tp]
-        self._context.disk.delete(tp)
+        self._dropped.append(self._context.disk.set_aside(tp))
         self.touch(tp)
+
+    def take_dropped(self) -> list[str]:
+        """Return the names under which partitions were set aside since the last call; the disk is to purge them."""
+        dropped, self._dropped = self._dropped, []
+        return dropped
 
     def _min_insync_replicas(self, topic: str) -> int:
         configs = Configs(Scope.TOPIC, self._context.image.topic_config(topic), self._context.configs)
@@ -187,8 +198,24 @@ class ReplicaManager:
 
     def appended(self, now: Instant, partition: Partition) -> None:
         """Follow an append to a led partition: the high watermark may rise, and waiters are looked at."""
+        self.grew(partition.tp)
         partition.advance_high_watermark()
         self.touch(partition.tp)
+
+    def flushed(self, partition: Partition) -> None:
+        """Let what was flushed of a led partition count."""
+        if partition.advance_high_watermark():
+            self.touch(partition.tp)
+
+    def grew(self, tp: TopicPartition) -> None:
+        """Remember that something was appended to the log of `tp`."""
+        self._grown[tp] = None
+
+    def take_grown(self) -> list[TopicPartition]:
+        """Return the partitions whose logs grew since the last call."""
+        grown = list(self._grown)
+        self._grown.clear()
+        return grown
 
     def await_acks(self, now: Instant, partition: Partition, required: int, timeout_ms: int, on_acked: OnAcked) -> None:
         """Call `on_acked` with NONE once the high watermark reaches `required`, else with an error.

@@ -1,0 +1,249 @@
+"""The life of a broker's logs: what happens to them by the clock, and what their disk does beside the broker.
+
+    retention    every `log.retention.check.interval.ms`: old segments are set aside, and purged after
+                 `file.delete.delay.ms`; of a log that is compacted too, after each round of the cleaner
+    cleaner      one log at a time, the dirtiest first, until none is dirty enough; then again after
+                 `log.cleaner.backoff.ms`
+    flush        of segments that were rolled, of what has lain unflushed for `flush.ms`, and of as many records as
+                 `flush.messages`, which do not count as held by this broker before: neither for the high watermark nor
+                 in a follower's fetch
+    expiry       of producers that were silent for `producer.id.expiration.ms`
+
+Flush, compaction and deletion are jobs for the disk: the log goes on meanwhile, and if it is cut below what a job is
+about, that job's result is dropped. Which log is due, and in which order, is LogManager's and LogCleanerManager's of
+Kafka 4.3.1.
+
+A log that is mirrored is left alone (KIP-1279, Topic Compaction and Topic Retention): it has the gaps and the log start
+that its source gives it, and only segments below that start go. After the stop it is a log as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.component import Components
+from kmirror.cluster.replication.follower import ReplicaFetchers
+from kmirror.cluster.replication.partition import Partition
+from kmirror.cluster.replication.replicas import ReplicaManager
+from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
+from kmirror.kernel.events import DiskDone
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.cleaner import Compaction, Rewrite
+from kmirror.log.disk import Disk
+from kmirror.log.store import PartitionStore
+from kmirror.spec.configs import LONG_MAX
+
+TIMER = "logs"
+LOG_DIR = "log.dir"
+"""What the jobs of the one log folder of a broker are ordered for."""
+RETRY_MS = 1_000
+"""Pause after a flush that failed."""
+KEY_BYTES = 24
+"""What the cleaner's buffer takes for a key: a hash of 16 bytes and an offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeSegments:
+    """A job for the disk: remove the bytes of segments that were set aside."""
+
+    store: PartitionStore
+    base_offsets: list[int]
+
+    def run(self) -> None:
+        for base_offset in self.base_offsets:
+            self.store.purge(base_offset)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePartition:
+    """A job for the disk: remove the folder of a partition that was set aside."""
+
+    disk: Disk
+    name: str
+
+    def run(self) -> None:
+        self.disk.purge(self.name)
+
+
+Purge = PurgeSegments | PurgePartition
+
+
+class LogManager:
+    """Keeps the logs of one broker within their configs."""
+
+    def __init__(
+        self, context: BrokerContext, components: Components, replicas: ReplicaManager, fetchers: ReplicaFetchers
+    ) -> None:
+        self._context = context
+        self._components = components
+        self._replicas = replicas
+        self._fetchers = fetchers
+        self._cleaning: Partition | None = None
+        self._uncleanable: dict[TopicPartition, None] = {}
+        """Where a run of the cleaner failed; they are left alone until the broker starts anew."""
+        self._purges: list[tuple[Instant, Purge]] = []
+        self._tasks: dict[str, Callable[[Instant], None]] = {
+            "retention": self._retain,
+            "cleaner": self._clean,
+            "flush": self._flush_by_time,
+            "flush again": self._flush_again,
+            "expiry": self._expire,
+            "purge": self._purge,
+        }
+
+    def start(self, now: Instant) -> None:
+        """Begin to look after the logs."""
+        configs = self._context.configs
+        delay_ms = configs.integer("log.initial.task.delay.ms")
+        self._again(now, "retention", delay_ms)
+        self._again(now, "expiry", configs.integer("producer.id.expiration.check.interval.ms"))
+        if configs.flag("log.cleaner.enable"):
+            self._again(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
+        if configs.integer("log.flush.scheduler.interval.ms") < LONG_MAX:
+            self._again(now, "flush", delay_ms)
+
+    def on_timer(self, now: Instant, task: str) -> None:
+        self._tasks[task](now)
+
+    def _again(self, now: Instant, task: str, after_ms: int) -> None:
+        self._context.outbox.set_timer((TIMER, task), now + after_ms * MILLISECOND)
+
+    def settle(self, now: Instant) -> None:
+        """Look at the logs that grew, and at the partitions that were dropped, while an event was handled."""
+        for tp in self._replicas.take_grown():
+            partition = self._replicas.partitions.get(tp)
+            if partition is not None:
+                self._flush_if_due(partition)
+        for name in self._replicas.take_dropped():
+            delay_ms = self._context.configs.integer("log.segment.delete.delay.ms")
+            self._purge_later(now, delay_ms, PurgePartition(self._context.disk, name))
+
+    def _is_mirrored(self, partition: Partition) -> bool:
+        """Return whether another cluster decides what the log holds; a follower hears when that ends."""
+        if not self._components.foreign_epochs(partition):
+            return False
+        return partition.is_leader or not self._fetchers.knows_local_epochs(partition.tp)
+
+    # -- deletion -----------------------------------------------------------------------------
+
+    def _retain(self, now: Instant) -> None:
+        self._delete_old_segments(now, compacted=False)
+        self._again(now, "retention", self._context.configs.integer("log.retention.check.interval.ms"))
+
+    def _delete_old_segments(self, now: Instant, *, compacted: bool) -> None:
+        for partition in self._replicas.partitions.values():
+            log = partition.log
+            if log.config.compact is not compacted or partition is self._cleaning:
+                continue
+            before = log.log_start_offset
+            gone = log.set_aside_old_segments(to_ms(now), is_mirrored=self._is_mirrored(partition))
+            if gone:
+                what = f"{partition.tp} deletes {len(gone)} segments"
+                self._context.outbox.note(f"{what}, log start {log.log_start_offset} (was {before})")
+                self._purge_later(now, log.config.file_delete_delay_ms, PurgeSegments(log.store, gone))
+
+    def _purge_later(self, now: Instant, delay_ms: int, purge: Purge) -> None:
+        self._purges.append((now + delay_ms * MILLISECOND, purge))
+        self._purge(now)
+
+    def _purge(self, now: Instant) -> None:
+        due = [purge for at, purge in self._purges if at <= now]
+        self._purges = [(at, purge) for at, purge in self._purges if at > now]
+        for purge in due:
+            self._context.disk_jobs.order(LOG_DIR, purge, self._on_purged)
+        if self._purges:
+            self._context.outbox.set_timer((TIMER, "purge"), min(at for at, _ in self._purges))
+
+    def _on_purged(self, now: Instant, done: DiskDone) -> None:
+        if done.error is not None:  # They go when the folder is opened next.
+            self._context.outbox.note(f"files could not be deleted: {done.error}")
+
+    # -- compaction ---------------------------------------------------------------------------
+
+    def _clean(self, now: Instant) -> None:
+        """Clean the dirtiest log; if none is dirty enough, come back later."""
+        found = self._dirtiest(now)
+        if found is None:
+            self._delete_old_segments(now, compacted=True)
+            self._again(now, "cleaner", self._context.configs.integer("log.cleaner.backoff.ms"))
+            return
+        log = found.log
+        job = log.begin_compaction(log.cleanable(to_ms(now)), to_ms(now), self._keys_max())
+        self._cleaning = found
+        self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_cleaned(now, found, job, done))
+
+    def _dirtiest(self, now: Instant) -> Partition | None:
+        best: tuple[float, Partition] | None = None
+        for tp, partition in self._replicas.partitions.items():
+            log = partition.log
+            if not log.config.compact or tp in self._uncleanable or self._is_mirrored(partition):
+                continue
+            what = log.cleanable(to_ms(now))
+            dirty_enough = what.is_dirty_enough(log.config.min_cleanable_dirty_ratio)
+            if dirty_enough and (best is None or what.dirty_ratio > best[0]):
+                best = what.dirty_ratio, partition
+        return None if best is None else best[1]
+
+    def _keys_max(self) -> int:
+        configs = self._context.configs
+        slots = configs.integer("log.cleaner.dedupe.buffer.size") // KEY_BYTES
+        return max(1, int(slots * configs.double("log.cleaner.io.buffer.load.factor")))
+
+    def _on_cleaned(self, now: Instant, partition: Partition, job: Compaction, done: DiskDone) -> None:
+        tp, self._cleaning = partition.tp, None
+        if self._replicas.partitions.get(tp) is partition:
+            if isinstance(done.result, Rewrite):
+                cleaned = partition.log.finish_compaction(job, done.result)
+                if cleaned is None:
+                    self._context.outbox.note(f"{tp} was cut while it was compacted")
+                else:
+                    sizes = f"{cleaned.bytes_before} bytes to {cleaned.bytes_after}"
+                    self._context.outbox.note(f"{tp} compacted to offset {cleaned.end_offset}, {sizes}")
+            else:
+                self._uncleanable[tp] = None
+                self._context.outbox.note(f"{tp} cannot be compacted: {done.error}")
+        self._delete_old_segments(now, compacted=True)
+        self._clean(now)
+
+    # -- flush --------------------------------------------------------------------------------
+
+    def _flush_by_time(self, now: Instant) -> None:
+        for partition in self._replicas.partitions.values():
+            if to_ms(now) - partition.log.flushing.last_flush_ms >= partition.log.config.flush_ms:
+                self._flush(partition, partition.log.log_end_offset)
+        self._again(now, "flush", self._context.configs.integer("log.flush.scheduler.interval.ms"))
+
+    def _flush_again(self, now: Instant) -> None:
+        for partition in self._replicas.partitions.values():
+            self._flush_if_due(partition)
+
+    def _flush_if_due(self, partition: Partition) -> None:
+        log = partition.log
+        self._flush(partition, log.log_end_offset if log.is_flush_due else log.segments.active.base_offset)
+
+    def _flush(self, partition: Partition, end_offset: int) -> None:
+        job = partition.log.flushing.begin(partition.log.segments, end_offset)
+        if job is not None:
+            self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
+
+    def _on_flushed(self, now: Instant, partition: Partition, done: DiskDone) -> None:
+        tp = partition.tp
+        partition.log.flushing.finish(to_ms(now), done=done.error is None)
+        if done.error is not None:
+            self._context.outbox.note(f"{tp} could not be flushed: {done.error}")
+            self._again(now, "flush again", RETRY_MS)
+        elif self._replicas.partitions.get(tp) is partition:
+            self._flush_if_due(partition)  # What came meanwhile.
+            if partition.is_leader:
+                self._replicas.flushed(partition)
+            else:
+                self._fetchers.go_on(now, tp)
+
+    # -- producers ----------------------------------------------------------------------------
+
+    def _expire(self, now: Instant) -> None:
+        for partition in self._replicas.partitions.values():
+            partition.log.remove_expired_producers(to_ms(now))
+        self._again(now, "expiry", self._context.configs.integer("producer.id.expiration.check.interval.ms"))

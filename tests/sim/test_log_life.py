@@ -1,0 +1,365 @@
+"""What brokers do to their logs by the clock: delete, compact, flush, forget producers; and what a kill then leaves."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+import pytest
+
+from kmirror.kernel.clock import MILLISECOND
+from kmirror.kernel.ids import TopicPartition
+from kmirror.log.cleaner import Compaction
+from kmirror.log.flushing import Flush
+from kmirror.log.partition_log import PartitionLog
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.sim.disk_work import DiskOptions
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
+from kmirror.spec.error_codes import ErrorCode
+from tests.sim.stage import ONE_BROKER, SMALL, T0_MS, TOPIC, TP, Pair, StagedCluster, WrittenLogs, pair, values
+
+SOON: Mapping[str, str] = {
+    "log.initial.task.delay.ms": "1000",
+    "log.retention.check.interval.ms": "1000",
+    "log.cleaner.backoff.ms": "1000",
+    "log.segment.delete.delay.ms": "3000",
+}
+SEGMENT = len(build_batch([RecordData(value=b"r0")])) * 2
+TINY = {"internal.segment.bytes": str(SEGMENT)}
+"""Two records to a segment, if each has a batch of its own."""
+BY_KEY = {"internal.segment.bytes": "150", "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
+
+
+def cluster_of(
+    brokers: int = 3, topic: Mapping[str, str] | None = None, *, job_ms: int = 0, **configs: str
+) -> StagedCluster:
+    """Return a running cluster with the topic; a job for a disk takes up to `job_ms`, half of it at the least."""
+    base = SMALL if brokers > 1 else ONE_BROKER
+    set_here = {name.replace("_", "."): value for name, value in configs.items()}
+    simulation = Simulation(3, disk=DiskOptions(job_ms * MILLISECOND // 2, job_ms * MILLISECOND))
+    cluster = StagedCluster(
+        simulation, "a", brokers=brokers, replication_factor=brokers, configs={**base, **SOON, **set_here}
+    )
+    remember_all(cluster)
+    cluster.start()
+    cluster.place_topic(replicas=[list(cluster.broker_ids)])
+    assert cluster.alter(TOPIC, topic or TINY) is ErrorCode.NONE
+    return cluster
+
+
+def remember_all(cluster: StagedCluster) -> None:
+    """Have the run's trace keep every line."""
+    cluster.simulation.world.trace.lines = deque()
+
+
+def logs_of(cluster: StagedCluster, tp: TopicPartition = TP) -> list[PartitionLog]:
+    return [replica.log for replica in cluster.replicas(tp).values()]
+
+
+def write_keys(cluster: StagedCluster, *keys: str, tp: TopicPartition = TP) -> None:
+    for number, key in enumerate(keys):
+        Producer(cluster).send({tp: [RecordData(key=key.encode(), value=f"{key}{number}".encode())]})
+
+
+def keys_of(log: PartitionLog) -> dict[bytes, bytes]:
+    """Return what a reader of the whole log takes for the latest value of each key."""
+    return {
+        record.key: record.value
+        for batch in log.batches()
+        if not batch.is_control
+        for record in batch.records()
+        if record.key is not None and record.value is not None
+    }
+
+
+def told(cluster: StagedCluster, text: str) -> int:
+    return sum(text in line for line in cluster.simulation.world.trace.lines)
+
+
+# -- retention --------------------------------------------------------------------------------
+
+
+def test_every_replica_deletes_by_size_and_the_bytes_go_later() -> None:
+    cluster = cluster_of(topic={**TINY, "retention.bytes": str(2 * SEGMENT)})
+    for number in range(9):
+        cluster.write(f"r{number}")
+    cluster.simulation.run_for(span_s=2)
+    for log in logs_of(cluster):
+        assert (log.log_start_offset, log.log_end_offset) == (4, 9)
+        assert log.store.segments() == log.segment_base_offsets == [4, 6, 8]
+    cluster.simulation.run_for(span_s=4)
+    assert cluster.read(TP)[0].offset == 4
+
+
+def test_old_segments_go_by_the_age_of_their_youngest_record() -> None:
+    cluster = cluster_of(topic={**TINY, "retention.ms": "20000"})
+    for number in range(4):
+        cluster.write(f"r{number}")
+    cluster.simulation.run_for(span_s=12)
+    cluster.write("r4")
+    cluster.simulation.run_for(span_s=12)
+    assert {log.log_start_offset for log in logs_of(cluster)} == {4}
+    assert cluster.write("r5") == 5
+    cluster.simulation.run_for(span_s=30)
+    assert {(log.log_start_offset, log.log_end_offset) for log in logs_of(cluster)} == {(6, 6)}, "the active one too"
+    assert cluster.write("r6") == 6
+
+
+def test_a_log_of_years_ago_is_deleted_at_the_first_look_as_by_kafka() -> None:
+    batches = [build_batch([RecordData(value=b"old")], base_offset=n, timestamp_ms=T0_MS) for n in range(3)]
+    kept = pair(logs=WrittenLogs({TOPIC: batches}), brokers=1)
+    gone = pair(logs=WrittenLogs({TOPIC: batches}), brokers=1, a_configs={"log.retention.ms": "604800000"})
+    for each, start in ((kept, 0), (gone, 3)):
+        each.simulation.run_for(span_s=29)
+        assert each.a.log().log_start_offset == 0, "not before the first look, 30 seconds after the start"
+        each.simulation.run_for(span_s=2)
+        assert each.a.log().log_start_offset == start
+
+
+def test_a_kill_before_the_bytes_are_gone_brings_nothing_back() -> None:
+    cluster = cluster_of(1, topic={**TINY, "retention.bytes": str(SEGMENT)}, job_ms=500)
+    for number in range(9):
+        cluster.write(f"r{number}")
+    cluster.simulation.run_until(lambda: cluster.log().log_start_offset > 0, what="the deletion")
+    start = cluster.log().log_start_offset
+    for power_cut in (False, True):
+        cluster.kill(1, power_cut=power_cut)
+        cluster.restart(1)
+        cluster.settle()
+        cluster.simulation.run_for(span_s=10)
+        assert cluster.log().log_start_offset >= start
+
+
+# -- compaction -------------------------------------------------------------------------------
+
+
+def test_every_replica_compacts_and_a_reader_misses_no_key() -> None:
+    cluster = cluster_of(topic=BY_KEY)
+    write_keys(cluster, *"abcabcabcab")
+    before = keys_of(cluster.log())
+    cluster.simulation.run_for(span_s=3)
+    for log in logs_of(cluster):
+        assert keys_of(log) == before
+        assert sum(batch.record_count for batch in log.batches()) < 8
+    write_keys(cluster, *"dd")
+    assert keys_of(cluster.log()) == {**before, b"d": b"d1"}
+
+
+def test_the_dirtiest_log_is_compacted_first() -> None:
+    cluster = cluster_of(1, topic=BY_KEY, job_ms=300)
+    other = TopicPartition("cleaner", 0)
+    cluster.place_topic("cleaner", replicas=[[1]])
+    cluster.alter("cleaner", BY_KEY)
+    write_keys(cluster, *"abababab", tp=other)
+    cluster.simulation.run_until(lambda: told(cluster, "cleaner-0 compacted") == 1, what="one run")
+    for _ in range(6):
+        Producer(cluster).send({other: [RecordData(key=b"k", value=b"v" * 20)], TP: [RecordData(key=b"k", value=b"v")]})
+    cluster.simulation.run_until(lambda: told(cluster, "cleaner-0 compacted") == 2, what="the other's turn")
+    lines = [line for line in cluster.simulation.world.trace.lines if " compacted to" in line]
+    assert [TOPIC in line for line in lines] == [False, True, False], "a log that was never cleaned is all dirty"
+
+
+def test_a_log_that_is_not_dirty_enough_waits() -> None:
+    cluster = cluster_of(1, topic={**BY_KEY, "min.cleanable.dirty.ratio": "1"})
+    write_keys(cluster, *"abababab")
+    cluster.simulation.run_for(span_s=5)
+    assert told(cluster, "compacted") == 0
+    cluster.alter(TOPIC, {**BY_KEY, "min.cleanable.dirty.ratio": "1", "max.compaction.lag.ms": "7000"})
+    cluster.simulation.run_for(span_s=5)
+    assert told(cluster, "compacted") > 0, "its oldest dirty record is older than that"
+
+
+def test_the_cleaner_can_be_turned_off() -> None:
+    cluster = cluster_of(1, topic=BY_KEY, log_cleaner_enable="false")
+    write_keys(cluster, *"abababab")
+    cluster.simulation.run_for(span_s=5)
+    assert told(cluster, "compacted") == 0
+
+
+@pytest.mark.parametrize("power_cut", [False, True])
+def test_a_kill_during_a_compaction_leaves_a_log_that_recovers(power_cut: bool) -> None:
+    cluster = cluster_of(1, topic=BY_KEY, job_ms=800, flush_messages="1")
+    write_keys(cluster, *"abcabcabcabc")
+    before = keys_of(cluster.log())
+    cluster.simulation.run_until(lambda: cluster.log().compaction is not None, what="a run of the cleaner")
+    cluster.kill(1, power_cut=power_cut)
+    cluster.restart(1)
+    cluster.settle()
+    cluster.simulation.run_until(lambda: told(cluster, "compacted to") > 0, what="the run anew")
+    if not power_cut:
+        assert keys_of(cluster.log()) == before
+    end = cluster.log().log_end_offset
+    write_keys(cluster, "next")
+    assert cluster.log().log_end_offset == end + 1
+
+
+def test_a_follower_that_is_cut_while_it_compacts_ends_up_as_its_leader() -> None:
+    cluster = cluster_of(topic=BY_KEY, job_ms=2_000)
+    write_keys(cluster, *"abcabcabcabc")
+    follower = next(r for r in cluster.replicas(TP).values() if not r.is_leader)
+    cluster.simulation.run_until(lambda: follower.log.compaction is not None, what="a run of the cleaner")
+    follower.log.truncate_to(3)
+    cluster.simulation.run_for(span_s=20)
+    assert told(cluster, "was cut while it was compacted") > 0
+    assert {tuple(sorted(keys_of(log).items())) for log in logs_of(cluster)} == {
+        tuple(sorted(keys_of(cluster.log()).items()))
+    }
+
+
+def test_a_log_that_cannot_be_compacted_is_left_alone() -> None:
+    cluster = cluster_of(1, topic=BY_KEY)
+    workers = cluster.simulation.world.disk_workers
+    workers.fail_next("a-1", OSError("no space"), lambda work: isinstance(work.job, Compaction))
+    write_keys(cluster, *"abcabcabcabc")
+    before = len(list(cluster.log().batches()))
+    cluster.simulation.run_for(span_s=6)
+    assert told(cluster, "cannot be compacted: no space") == 1
+    assert len(list(cluster.log().batches())) == before
+    write_keys(cluster, "next")
+    assert cluster.log().log_end_offset == 13
+
+
+# -- flush ------------------------------------------------------------------------------------
+
+
+def test_flush_messages_leaves_a_power_cut_nothing_to_take() -> None:
+    for seed_offset in range(4):
+        cluster = cluster_of(1, topic={"flush.messages": "1"})
+        written = [f"r{number}" for number in range(5 + seed_offset)]
+        for value in written:
+            cluster.write(value)
+        cluster.simulation.run_for(span_s=0.1)
+        cluster.kill(1, power_cut=True)
+        cluster.restart(1)
+        cluster.settle()
+        assert [value for _, value in values(cluster.log())] == written
+
+
+def test_nothing_is_acknowledged_before_every_member_of_the_isr_has_flushed_it() -> None:
+    cluster = cluster_of(topic={"flush.messages": "1"}, job_ms=80)
+    for number in range(12):
+        offset = cluster.write(f"r{number}")
+        partition = cluster.await_leader()
+        held = {broker_id: replica.log.recovery_point for broker_id, replica in cluster.replicas(TP).items()}
+        assert all(held[member] > offset for member in partition.isr), "acks=all, flush.messages=1"
+    for broker_id in cluster.broker_ids:
+        cluster.kill(broker_id, power_cut=True)
+    for broker_id in cluster.broker_ids:
+        cluster.restart(broker_id)
+    cluster.simulation.run_for(span_s=5)
+    cluster.settle()
+    assert [value for _, value in values(cluster.log())] == [f"r{number}" for number in range(12)]
+
+
+def test_what_lies_unflushed_is_flushed_when_the_config_asks_for_it() -> None:
+    cluster = cluster_of()
+    cluster.write("r0")
+    assert {log.recovery_point for log in logs_of(cluster)} == {0}
+    cluster.alter(TOPIC, {"flush.messages": "1"})
+    cluster.simulation.run_for(span_s=1)
+    assert {log.recovery_point for log in logs_of(cluster)} == {1}
+    assert cluster.write("r1") == 1
+
+
+def test_a_segment_that_was_rolled_is_flushed_beside_the_broker() -> None:
+    cluster = cluster_of(1, job_ms=50)
+    for number in range(3):
+        cluster.write(f"r{number}")
+    assert cluster.log().segment_base_offsets == [0, 2] and cluster.log().recovery_point == 0
+    cluster.simulation.run_for(span_s=1)
+    assert cluster.log().recovery_point == 2
+    cluster.kill(1, power_cut=True)
+    cluster.restart(1)
+    cluster.settle()
+    assert [value for _, value in values(cluster.log())][:2] == ["r0", "r1"]
+
+
+def test_flush_ms_is_looked_after_at_the_interval_of_the_scheduler() -> None:
+    cluster = cluster_of(1, topic={"flush.ms": "1500"}, log_flush_scheduler_interval_ms="500")
+    cluster.write("r0")
+    assert cluster.log().recovery_point == 0
+    cluster.simulation.run_for(span_s=3)
+    assert cluster.log().recovery_point == 1
+
+
+def test_a_flush_that_fails_is_tried_again() -> None:
+    cluster = cluster_of(1, topic={"flush.messages": "1"})
+    workers = cluster.simulation.world.disk_workers
+    workers.fail_next("a-1", OSError("disk away"), lambda work: isinstance(work.job, Flush))
+    cluster.write("r0")
+    cluster.simulation.run_for(span_s=1)
+    assert told(cluster, "could not be flushed: disk away") == 1
+    assert cluster.log().recovery_point == 1 and cluster.write("r1") == 1
+
+
+# -- producers --------------------------------------------------------------------------------
+
+
+def test_producers_that_are_silent_are_forgotten() -> None:
+    cluster = cluster_of(1, producer_id_expiration_ms="5000", producer_id_expiration_check_interval_ms="1000")
+    producer = Producer(cluster, idempotent=True)
+    producer.send({TP: [RecordData(value=b"once")]})
+    assert list(cluster.log().producers.entries) == [producer.producer_id]
+    cluster.simulation.run_for(span_s=7)
+    assert not cluster.log().producers.entries
+
+
+# -- dropped partitions and mirrors -----------------------------------------------------------
+
+
+def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
+    configs = {**SOON, **{name.replace("_", "."): value for name, value in pair_configs.items()}}
+    p = pair(a_configs={**SMALL}, b_configs=configs)
+    p.a.place_topic()
+    p.a.alter(TOPIC, TINY)
+    for number in range(9):
+        p.a.write(f"r{number}")
+    remember_all(p.b)
+    p.begin()
+    p.b.alter(TOPIC, topic)
+    return p
+
+
+def test_a_mirrored_log_keeps_what_its_source_has_and_is_deleted_by_its_own_rules_after_the_stop() -> None:
+    p = begun({**TINY, "retention.bytes": "0", "retention.ms": "1"})
+    p.simulation.run_for(span_s=10)
+    assert {log.log_start_offset for log in logs_of(p.b)} == {0}, "neither size nor age count while it is mirrored"
+    p.fail_over()
+    p.simulation.run_for(span_s=10)
+    starts = {log.log_start_offset for log in logs_of(p.b)}
+    assert starts == {p.b.log().log_end_offset}, "followers too"
+
+
+def test_a_mirrored_log_begins_where_its_source_begins() -> None:
+    p = begun(TINY)
+    for replica in p.a.replicas(TP).values():
+        replica.log.advance_log_start(5)
+    p.a.write("r9")
+    p.simulation.run_for(span_s=5)
+    for log in logs_of(p.b):
+        assert log.log_start_offset == 5
+    assert p.b.log().segment_base_offsets[0] <= 5 < p.b.log().log_end_offset
+
+
+def test_a_mirrored_log_is_not_compacted_before_the_stop() -> None:
+    p = begun({})
+    p.b.alter(TOPIC, BY_KEY)
+    write_keys(p.a, *"abababab")
+    p.simulation.run_for(span_s=10)
+    assert told(p.b, f"{TP} compacted") == 0
+    p.fail_over()
+    write_keys(p.b, *"abababababab")
+    p.simulation.run_for(span_s=10)
+    for log in logs_of(p.b):
+        assert sum(b.record_count for b in log.batches() if not b.is_control) < 12
+
+
+def test_the_first_look_comes_after_the_initial_delay() -> None:
+    cluster = cluster_of(1, topic={**TINY, "retention.bytes": "0"}, log_initial_task_delay_ms="20000")
+    cluster.write("r0")
+    cluster.simulation.run_for(span_s=10)
+    assert cluster.log().log_start_offset == 0
+    cluster.simulation.run_for(span_s=15)
+    assert cluster.log().log_start_offset == 1
