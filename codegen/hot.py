@@ -17,8 +17,8 @@ from codegen.schema import MessageSpec
 from codegen.versions import Versions
 
 
-def generate_hot(message: MessageSpec) -> str:
-    """Return the module with the straight-line code of one message."""
+def write_hot(out: Emitter, message: MessageSpec, fused: dict[str, str]) -> None:
+    """Write the straight-line code of one message; its module has the layouts in `fused` (letters to name) already."""
     versions = Versions.parse(HOT[message.name]).intersect(message.valid)
     maker = _Maker(message)
     readers: dict[int, str] = {}
@@ -30,16 +30,15 @@ def generate_hot(message: MessageSpec) -> str:
             # Versions of one layout share their code.
             name = bodies.setdefault(text, f"{kind}_{version}")
             table[version] = name
-    out = Emitter()
-    for text in maker.loaders.values():
+    functions = [*maker.loaders.values()]
+    functions += [text.replace("FUNCTION_NAME", name) for text, name in bodies.items()]
+    out.lines("", "", "# -- in straight lines, version by version: what the plain form above does too", "")
+    maker.write_constants(out, "".join(functions), fused)
+    for text in functions:
         out.lines("", "", *text.rstrip("\n").split("\n"))
-    for text, name in bodies.items():
-        out.lines("", "")
-        out.lines(*text.replace("FUNCTION_NAME", name).rstrip("\n").split("\n"))
     out.lines("", "")
     _write_table(out, message, "READERS", readers)
     _write_table(out, message, "WRITERS", writers)
-    return maker.head(out.text) + out.text
 
 
 def _write_table(out: Emitter, message: MessageSpec, name: str, table: dict[int, str]) -> None:

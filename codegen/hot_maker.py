@@ -33,48 +33,30 @@ class Maker:
         self.declared: set[str] = set()
         self.queue: list[str] = []
 
-    def head(self, body: str) -> str:
-        """Return the head that a module of this `body` needs: docstring, imports and tables of layouts."""
-        out = Emitter()
-        sources = " and ".join(f"schemas/{source}" for source in self.message.sources)
-        out.line(f'"""{self.message.name} in straight lines, version by version; the plain form stands beside it.')
-        out.line()
-        out.line(f"Generated from {sources}.")
-        out.line("Change schemas/ or codegen/, then run python -m codegen.")
-        out.lines('"""', "", "from __future__ import annotations", "")
-        if "repeat(" in body:
-            out.line("from itertools import repeat")
-        out.lines("from typing import Any", "", "from kmirror.protocol import wire")
-        names = sorted(s.name for s in self.message.structs() if f"{s.name}" in body)
-        out.line(f"from kmirror.protocol.gen.{self.message.module} import (")
-        for name in names:
-            out.line(f"    {name},")
-        out.line(")")
-        if "Late(" in body:
-            out.line("from kmirror.protocol.message import Late")
-        if "Uuid" in body:
-            out.line("from kmirror.kernel.uuid import Uuid")
-        out.lines("", "new = object.__new__")
+    def write_constants(self, out: Emitter, body: str, fused: dict[str, str]) -> None:
+        """Write the names that this `body` needs and that are not in `fused`: short ones, and tables of layouts."""
+        out.line("new = object.__new__")
         if "uvarint(" in body:
             out.line("uvarint = wire.uvarint")
         if "new_uuid(" in body:
             out.line("new_uuid = bytes.__new__")
         for letters, name in sorted(self.layouts.items(), key=lambda item: item[1]):
-            if f"unpack_{name}(" in body and f"pack_{name}(" in body.replace(f"unpack_{name}(", ""):
+            unpacks = f"unpack_{name}(" in body and letters not in fused
+            packs = f"pack_{name}(" in body.replace(f"unpack_{name}(", "") and letters not in fused
+            if unpacks and packs:
                 out.line(f'unpack_{name}, pack_{name} = wire.fused("{letters}")')
-            elif f"unpack_{name}(" in body:
+            elif unpacks:
                 out.line(f'unpack_{name} = wire.fused("{letters}")[0]')
-            elif f"pack_{name}(" in body:
+            elif packs:
                 out.line(f'pack_{name} = wire.fused("{letters}")[1]')
             if f"iterate_{name}(" in body:
                 out.line(f'iterate_{name} = wire.iterator("{letters}")')
         for name, definition in sorted(self.shapes.items()):
             if name in body:
                 out.line(f"{name} = {definition}")
-        return out.text
 
     def layout(self, letters: str) -> str:
-        """Return a name for the `struct` format `letters`, and have the head define it."""
+        """Return a name for the `struct` format `letters`, and have `write_constants` define it."""
         name = letters.replace("?", "o").replace("16s", "u")
         self.layouts[letters] = name
         return name

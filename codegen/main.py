@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 from codegen.errors import generate_error_codes
-from codegen.hot import generate_hot
-from codegen.hot_table import is_hot
 from codegen.lint import lint_file
 from codegen.load import ROOT, SchemaError, load
 from codegen.lock import generate_lock, read_lock
@@ -26,7 +24,6 @@ def build() -> dict[str, str]:
     """Return every generated file with its text, by path from the root."""
     schemas = load()
     files = {f"{GENERATED}/{m.module}.py": generate_message(m) for m in schemas.live()}
-    files |= {f"{GENERATED}/hot_{m.module}.py": generate_hot(m) for m in schemas.live() if is_hot(m)}
     files[f"{GENERATED}/registry.py"] = generate_registry(schemas)
     files[f"{GENERATED}/__init__.py"] = generate_package(schemas)
     files[ERROR_CODES] = generate_error_codes()

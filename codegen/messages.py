@@ -7,6 +7,7 @@ that follow each other under the same condition share one `struct` call.
 from __future__ import annotations
 
 from codegen.emit import Emitter
+from codegen.hot import write_hot
 from codegen.hot_table import decodes_to_tuples, is_hot
 from codegen.layout import LETTERS, Context, default_value, python_type
 from codegen.readers import write_reader
@@ -36,10 +37,10 @@ def generate_message(message: MessageSpec) -> str:
         body.line()
         body.line()
         _write_class(body, message, struct, fused, is_root=struct is structs[-1])
+    if is_hot(message):
+        write_hot(body, message, fused)
     head = Emitter()
     _write_head(head, message, body.text, fused)
-    if is_hot(message):
-        body.lines("", "", f"from kmirror.protocol.gen import hot_{message.module}  # noqa: E402, F401")
     return head.text + body.text
 
 
@@ -54,11 +55,15 @@ def _write_head(out: Emitter, message: MessageSpec, body: str, fused: dict[str, 
     out.line("Change schemas/ or codegen/, then run python -m codegen.")
     out.lines('"""', "", "from __future__ import annotations", "")
     out.line("from collections.abc import Sequence")
+    if "repeat(" in body:
+        out.line("from itertools import repeat")
     out.lines("from typing import Any", "")
     out.line("from kmirror.protocol import wire")
-    marks = {"UNSET": "UNSET", "Field": "Field(", "Struct": "(Struct)", "Tagged": "Tagged["}
-    names = ["Message", *(name for name, mark in marks.items() if mark in body)]
-    out.line(f"from kmirror.protocol.message import {', '.join(sorted(names))}")
+    marks = {"UNSET": "UNSET", "Field": "Field(", "Late": "Late(", "Struct": "(Struct)", "Tagged": "Tagged["}
+    names = sorted(name for name, mark in marks.items() if mark in body)
+    out.line("from kmirror.protocol.message import Message")
+    if names:
+        out.line(f"from kmirror.protocol.structs import {', '.join(names)}")
     if "Uuid" in body:
         out.line("from kmirror.kernel.uuid import Uuid")
     out.line("from kmirror.protocol.wire import UnknownTag")

@@ -61,7 +61,7 @@ def _write_tag_call(out: Emitter, context: Context) -> None:
         out.line("pos = self._read_tags(buf, pos, version)")
         return
     with out.block("if buf[pos]:"):
-        out.line("pos = wire.read_unknown_tags(self, buf, pos)")
+        out.line("self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)")
     with out.block("else:"):
         out.line("pos += 1")
 
@@ -158,4 +158,5 @@ def _write_tag_reader(out: Emitter, context: Context) -> None:
                     out.line(line)
             word = "elif"
         with out.block("else:"):
-            out.line("pos = wire.keep_unknown_tag(self, tag, size, buf, pos)")
+            out.line("unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)")
+            out.line("self.unknown_tags = (*self.unknown_tags, unknown)")

@@ -14,8 +14,9 @@ import click
 from kmirror.errors import ProtocolError, UsageError
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import careful, json_form
-from kmirror.protocol.message import Message, Policy, Struct, check_version
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import Api, by_api_name, by_key, by_name
+from kmirror.protocol.structs import Policy, Struct, check_version
 
 SHOWN_BYTES_MAX = 24
 

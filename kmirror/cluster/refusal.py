@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kmirror.protocol.careful import within
-from kmirror.protocol.message import Field, Message, Struct
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key, key_of
+from kmirror.protocol.structs import Field, Struct
 from kmirror.spec.error_codes import ErrorCode
 
 NO_BROKER = -1

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol.message import Field, Message, Policy, Struct
+from kmirror.protocol.message import Message
 from kmirror.protocol.negotiate import negotiate
+from kmirror.protocol.structs import Field, Policy, Struct
 from kmirror.protocol.wire import UnknownTag
 
 if TYPE_CHECKING:

@@ -25,11 +25,11 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.kernel.java import java_text, wrap_int32
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol import wire
-from kmirror.protocol.message import SKIM_FROM_BYTES, Field, Message, Policy, Struct, fresh_default, is_default
+from kmirror.protocol.structs import SKIM_FROM_BYTES, Field, Policy, Root, Struct, fresh_default, is_default
 from kmirror.protocol.wire import Buffer, Chunk, Put, UnknownTag
 
 S = TypeVar("S", bound=Struct)
-M = TypeVar("M", bound=Message)
+R = TypeVar("R", bound=Root)
 
 
 # Called with first byte, end byte, field path and value; structs and arrays come after what they hold.
@@ -57,18 +57,16 @@ def within(version: int, versions: tuple[int, int]) -> bool:
 
 
 def decode(
-    cls: type[M],
+    cls: type[R],
     buffer: Buffer,
     version: int,
     position: int = 0,
     policy: Policy = Policy.STRICT,
     note: Note | None = None,
-) -> tuple[M, int]:
+) -> tuple[R, int]:
     """Return the message at `position` and the position after it; raises `ProtocolError` with byte and field."""
     view = memoryview(buffer).cast("B")
     if note is None and len(view) - position > SKIM_FROM_BYTES:
-        from kmirror.protocol.skim import skim
-
         skim(cls, view, version, position, policy)
     reader = MessageReader(view, position, version, cls.FLEXIBLE_FROM, policy, note)
     message = reader.struct(cls, "")
@@ -256,10 +254,82 @@ class MessageReader:
         return self.take(n, path)
 
 
+# -- walking over -----------------------------------------------------------------------------
+
+# Objects take several times the memory of the bytes that they are read from, also if those turn out at their very end
+# to be no message. So large input is walked first, without making anything of it. What this walk refuses, reading would
+# have refused too, with the same words.
+
+
+def skim(cls: type[Root], view: memoryview, version: int, position: int = 0, policy: Policy = Policy.STRICT) -> int:
+    """Return the position after the message; raises `ProtocolError` with byte and path if there is none."""
+    walker = _Walker(view, position, version, cls.FLEXIBLE_FROM, policy, None)
+    walker.struct(cls, "")
+    return walker.position
+
+
+class _Walker(MessageReader):
+    def struct(self, cls: type[Any], path: str) -> Any:
+        prefix = f"{path}." if path else ""
+        for field in cls.FIELDS:
+            if within(self.version, field.versions) and not within(self.version, field.tagged):
+                self.field(field, prefix + field.attribute)
+        if self.flexible:
+            if self.position < len(self.view) and self.view[self.position] == 0:
+                self.position += 1
+            else:
+                # Tags are few, so they may be made, on an object that is dropped at once.
+                nothing: Any = _Nothing(cls)
+                self.tags(nothing, prefix)
+
+    def array(self, field: Field, path: str, flexible: bool, nullable: bool) -> list[Any] | None:
+        n = self.count(path, flexible, nullable)
+        width = self.fixed_width(field)
+        end = self.position + n * width
+        if n > 0 and width and end <= len(self.view):
+            last = self.view[self.position + width - 1 : end : width].tobytes()
+            if field.type != "struct" or not self.flexible or last.count(0) == n:
+                self.position = end
+                return None
+        for i in range(n):
+            where = f"{path}[{i}]"
+            if field.type == "struct":
+                self.struct(field.struct, where)
+            else:
+                self.scalar(field.type, where, flexible, self.lenient)
+        return None
+
+    def fixed_width(self, field: Field) -> int:
+        """Return the width that all elements without tags have, 0 if they may differ."""
+        if field.type != "struct":
+            return WIDTHS.get(field.type, 0)
+        total = 1 if self.flexible else 0
+        for inner in field.struct.FIELDS:
+            if not within(self.version, inner.versions) or within(self.version, inner.tagged):
+                continue
+            if inner.is_array or inner.type not in WIDTHS:
+                return 0
+            total += WIDTHS[inner.type]
+        return total
+
+    def scalar(self, type_: str, path: str, flexible: bool, nullable: bool) -> Any:
+        if type_ in WIDTHS:
+            self.take(WIDTHS[type_], path)
+        else:
+            self.variable_length(type_, path, flexible, nullable)
+
+
+class _Nothing:
+    """Stands in for a struct where only its tags are read."""
+
+    def __init__(self, cls: type[Struct]) -> None:
+        self.FIELDS = cls.FIELDS
+
+
 # -- writing ----------------------------------------------------------------------------------
 
 
-def encode(message: Message, version: int) -> list[Chunk]:
+def encode(message: Root, version: int) -> list[Chunk]:
     """Return the message as buffers; raises `LocalProtocolError` with the field's path where the version cannot."""
     flexible_from = message.FLEXIBLE_FROM
     writer = _Writer(version, flexible_from is not None and version >= flexible_from)

@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 from kmirror.errors import LocalProtocolError, UsageError
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.careful import RANGES, within
-from kmirror.protocol.message import Field, Message, Struct, check_version, is_default
+from kmirror.protocol.structs import Field, Root, Struct, check_version, is_default
 
-M = TypeVar("M", bound=Message)
+R = TypeVar("R", bound=Root)
 
 
 class Records(Enum):
@@ -35,7 +35,7 @@ def json_name(name: str) -> str:
     return name[0].lower() + name[1:]
 
 
-def to_json(message: Message, version: int, records: Records = Records.BASE64, *, check: bool = True) -> dict[str, Any]:
+def to_json(message: Root, version: int, records: Records = Records.BASE64, *, check: bool = True) -> dict[str, Any]:
     """Return the JSON object; raises `LocalProtocolError` if `check` is on and the version cannot carry the message."""
     check_version(type(message), version)
     return _Writer(version, records, check).struct(message, "")
@@ -88,7 +88,7 @@ class _Writer:
         return float(value) if field.type == "float64" else value
 
 
-def from_json(cls: type[M], raw: Any, version: int) -> M:
+def from_json(cls: type[R], raw: Any, version: int) -> R:
     """Return the message that the JSON object describes; raises `LocalProtocolError` with the field that does not fit.
 
     As in Kafka a field that `version` lacks may be given; whether it can be written is seen on writing.

@@ -1,258 +1,26 @@
-"""What all messages have in common: the bases `Struct` and `Message`, and the row type of their field tables.
-
-Generated classes hold the fields, one reader and one writer; everything that is not in a hurry (JSON,
-explanations of what is wrong, annotated dumps, strategies) walks their `FIELDS`.
-"""
+"""`Message`: what every message of Kafka's can do, whichever fields it has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from kmirror.errors import KmirrorError, LocalProtocolError, ProtocolError
-from kmirror.protocol.wire import (
-    READ_ERRORS,
-    WRITE_ERRORS,
-    Buffer,
-    Chunk,
-    Put,
-    UnknownTag,
-    put_tags,
-    read_unknown_tags,
-)
+from kmirror.errors import ProtocolError
+from kmirror.protocol.structs import SKIM_FROM_BYTES, Policy, Root, check_version
+from kmirror.protocol.wire import READ_ERRORS, WRITE_ERRORS, Buffer, Chunk
 
 if TYPE_CHECKING:
     from typing import Self
 
-NO_VERSIONS = (0, -1)
-# Larger input is walked before anything is made of it, see `skim`.
-SKIM_FROM_BYTES = 64 * 1024
 # The lazy reader of these is itself the quickest walk.
 LAZY = ("MetadataResponse",)
 
 
-class Policy(Enum):
-    """What is taken on reading; see `careful`."""
-
-    STRICT = "strict"
-    LENIENT = "lenient"
-
-
-class Field(NamedTuple):
-    """One field as the schema has it; ranges are (first, last), and empty if first > last."""
-
-    name: str  # The name in the schema.
-    attribute: str  # The name of the Python attribute.
-    type: str  # A scalar's name or "struct".
-    versions: tuple[int, int]
-    is_array: bool = False
-    nullable: tuple[int, int] = NO_VERSIONS
-    tagged: tuple[int, int] = NO_VERSIONS
-    tag: int = -1
-    default: Any = None  # None means null; [] for an array, {} for a struct of defaults.
-    ignorable: bool = False
-    struct: Any = None  # The class, if the type is "struct".
-    entity: str = ""
-    map_key: bool = False
-    never_flexible: bool = False
-
-    @property
-    def is_tag_only(self) -> bool:
-        """Return whether the field travels in the tagged section wherever it exists."""
-        return self.versions == self.tagged and self.tagged[0] <= self.tagged[1]
-
-
-# Called with every generated class as it is loaded: so strategies are registered without loading them all.
-class_hooks: list[Callable[[type[Struct]], None]] = []
-
-
-T = TypeVar("T")
-
-
-class _Unset:
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-
-# Stands for an argument that was not given.
-UNSET: Any = _Unset()
-
-
-class Tagged(Generic[T]):
-    """A field that travels in the tagged section wherever it exists.
-
-    Most objects have none that is set, so their values share one slot, `_tagged`: 0 for none, else a dict by name. The
-    unknown tags lie there too. A reader then has one value to store and a writer one to look at.
-    """
-
-    __slots__ = ("default", "name")
-
-    def __init__(self, name: str, default: T | type[T]) -> None:
-        self.name = name
-        self.default = default
-
-    @overload
-    def __get__(self, struct: None, owner: Any = None) -> Self: ...
-
-    @overload
-    def __get__(self, struct: Struct, owner: Any = None) -> T: ...
-
-    def __get__(self, struct: Struct | None, owner: Any = None) -> Any:
-        if struct is None:
-            return self
-        tagged = struct._tagged
-        if tagged and self.name in tagged:
-            return tagged[self.name]
-        if not isinstance(self.default, type):
-            return self.default
-        # A default that can be changed has to be kept.
-        value = self.default()
-        self.__set__(struct, value)
-        return value
-
-    def __set__(self, struct: Struct, value: T) -> None:
-        if not struct._tagged:
-            struct._tagged = {}
-        struct._tagged[self.name] = value
-
-
-class Struct:
-    """A set of fields, in a message or nested in one."""
-
-    # No `__getattr__` here: with one, CPython would read every slot five times slower.
-    __slots__ = ("_tagged",)
-
-    FIELDS: ClassVar[tuple[Field, ...]] = ()
-
-    # See `Tagged`.
-    _tagged: Any
-
-    def __init__(self, *, unknown_tags: Sequence[UnknownTag] = ()) -> None:
-        raise NotImplementedError
-
-    @property
-    def unknown_tags(self) -> Sequence[UnknownTag]:
-        """Return the tagged fields that the schema does not name, by tag, as they came."""
-        tagged = self._tagged
-        found: Sequence[UnknownTag] = tagged.get("unknown_tags", ()) if tagged else ()
-        return found
-
-    @unknown_tags.setter
-    def unknown_tags(self, tags: Sequence[UnknownTag]) -> None:
-        """Set the tagged fields that the schema does not name."""
-        if not self._tagged:
-            self._tagged = {}
-        self._tagged["unknown_tags"] = tags
-
-    def __init_subclass__(cls) -> None:
-        for hook in class_hooks:
-            hook(cls)
-
-    def __eq__(self, other: object) -> bool:
-        if _proper_class(self) is not _proper_class(other):
-            return NotImplemented
-        assert isinstance(other, Struct)
-        return tuple(self.unknown_tags) == tuple(other.unknown_tags) and all(
-            _is_equal(getattr(self, f.attribute), getattr(other, f.attribute)) for f in self.FIELDS
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        """Return the constructor call, with the fields that are not at their defaults."""
-        shown = [
-            f"{f.attribute}={value!r}" for f in self.FIELDS if not is_default(f, value := getattr(self, f.attribute))
-        ]
-        if self.unknown_tags:
-            shown.append(f"unknown_tags={self.unknown_tags!r}")
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def _write(self, put: Put, version: int) -> None:
-        raise NotImplementedError
-
-    @classmethod
-    def _read(cls, buf: Any, pos: int, version: int) -> tuple[Self, int]:
-        raise NotImplementedError
-
-    def _write_tags(self, put: Put, version: int) -> None:
-        put_tags(put, (), self.unknown_tags, 0)
-
-    def _read_tags(self, buf: Any, pos: int, version: int) -> int:
-        return read_unknown_tags(self, buf, pos)
-
-
-def _proper_class(value: object) -> type:
-    """Return the class of the value, for one with a `Late` field the class that it is to become."""
-    cls = value.__class__
-    return cls.__base__ if cls.__name__.startswith("Late") and cls.__base__ is not None else cls
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    # An array of numbers may be a tuple, where it was read, or a list.
-    if type(one) is not type(other) and isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return list(one) == list(other)
-    return bool(one == other)
-
-
-def fresh_default(field: Field) -> Any:
-    """Return the default, new where it can be changed."""
-    if field.default is None:
-        return None
-    if field.is_array:
-        return []
-    return field.struct() if field.type == "struct" else field.default
-
-
-def is_default(field: Field, value: object) -> bool:
-    """Return whether a field may be left out because its value says nothing."""
-    default = field.default
-    if default is None or value is None:
-        return value is default
-    if field.is_array:
-        return not value
-    if field.type == "struct":
-        return bool(value == field.struct())
-    return bool(value == default)
-
-
-class Late:
-    """In a subclass with no slots of its own: a field whose bytes are read when it is asked for.
-
-    Until then the slot of the class proper holds the reader and its arguments; then the object turns into one of
-    the class proper.
-    """
-
-    __slots__ = ("proper", "slot")
-
-    def __init__(self, proper: type[Struct], name: str) -> None:
-        self.proper = proper
-        self.slot = proper.__dict__[name]
-
-    def __get__(self, struct: Struct, owner: Any = None) -> Any:
-        read, *arguments = self.slot.__get__(struct)
-        value = read(*arguments)
-        self.__set__(struct, value)
-        return value
-
-    def __set__(self, struct: Struct, value: Any) -> None:
-        self.slot.__set__(struct, value)
-        struct.__class__ = self.proper
-
-
-class Message(Struct):
-    """A message for all its versions; `MIN_VERSION` to `MAX_VERSION` are the ones that can be sent."""
+class Message(Root):
+    """A message for all its versions, which it is read from and written in."""
 
     __slots__ = ()
 
-    NAME: ClassVar[str] = ""
-    TYPE: ClassVar[str] = ""  # request, response, header, data, metadata, coordinator-key or coordinator-value
-    API_KEY: ClassVar[int | None] = None
-    MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = -1
-    FLEXIBLE_FROM: ClassVar[int | None] = None
     # Whether the buffer is kept alive by what is decoded from it.
     HAS_RECORDS: ClassVar[bool] = False
     # Straight-line code by version, for the few messages that have it.
@@ -363,13 +131,6 @@ def _skim(cls: type[Message], buffer: Buffer, version: int, position: int) -> No
             return
         except READ_ERRORS:
             pass
-    from kmirror.protocol.skim import skim
+    from kmirror.protocol import careful
 
-    skim(cls, memoryview(buffer).cast("B"), version, position)
-
-
-def check_version(cls: type[Message], version: int, error: type[KmirrorError] = LocalProtocolError) -> None:
-    """Raise `error` unless the message has this version."""
-    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
-        known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
-        raise error(f"{cls.NAME} has no version {version}: known are {known}")
+    careful.skim(cls, memoryview(buffer).cast("B"), version, position)

@@ -17,13 +17,10 @@ from functools import lru_cache
 from operator import itemgetter
 from struct import Struct
 from struct import error as struct_error
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from kmirror.kernel.java import wrap_int32
 from kmirror.kernel.uuid import Uuid
-
-if TYPE_CHECKING:
-    from kmirror.protocol.message import Struct as MessageStruct
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 Chunk: TypeAlias = bytes | memoryview
@@ -488,35 +485,23 @@ def read_tag_head(buf: Buffer, pos: int) -> tuple[int, int, int]:
     return tag, size, pos
 
 
-def keep_unknown_tag(struct: MessageStruct, tag: int, size: int, buf: Buffer, pos: int) -> int:
-    """Keep a tag that the schema does not name; the position after it."""
+def read_unknown_tag(buf: Buffer, pos: int, tag: int, size: int) -> tuple[UnknownTag, int]:
+    """Return a tag that the schema does not name, and the position after its `size` bytes."""
     end = pos + size
     if size < 0 or end > len(buf):
         raise Malformed
-    struct.unknown_tags = (*struct.unknown_tags, UnknownTag(tag, bytes(buf[pos:end])))
-    return end
+    return UnknownTag(tag, bytes(buf[pos:end])), end
 
 
-def read_unknown_tags(struct: MessageStruct, buf: Buffer, pos: int) -> int:
-    """Keep a whole tagged section of a struct that has no tagged field; the position after it."""
+def read_unknown_tags(buf: Buffer, pos: int) -> tuple[tuple[UnknownTag, ...], int]:
+    """Return a whole tagged section of a struct that has no tagged field, and the position after it."""
     n, pos = read_uvarint(buf, pos)
     kept = []
     for _ in range(n):
         tag, size, pos = read_tag_head(buf, pos)
-        end = pos + size
-        if size < 0 or end > len(buf):
-            raise Malformed
-        kept.append(UnknownTag(tag, bytes(buf[pos:end])))
-        pos = end
-    struct.unknown_tags = tuple(kept)
-    return pos
-
-
-def written(struct: MessageStruct, version: int) -> bytes:
-    """Return the bytes of one struct by its plain form."""
-    chunks: list[Chunk] = []
-    struct._write(chunks.append, version)
-    return b"".join(chunks)
+        unknown, pos = read_unknown_tag(buf, pos, tag, size)
+        kept.append(unknown)
+    return tuple(kept), pos
 
 
 def put_tags(put: Put, tags: Sequence[tuple[int, bytes]], unknown: Sequence[UnknownTag], named: int) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
+from kmirror.client.consumer import ConsumerRecord
 from kmirror.cluster.authorizer import ALLOW_ALL, Authorizer
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
@@ -29,15 +30,15 @@ from kmirror.protocol.gen.create_topics_response import CreateTopicsResponse
 from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
+from kmirror.sim.consumer import read
+from kmirror.sim.producer import Producer
+from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import IsolationLevel
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from kmirror.client.consumer import ConsumerRecord
-    from kmirror.sim.simulation import Simulation
 
 CONTROLLER_ID = 100
 STOP_WITHIN_S = 310
@@ -88,7 +89,7 @@ class Cluster:
         for node_id in nodes:
             world.add(self.process(node_id), name, self.endpoint(node_id), self._maker(node_id))
         self.client = Client(world, f"{name}-client", name)
-        simulation.clusters[name] = self
+        simulation.cluster_names.append(name)
 
     def __repr__(self) -> str:
         return f"<Cluster {self.name}: of brokers {_listed(self.broker_ids)} run {_listed(self.living()) or 'none'}>"
@@ -179,8 +180,6 @@ class Cluster:
 
     def produce(self, topic: str, partition: int, values: Sequence[bytes]) -> int:
         """Write `values` as one batch with acks=all; returns the offset of the first. KafkaError if refused."""
-        from kmirror.sim.producer import Producer
-
         tp = TopicPartition(topic, partition)
         return Producer(self).send({tp: [RecordData(value=value) for value in values]})[tp]
 
@@ -188,8 +187,6 @@ class Cluster:
         self, tp: TopicPartition, *, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     ) -> list[ConsumerRecord]:
         """Return all records of a partition, as a consumer gets them now; KafkaError if it does not exist."""
-        from kmirror.sim.consumer import read
-
         return read(self, tp, isolation)
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:

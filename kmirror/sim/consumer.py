@@ -16,7 +16,7 @@ from kmirror.client.consumer import ConsumerConfigs, ConsumerRecord, FetchedReco
 from kmirror.errors import UsageError
 from kmirror.kernel.clock import MILLISECOND, SECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
-from kmirror.sim.cluster import Cluster
+from kmirror.sim.target import Target
 from kmirror.spec.wire_values import IsolationLevel, OffsetSpec
 
 PAUSE: Duration = 100 * MILLISECOND
@@ -28,7 +28,7 @@ class Consumer:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: Target,
         *topics: str,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
         auto_offset_reset: OffsetSpec = OffsetSpec.EARLIEST,
@@ -191,7 +191,7 @@ class Consumer:
             world.run_for(span_us=PAUSE)
 
 
-def read(cluster: Cluster, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
+def read(cluster: Target, tp: TopicPartition, isolation: IsolationLevel) -> list[ConsumerRecord]:
     """Return all records of a partition up to where it ends now; SimulationFailure if that takes over a minute."""
     world = cluster.simulation.world
     consumer = Consumer(cluster, isolation=isolation)

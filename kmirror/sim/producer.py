@@ -21,7 +21,7 @@ from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRe
 from kmirror.protocol.gen.produce_response import ProduceResponse
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData
-from kmirror.sim.cluster import Cluster
+from kmirror.sim.target import Target
 from kmirror.spec.client_versions import TRANSACTIONS_V1_LAST
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import Acks
@@ -37,7 +37,7 @@ class Producer:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: Target,
         *,
         idempotent: bool = False,
         transactional_id: str | None = None,

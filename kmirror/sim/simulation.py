@@ -9,7 +9,7 @@ Whatever exception leaves the `with` block of a simulation bears a note with see
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from kmirror.errors import KafkaError, SimulationFailure
 from kmirror.kernel.clock import SECOND, Duration
@@ -21,7 +21,12 @@ from kmirror.spec.error_codes import ErrorCode
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from kmirror.sim.cluster import Cluster
+
+class Site(Protocol):
+    """A part of the network, such as a cluster."""
+
+    @property
+    def name(self) -> str: ...
 
 
 class Simulation:
@@ -32,10 +37,10 @@ class Simulation:
     ) -> None:
         self.seed = seed
         self.world = World(seed, network, disk)
-        self.clusters: dict[str, Cluster] = {}
+        self.cluster_names: list[str] = []
 
     def __repr__(self) -> str:
-        return f"<Simulation {self.world.moment}, clusters: {', '.join(self.clusters) or 'none'}>"
+        return f"<Simulation {self.world.moment}, clusters: {', '.join(self.cluster_names) or 'none'}>"
 
     def __enter__(self) -> Self:
         return self
@@ -72,11 +77,11 @@ class Simulation:
         within_us: Duration = round(within_s * SECOND)
         self.world.run_until(condition, within_us=within_us, what=what)
 
-    def cut(self, one: Cluster, other: Cluster) -> None:
+    def cut(self, one: Site, other: Site) -> None:
         """Lose everything that is sent between two clusters from now on."""
         self.world.network.cut(one.name, other.name)
         self.world.trace.add(self.world.now, "network", f"cut {one.name} {other.name}")
 
-    def heal(self, one: Cluster, other: Cluster) -> None:
+    def heal(self, one: Site, other: Site) -> None:
         self.world.network.heal(one.name, other.name)
         self.world.trace.add(self.world.now, "network", f"healed {one.name} {other.name}")

@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from kmirror.kernel.uuid import Uuid
-from kmirror.protocol import message as message_module
 from kmirror.protocol.careful import RANGES, within
-from kmirror.protocol.message import Field, Message, Struct, fresh_default
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name, names
+from kmirror.protocol.structs import Field, Struct, check_version, class_hooks, fresh_default
 from kmirror.protocol.wire import UnknownTag
 
 S = TypeVar("S", bound=Struct)
@@ -88,7 +88,7 @@ def _structs(cls: Any, version: int, flexible: bool, unknown_tags: bool) -> st.S
 def messages(cls: type[M], version: int | None = None, *, unknown_tags: bool = True) -> st.SearchStrategy[M]:
     """Messages that `version` (the newest, if none is named) can carry."""
     chosen = cls.MAX_VERSION if version is None else version
-    message_module.check_version(cls, chosen)
+    check_version(cls, chosen)
     flexible = cls.FLEXIBLE_FROM is not None and chosen >= cls.FLEXIBLE_FROM
     key: Any = cls
     found: st.SearchStrategy[M] = _structs(key, chosen, flexible, unknown_tags)
@@ -141,4 +141,4 @@ def hypothesis_setup_hook() -> None:
     """Called by Hypothesis when it is imported: `st.from_type` then knows every message, loaded or not."""
     st.register_type_strategy(Uuid, uuids)
     _register_all(Struct)
-    message_module.class_hooks.append(_register)
+    class_hooks.append(_register)

@@ -21,8 +21,9 @@ from kmirror.protocol.gen.create_mirror_request import CreateMirrorRequest, Mirr
 from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
 from kmirror.protocol.gen.response_header import ResponseHeader
 from kmirror.protocol.headers import encode_request, encode_response
-from kmirror.protocol.message import Field, Message, fresh_default
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_key
+from kmirror.protocol.structs import Field, fresh_default
 from kmirror.records.build import build_batch
 from kmirror.records.codecs import Compression
 from kmirror.records.record import RecordData

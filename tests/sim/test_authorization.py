@@ -60,8 +60,9 @@ from kmirror.protocol.gen.write_txn_markers_request import (
     WriteTxnMarkersRequest,
 )
 from kmirror.protocol.headers import decode_request, decode_response, encode_request
-from kmirror.protocol.message import Message, Struct
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
+from kmirror.protocol.structs import Struct
 from kmirror.sim.cluster import Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.acls import CLUSTER_NAME

@@ -30,8 +30,9 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 from kmirror.protocol.gen.list_mirrors_request import ListMirrorsRequest
 from kmirror.protocol.gen.list_mirrors_response import ListMirrorsResponse
 from kmirror.protocol.headers import encode_request, encode_response
-from kmirror.protocol.message import Message, Struct
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import all_apis, by_key, key_of
+from kmirror.protocol.structs import Struct
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.mirror import Mirror
 from kmirror.sim.simulation import Simulation

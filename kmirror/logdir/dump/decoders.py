@@ -27,8 +27,9 @@ from kmirror.protocol.gen.consumer_protocol_subscription import ConsumerProtocol
 from kmirror.protocol.gen.registry import COORDINATOR_RECORDS
 from kmirror.protocol.json_form import to_json
 from kmirror.protocol.keyed_records import METADATA_RECORDS, REMOTE_LOG_RECORDS
-from kmirror.protocol.message import Message, Struct
+from kmirror.protocol.message import Message
 from kmirror.protocol.registry import by_name
+from kmirror.protocol.structs import Struct
 
 _CONSUMER_PROTOCOL: Final = "consumer"
 _WORD_START: Final = re.compile(r"(?<=.)(?=[A-Z])")

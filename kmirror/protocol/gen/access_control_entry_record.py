@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -100,7 +101,7 @@ class AccessControlEntryRecord(Message):
         self.operation, self.permission_type = unpack_bb(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

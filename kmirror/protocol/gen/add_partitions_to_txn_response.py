@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -56,7 +57,7 @@ class AddPartitionsToTxnPartitionResult(Struct):
         pos += 6
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -114,7 +115,7 @@ class AddPartitionsToTxnTopicResult(Struct):
         self.results_by_partition, pos = wire.read_structs(AddPartitionsToTxnPartitionResult._read, buf, pos, n, version)
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -176,7 +177,7 @@ class AddPartitionsToTxnResult(Struct):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topic_results, pos = wire.read_structs(AddPartitionsToTxnTopicResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -279,7 +280,7 @@ class AddPartitionsToTxnResponse(Message):
             self.results_by_topic_v3_and_below = []
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

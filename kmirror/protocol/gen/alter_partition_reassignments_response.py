@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -57,7 +58,7 @@ class ReassignablePartitionResponse(Struct):
         pos += 6
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -111,7 +112,7 @@ class ReassignableTopicResponse(Struct):
         n, pos = wire.read_compact_count(buf, pos, 8)
         self.partitions, pos = wire.read_structs(ReassignablePartitionResponse._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -206,7 +207,7 @@ class AlterPartitionReassignmentsResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.responses, pos = wire.read_structs(ReassignableTopicResponse._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

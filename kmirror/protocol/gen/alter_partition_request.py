@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -55,7 +56,7 @@ class BrokerState(Struct):
         self.broker_id, self.broker_epoch = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -148,7 +149,7 @@ class PartitionData(Struct):
         self.leader_recovery_state, self.partition_epoch = unpack_bi(buf, pos)
         pos += 5
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -194,7 +195,7 @@ class TopicData(Struct):
         n, pos = wire.read_compact_count(buf, pos, 15)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -250,7 +251,7 @@ class AlterPartitionRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.topics, pos = wire.read_structs(TopicData._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

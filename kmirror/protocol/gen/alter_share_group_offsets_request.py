@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
@@ -52,7 +53,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
         self.partition_index, self.start_offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -106,7 +107,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 13)
         self.partitions, pos = wire.read_structs(AlterShareGroupOffsetsRequestPartition._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -166,7 +167,7 @@ class AlterShareGroupOffsetsRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(AlterShareGroupOffsetsRequestTopic._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

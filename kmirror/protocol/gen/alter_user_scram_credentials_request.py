@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_bi, pack_bi = wire.fused("bi")
@@ -54,7 +55,7 @@ class ScramCredentialDeletion(Struct):
         (self.mechanism,) = wire.unpack_int8(buf, pos)
         pos += 1
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -111,7 +112,7 @@ class ScramCredentialUpsertion(Struct):
         self.salt, pos = wire.read_compact_bytes(buf, pos)
         self.salted_password, pos = wire.read_compact_bytes(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -182,7 +183,7 @@ class AlterUserScramCredentialsRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 9)
         self.upsertions, pos = wire.read_structs(ScramCredentialUpsertion._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ihooo, pack_ihooo = wire.fused("ih???")
@@ -79,7 +80,7 @@ class BrokerHeartbeatResponse(Message):
         ) = unpack_ihooo(buf, pos)
         pos += 9
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

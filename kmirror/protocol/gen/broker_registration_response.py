@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ihq, pack_ihq = wire.fused("ihq")
@@ -61,7 +62,7 @@ class BrokerRegistrationResponse(Message):
         self.throttle_time_ms, self.error_code, self.broker_epoch = unpack_ihq(buf, pos)
         pos += 14
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

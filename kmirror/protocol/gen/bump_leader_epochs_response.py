@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -55,7 +56,7 @@ class PartitionDetail(Struct):
         self.partition_index, self.error_code = unpack_ih(buf, pos)
         pos += 6
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -117,7 +118,7 @@ class TopicPartitions(Struct):
         n, pos = wire.read_compact_count(buf, pos, 7)
         self.partitions, pos = wire.read_structs(PartitionDetail._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -176,7 +177,7 @@ class BumpLeaderEpochsResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 19)
         self.topics, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

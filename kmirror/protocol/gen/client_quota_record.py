@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_do, pack_do = wire.fused("d?")
@@ -53,7 +54,7 @@ class EntityData(Struct):
         self.entity_type, pos = wire.read_compact_string(buf, pos)
         self.entity_name, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -114,7 +115,7 @@ class ClientQuotaRecord(Message):
         self.value, self.remove = unpack_do(buf, pos)
         pos += 9
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -51,7 +52,7 @@ class ClassicProtocol(Struct):
         self.name, pos = wire.read_compact_string(buf, pos)
         self.metadata, pos = wire.read_compact_bytes(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -106,7 +107,7 @@ class ClassicMemberMetadata(Struct):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.supported_protocols, pos = wire.read_structs(ClassicProtocol._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -246,5 +247,6 @@ class ConsumerGroupMemberMetadataValue(Message):
                 else:
                     self.classic_member_metadata, pos = ClassicMemberMetadata._read(buf, pos, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -56,7 +57,7 @@ class PartitionMetadata(Struct):
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.racks, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -121,7 +122,7 @@ class TopicMetadata(Struct):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.partition_metadata, pos = wire.read_structs(PartitionMetadata._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -168,7 +169,7 @@ class ConsumerGroupPartitionMetadataValue(Message):
         n, pos = wire.read_compact_count(buf, pos, 23)
         self.topics, pos = wire.read_structs(TopicMetadata._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -62,7 +63,7 @@ class CreatableReplicaAssignment(Struct):
         self.broker_ids, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -109,7 +110,7 @@ class CreatableTopicConfig(Struct):
         self.value, pos = (wire.read_compact_nullable_string if version >= 5 else wire.read_nullable_string)(buf, pos)
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -148,7 +149,7 @@ class MirrorInfo(Struct):
         self._tagged = 0
         self.topic_id, pos = wire.read_uuid(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -250,7 +251,7 @@ class CreatableTopic(Struct):
             self.mirror_info = None
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -310,7 +311,7 @@ class CreateTopicsRequest(Message):
         pos += 5
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -67,7 +68,7 @@ class CreatableTopicConfigs(Struct):
         self.read_only, self.config_source, self.is_sensitive = unpack_obo(buf, pos)
         pos += 3
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -207,7 +208,8 @@ class CreatableTopicResult(Struct):
                 (self.topic_config_error_code,) = wire.unpack_int16(buf, pos)
                 pos += 2
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -262,7 +264,7 @@ class CreateTopicsResponse(Message):
         self.topics, pos = wire.read_structs(CreatableTopicResult._read, buf, pos, n, version)
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_qqq, pack_qqq = wire.fused("qqq")
@@ -92,7 +93,7 @@ class DelegationTokenRecord(Message):
         pos += 24
         self.token_id, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_iqh, pack_iqh = wire.fused("iqh")
@@ -59,7 +60,7 @@ class DeleteRecordsPartitionResult(Struct):
         pos += 14
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -117,7 +118,7 @@ class DeleteRecordsTopicResult(Struct):
         self.partitions, pos = wire.read_structs(DeleteRecordsPartitionResult._read, buf, pos, n, version)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -182,7 +183,7 @@ class DeleteRecordsResponse(Message):
         self.topics, pos = wire.read_structs(DeleteRecordsTopicResult._read, buf, pos, n, version)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_bb, pack_bb = wire.fused("bb")
@@ -67,7 +68,7 @@ class AclDescription(Struct):
         pos += 2
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -129,7 +130,7 @@ class DescribeAclsResource(Struct):
         self.acls, pos = wire.read_structs(AclDescription._read, buf, pos, n, version)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -202,7 +203,7 @@ class DescribeAclsResponse(Message):
         self.resources, pos = wire.read_structs(DescribeAclsResource._read, buf, pos, n, version)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

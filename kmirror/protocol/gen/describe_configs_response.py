@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_obo, pack_obo = wire.fused("?b?")
@@ -63,7 +64,7 @@ class DescribeConfigsSynonym(Struct):
         pos += 1
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -175,7 +176,7 @@ class DescribeConfigsResourceResult(Struct):
             self.documentation = ""
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -250,7 +251,7 @@ class DescribeConfigsResult(Struct):
         self.configs, pos = wire.read_structs(DescribeConfigsResourceResult._read, buf, pos, n, version)
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -315,7 +316,7 @@ class DescribeConfigsResponse(Message):
         self.results, pos = wire.read_structs(DescribeConfigsResult._read, buf, pos, n, version)
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -55,7 +56,7 @@ class DescribeDelegationTokenOwner(Struct):
         self.principal_name, pos = (wire.read_compact_string if version >= 2 else wire.read_string)(buf, pos)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -118,7 +119,7 @@ class DescribeDelegationTokenRequest(Message):
             self.owners, pos = wire.read_structs(DescribeDelegationTokenOwner._read, buf, pos, n, version)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

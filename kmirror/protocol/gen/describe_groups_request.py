@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -73,7 +74,7 @@ class DescribeGroupsRequest(Message):
             self.include_authorized_operations = False
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

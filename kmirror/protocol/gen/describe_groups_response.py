@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -92,7 +93,7 @@ class DescribedGroupMember(Struct):
         self.member_assignment, pos = (wire.read_compact_bytes if version >= 5 else wire.read_bytes)(buf, pos)
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -203,7 +204,7 @@ class DescribedGroup(Struct):
             self.authorized_operations = -2147483648
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -266,7 +267,7 @@ class DescribeGroupsResponse(Message):
         self.groups, pos = wire.read_structs(DescribedGroup._read, buf, pos, n, version)
         if version >= 5:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -111,7 +112,8 @@ class PartitionDetail(Struct):
             if tag == 0:
                 self.reason, pos = wire.read_compact_string(buf, pos)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -165,7 +167,7 @@ class TopicPartitions(Struct):
         n, pos = wire.read_compact_count(buf, pos, 34)
         self.partitions, pos = wire.read_structs(PartitionDetail._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -227,7 +229,7 @@ class DescribedMirror(Struct):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicPartitions._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -273,7 +275,7 @@ class LineageStretch(Struct):
         pos += 4
         self.cluster_id, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -330,7 +332,7 @@ class PartitionLineage(Struct):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.stretches, pos = wire.read_structs(LineageStretch._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -386,7 +388,7 @@ class TopicLineage(Struct):
         n, pos = wire.read_compact_count(buf, pos, 12)
         self.partitions, pos = wire.read_structs(PartitionLineage._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -488,5 +490,6 @@ class DescribeMirrorsResponse(Message):
                 n, pos = wire.read_compact_count(buf, pos, 3)
                 self.lineages, pos = wire.read_structs(TopicLineage._read, buf, pos, n, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -53,7 +54,7 @@ class TopicRequest(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -100,7 +101,7 @@ class DescribeProducersRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicRequest._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -53,7 +54,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -111,7 +112,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
         else:
             self.topics, pos = wire.read_structs(DescribeShareGroupOffsetsRequestTopic._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -166,7 +167,7 @@ class DescribeShareGroupOffsetsRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.groups, pos = wire.read_structs(DescribeShareGroupOffsetsRequestGroup._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

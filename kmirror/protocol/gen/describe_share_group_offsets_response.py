@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -77,7 +78,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
         pos += 2
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -136,7 +137,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 20)
         self.partitions, pos = wire.read_structs(DescribeShareGroupOffsetsResponsePartition._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -201,7 +202,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
         pos += 2
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -262,7 +263,7 @@ class DescribeShareGroupOffsetsResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.groups, pos = wire.read_structs(DescribeShareGroupOffsetsResponseGroup._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -63,7 +64,7 @@ class DescribeTransactionsRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.transactional_ids, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_bi, pack_bi = wire.fused("bi")
@@ -53,7 +54,7 @@ class CredentialInfo(Struct):
         self.mechanism, self.iterations = unpack_bi(buf, pos)
         pos += 5
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -118,7 +119,7 @@ class DescribeUserScramCredentialsResult(Struct):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.credential_infos, pos = wire.read_structs(CredentialInfo._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -187,7 +188,7 @@ class DescribeUserScramCredentialsResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.results, pos = wire.read_structs(DescribeUserScramCredentialsResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -54,7 +55,7 @@ class SnapshotId(Struct):
         self.end_offset, self.epoch = unpack_qi(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -139,7 +140,8 @@ class PartitionSnapshot(Struct):
                     raise wire.Malformed
                 self.replica_directory_id, pos = wire.read_uuid(buf, pos)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -191,7 +193,7 @@ class TopicSnapshot(Struct):
         n, pos = wire.read_compact_count(buf, pos, 30)
         self.partitions, pos = wire.read_structs(PartitionSnapshot._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -268,5 +270,6 @@ class FetchSnapshotRequest(Message):
             if tag == 0:
                 self.cluster_id, pos = wire.read_compact_nullable_string(buf, pos)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

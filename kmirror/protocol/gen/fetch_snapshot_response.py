@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -55,7 +56,7 @@ class SnapshotId(Struct):
         self.end_offset, self.epoch = unpack_qi(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -97,7 +98,7 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -190,7 +191,8 @@ class PartitionSnapshot(Struct):
             if tag == 0:
                 self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -242,7 +244,7 @@ class TopicSnapshot(Struct):
         n, pos = wire.read_compact_count(buf, pos, 37)
         self.partitions, pos = wire.read_structs(PartitionSnapshot._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -292,7 +294,7 @@ class NodeEndpoint(Struct):
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -389,5 +391,6 @@ class FetchSnapshotResponse(Message):
                 n, pos = wire.read_compact_count(buf, pos, 8)
                 self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

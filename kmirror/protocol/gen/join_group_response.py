@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_hi, pack_hi = wire.fused("hi")
@@ -69,7 +70,7 @@ class JoinGroupResponseMember(Struct):
         self.metadata, pos = (wire.read_compact_bytes if version >= 6 else wire.read_bytes)(buf, pos)
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -202,7 +203,7 @@ class JoinGroupResponse(Message):
         self.members, pos = wire.read_structs(JoinGroupResponseMember._read, buf, pos, n, version)
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -46,7 +46,7 @@ class ListMirrorsRequest(Message):
         self = cls.__new__(cls)
         self._tagged = 0
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ihqq, pack_ihqq = wire.fused("ihqq")
@@ -79,7 +80,7 @@ class ListOffsetsPartitionResponse(Struct):
             self.leader_epoch = -1
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -139,7 +140,7 @@ class ListOffsetsTopicResponse(Struct):
         self.partitions, pos = wire.read_structs(ListOffsetsPartitionResponse._read, buf, pos, n, version)
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -210,7 +211,7 @@ class ListOffsetsResponse(Message):
         self.topics, pos = wire.read_structs(ListOffsetsTopicResponse._read, buf, pos, n, version)
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ib, pack_ib = wire.fused("ib")
@@ -55,7 +56,7 @@ class UncutReplica(Struct):
         self.replica_id, self.cut_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -101,7 +102,7 @@ class Stretch(Struct):
         pos += 4
         self.cluster_id, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -287,5 +288,6 @@ class MirrorPartitionStateValue(Message):
                 (self.lineage_epoch,) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

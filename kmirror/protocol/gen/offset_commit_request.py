@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -76,7 +77,7 @@ class OffsetCommitRequestPartition(Struct):
         self.committed_metadata, pos = (wire.read_compact_nullable_string if version >= 8 else wire.read_nullable_string)(buf, pos)
         if version >= 8:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -150,7 +151,7 @@ class OffsetCommitRequestTopic(Struct):
         self.partitions, pos = wire.read_structs(OffsetCommitRequestPartition._read, buf, pos, n, version)
         if version >= 8:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -266,7 +267,7 @@ class OffsetCommitRequest(Message):
         self.topics, pos = wire.read_structs(OffsetCommitRequestTopic._read, buf, pos, n, version)
         if version >= 8:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -59,7 +60,7 @@ class OffsetCommitResponsePartition(Struct):
         pos += 6
         if version >= 8:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -133,7 +134,7 @@ class OffsetCommitResponseTopic(Struct):
         self.partitions, pos = wire.read_structs(OffsetCommitResponsePartition._read, buf, pos, n, version)
         if version >= 8:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -204,7 +205,7 @@ class OffsetCommitResponse(Message):
         self.topics, pos = wire.read_structs(OffsetCommitResponseTopic._read, buf, pos, n, version)
         if version >= 8:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

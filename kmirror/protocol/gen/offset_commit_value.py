@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Tagged
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Tagged
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -110,5 +111,6 @@ class OffsetCommitValue(Message):
             if tag == 0:
                 self.topic_id, pos = wire.read_uuid(buf, pos)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

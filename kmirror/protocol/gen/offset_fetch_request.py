@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -60,7 +61,7 @@ class OffsetFetchRequestTopic(Struct):
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -121,7 +122,7 @@ class OffsetFetchRequestTopics(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -202,7 +203,7 @@ class OffsetFetchRequestGroup(Struct):
         else:
             self.topics, pos = wire.read_structs(OffsetFetchRequestTopics._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -320,7 +321,7 @@ class OffsetFetchRequest(Message):
             self.require_stable = False
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

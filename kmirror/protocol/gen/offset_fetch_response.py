@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -84,7 +85,7 @@ class OffsetFetchResponsePartition(Struct):
         pos += 2
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -144,7 +145,7 @@ class OffsetFetchResponseTopic(Struct):
         self.partitions, pos = wire.read_structs(OffsetFetchResponsePartition._read, buf, pos, n, version)
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -209,7 +210,7 @@ class OffsetFetchResponsePartitions(Struct):
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -279,7 +280,7 @@ class OffsetFetchResponseTopics(Struct):
         n, pos = wire.read_compact_count(buf, pos, 20)
         self.partitions, pos = wire.read_structs(OffsetFetchResponsePartitions._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -342,7 +343,7 @@ class OffsetFetchResponseGroup(Struct):
         (self.error_code,) = wire.unpack_int16(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -453,7 +454,7 @@ class OffsetFetchResponse(Message):
             self.groups = []
         if version >= 6:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

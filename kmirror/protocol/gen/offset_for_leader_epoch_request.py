@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_iii, pack_iii = wire.fused("iii")
@@ -62,7 +63,7 @@ class OffsetForLeaderPartition(Struct):
         pos += 12
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -122,7 +123,7 @@ class OffsetForLeaderTopic(Struct):
         self.partitions, pos = wire.read_structs(OffsetForLeaderPartition._read, buf, pos, n, version)
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -185,7 +186,7 @@ class OffsetForLeaderEpochRequest(Message):
         self.topics, pos = wire.read_structs(OffsetForLeaderTopic._read, buf, pos, n, version)
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_hiiq, pack_hiiq = wire.fused("hiiq")
@@ -71,7 +72,7 @@ class EpochEndOffset(Struct):
         pos += 18
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -123,7 +124,7 @@ class OffsetForLeaderTopicResult(Struct):
         self.partitions, pos = wire.read_structs(EpochEndOffset._read, buf, pos, n, version)
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -190,7 +191,7 @@ class OffsetForLeaderEpochResponse(Message):
         self.topics, pos = wire.read_structs(OffsetForLeaderTopicResult._read, buf, pos, n, version)
         if version >= 4:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -56,7 +57,7 @@ class UncutReplica(Struct):
         self.replica_id, self.cut_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -102,7 +103,7 @@ class Stretch(Struct):
         pos += 4
         self.cluster_id, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -289,7 +290,8 @@ class PartitionResult(Struct):
                 (self.lineage_epoch,) = wire.unpack_int32(buf, pos)
                 pos += 4
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos
 
 
@@ -343,7 +345,7 @@ class TopicResult(Struct):
         n, pos = wire.read_compact_count(buf, pos, 12)
         self.partitions, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -408,7 +410,7 @@ class ReadMirrorStatesResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topics, pos = wire.read_structs(TopicResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

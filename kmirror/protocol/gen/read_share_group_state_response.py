@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -66,7 +67,7 @@ class StateBatch(Struct):
         ) = unpack_qqbh(buf, pos)
         pos += 19
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -138,7 +139,7 @@ class PartitionResult(Struct):
         n, pos = wire.read_compact_count(buf, pos, 20)
         self.state_batches, pos = wire.read_structs(StateBatch._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -192,7 +193,7 @@ class ReadStateResult(Struct):
         n, pos = wire.read_compact_count(buf, pos, 21)
         self.partitions, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -239,7 +240,7 @@ class ReadShareGroupStateResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.results, pos = wire.read_structs(ReadStateResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -96,7 +97,7 @@ class PartitionResult(Struct):
         else:
             self.delivery_complete_count = -1
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -150,7 +151,7 @@ class ReadStateSummaryResult(Struct):
         n, pos = wire.read_compact_count(buf, pos, 24)
         self.partitions, pos = wire.read_structs(PartitionResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -205,7 +206,7 @@ class ReadShareGroupStateSummaryResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.results, pos = wire.read_structs(ReadStateSummaryResult._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -61,7 +62,7 @@ class TopicIdPartitionEntry(Struct):
         (self.partition,) = wire.unpack_int32(buf, pos)
         pos += 4
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -111,7 +112,7 @@ class RemoteLogSegmentIdEntry(Struct):
         self.topic_id_partition, pos = TopicIdPartitionEntry._read(buf, pos, version)
         self.id, pos = wire.read_uuid(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -153,7 +154,7 @@ class SegmentLeaderEpochEntry(Struct):
         self.leader_epoch, self.offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -300,5 +301,6 @@ class RemoteLogSegmentMetadataRecord(Message):
                 (self.txn_index_empty,) = wire.unpack_bool(buf, pos)
                 pos += 1
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field
 from kmirror.protocol.wire import UnknownTag
 
 unpack_hhi, pack_hhi = wire.fused("hhi")
@@ -70,7 +71,7 @@ class RequestHeader(Message):
         self.client_id, pos = wire.read_nullable_string(buf, pos)
         if version >= 2:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

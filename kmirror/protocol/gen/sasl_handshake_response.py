@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 

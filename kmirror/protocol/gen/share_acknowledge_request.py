@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -60,7 +61,7 @@ class AcknowledgementBatch(Struct):
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.acknowledge_types, pos = wire.read_numbers(buf, pos, n, "b", 1)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -115,7 +116,7 @@ class AcknowledgePartition(Struct):
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.acknowledgement_batches, pos = wire.read_structs(AcknowledgementBatch._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -169,7 +170,7 @@ class AcknowledgeTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.partitions, pos = wire.read_structs(AcknowledgePartition._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -244,7 +245,7 @@ class ShareAcknowledgeRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.topics, pos = wire.read_structs(AcknowledgeTopic._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

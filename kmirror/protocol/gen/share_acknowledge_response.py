@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -54,7 +55,7 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -106,7 +107,7 @@ class PartitionData(Struct):
         self.error_message, pos = wire.read_compact_nullable_string(buf, pos)
         self.current_leader, pos = LeaderIdAndEpoch._read(buf, pos, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -152,7 +153,7 @@ class ShareAcknowledgeTopicResponse(Struct):
         n, pos = wire.read_compact_count(buf, pos, 17)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -207,7 +208,7 @@ class NodeEndpoint(Struct):
         pos += 4
         self.rack, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -316,7 +317,7 @@ class ShareAcknowledgeResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 11)
         self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -62,7 +63,7 @@ class AcknowledgementBatch(Struct):
         n, pos = wire.read_compact_count(buf, pos, 1)
         self.acknowledge_types, pos = wire.read_numbers(buf, pos, n, "b", 1)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -121,7 +122,7 @@ class FetchPartition(Struct):
         self.acknowledgement_batches, pos = wire.read_structs(AcknowledgementBatch._read, buf, pos, n, version)
         self.partition_max_bytes = 0
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -167,7 +168,7 @@ class FetchTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 6)
         self.partitions, pos = wire.read_structs(FetchPartition._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -212,7 +213,7 @@ class ForgottenTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -349,7 +350,7 @@ class ShareFetchRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 18)
         self.forgotten_topics_data, pos = wire.read_structs(ForgottenTopic._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

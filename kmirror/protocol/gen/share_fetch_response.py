@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -55,7 +56,7 @@ class LeaderIdAndEpoch(Struct):
         self.leader_id, self.leader_epoch = unpack_ii(buf, pos)
         pos += 8
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -100,7 +101,7 @@ class AcquiredRecords(Struct):
         self.first_offset, self.last_offset, self.delivery_count = unpack_qqh(buf, pos)
         pos += 18
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -193,7 +194,7 @@ class PartitionData(Struct):
         n, pos = wire.read_compact_count(buf, pos, 19)
         self.acquired_records, pos = wire.read_structs(AcquiredRecords._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -239,7 +240,7 @@ class ShareFetchableTopicResponse(Struct):
         n, pos = wire.read_compact_count(buf, pos, 22)
         self.partitions, pos = wire.read_structs(PartitionData._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -294,7 +295,7 @@ class NodeEndpoint(Struct):
         pos += 4
         self.rack, pos = wire.read_compact_nullable_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -393,7 +394,7 @@ class ShareFetchResponse(Message):
         n, pos = wire.read_compact_count(buf, pos, 11)
         self.node_endpoints, pos = wire.read_structs(NodeEndpoint._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field
 from kmirror.protocol.wire import UnknownTag
 
 
@@ -87,7 +88,7 @@ class ShareGroupHeartbeatRequest(Message):
         else:
             self.subscribed_topic_names, pos = wire.read_many(wire.read_compact_string, buf, pos, n)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

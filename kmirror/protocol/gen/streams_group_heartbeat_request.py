@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -55,7 +56,7 @@ class KeyValue(Struct):
         self.key, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -110,7 +111,7 @@ class TopicInfo(Struct):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topic_configs, pos = wire.read_structs(KeyValue._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -171,7 +172,7 @@ class CopartitionGroup(Struct):
         n, pos = wire.read_compact_count(buf, pos, 2)
         self.repartition_source_topics, pos = wire.read_numbers(buf, pos, n, "h", 2)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -305,7 +306,7 @@ class Subtopology(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.copartition_groups, pos = wire.read_structs(CopartitionGroup._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -360,7 +361,7 @@ class Topology(Struct):
         n, pos = wire.read_compact_count(buf, pos, 8)
         self.subtopologies, pos = wire.read_structs(Subtopology._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -405,7 +406,7 @@ class TaskIds(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -449,7 +450,7 @@ class Endpoint(Struct):
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -496,7 +497,7 @@ class TaskOffset(Struct):
         self.partition, self.offset = unpack_iq(buf, pos)
         pos += 12
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -733,7 +734,7 @@ class StreamsGroupHeartbeatRequest(Message):
         (self.shutdown_application,) = wire.unpack_bool(buf, pos)
         pos += 1
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -55,7 +56,7 @@ class Status(Struct):
         pos += 1
         self.status_detail, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -100,7 +101,7 @@ class TaskIds(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -144,7 +145,7 @@ class Endpoint(Struct):
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -189,7 +190,7 @@ class TopicPartition(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partitions, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -259,7 +260,7 @@ class EndpointToPartitions(Struct):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.standby_partitions, pos = wire.read_structs(TopicPartition._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -459,7 +460,7 @@ class StreamsGroupHeartbeatResponse(Message):
         else:
             self.partitions_by_user_endpoint, pos = wire.read_structs(EndpointToPartitions._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
@@ -53,7 +54,7 @@ class LastAssignmentConfig(Struct):
         self.key, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -159,5 +160,6 @@ class StreamsGroupMetadataValue(Message):
                 else:
                     self.last_assignment_configs, pos = wire.read_structs(LastAssignmentConfig._read, buf, pos, n, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -53,7 +54,7 @@ class TopicConfig(Struct):
         self.key, pos = wire.read_compact_string(buf, pos)
         self.value, pos = wire.read_compact_string(buf, pos)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -116,7 +117,7 @@ class TopicInfo(Struct):
         n, pos = wire.read_compact_count(buf, pos, 3)
         self.topic_configs, pos = wire.read_structs(TopicConfig._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -177,7 +178,7 @@ class CopartitionGroup(Struct):
         n, pos = wire.read_compact_count(buf, pos, 2)
         self.repartition_source_topics, pos = wire.read_numbers(buf, pos, n, "h", 2)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -302,7 +303,7 @@ class Subtopology(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.copartition_groups, pos = wire.read_structs(CopartitionGroup._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -363,7 +364,7 @@ class StreamsGroupTopologyValue(Message):
         n, pos = wire.read_compact_count(buf, pos, 8)
         self.subtopologies, pos = wire.read_structs(Subtopology._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

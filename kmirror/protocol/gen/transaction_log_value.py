@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_qhib, pack_qhib = wire.fused("qhib")
@@ -60,7 +61,7 @@ class PartitionsSchema(Struct):
         self.partition_ids, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if version >= 1:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -250,5 +251,6 @@ class TransactionLogValue(Message):
                 (self.next_producer_epoch,) = wire.unpack_int16(buf, pos)
                 pos += 2
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_iq, pack_iq = wire.fused("iq")
@@ -72,7 +73,7 @@ class TxnOffsetCommitRequestPartition(Struct):
         self.committed_metadata, pos = (wire.read_compact_nullable_string if version >= 3 else wire.read_nullable_string)(buf, pos)
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -130,7 +131,7 @@ class TxnOffsetCommitRequestTopic(Struct):
         self.partitions, pos = wire.read_structs(TxnOffsetCommitRequestPartition._read, buf, pos, n, version)
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -251,7 +252,7 @@ class TxnOffsetCommitRequest(Message):
         self.topics, pos = wire.read_structs(TxnOffsetCommitRequestTopic._read, buf, pos, n, version)
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

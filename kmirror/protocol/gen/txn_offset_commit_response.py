@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -56,7 +57,7 @@ class TxnOffsetCommitResponsePartition(Struct):
         pos += 6
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -114,7 +115,7 @@ class TxnOffsetCommitResponseTopic(Struct):
         self.partitions, pos = wire.read_structs(TxnOffsetCommitResponsePartition._read, buf, pos, n, version)
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos
@@ -179,7 +180,7 @@ class TxnOffsetCommitResponse(Message):
         self.topics, pos = wire.read_structs(TxnOffsetCommitResponseTopic._read, buf, pos, n, version)
         if version >= 3:
             if buf[pos]:
-                pos = wire.read_unknown_tags(self, buf, pos)
+                self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
             else:
                 pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, Tagged, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, Tagged, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_ih, pack_ih = wire.fused("ih")
@@ -64,7 +65,7 @@ class CurrentLeader(Struct):
         (self.port,) = wire.unpack_int32(buf, pos)
         pos += 4
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -144,5 +145,6 @@ class UpdateRaftVoterResponse(Message):
             if tag == 0:
                 self.current_leader, pos = CurrentLeader._read(buf, pos, version)
             else:
-                pos = wire.keep_unknown_tag(self, tag, size, buf, pos)
+                unknown, pos = wire.read_unknown_tag(buf, pos, tag, size)
+                self.unknown_tags = (*self.unknown_tags, unknown)
         return pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.kernel.uuid import Uuid
 from kmirror.protocol.wire import UnknownTag
 
@@ -60,7 +61,7 @@ class Endpoint(Struct):
         (self.port,) = wire.unpack_uint16(buf, pos)
         pos += 2
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -102,7 +103,7 @@ class KRaftVersionFeature(Struct):
         self.min_supported_version, self.max_supported_version = unpack_hh(buf, pos)
         pos += 4
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -166,7 +167,7 @@ class Voter(Struct):
         self.endpoints, pos = wire.read_structs(Endpoint._read, buf, pos, n, version)
         self.kraft_version_feature, pos = KRaftVersionFeature._read(buf, pos, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -219,7 +220,7 @@ class VotersRecord(Message):
         n, pos = wire.read_compact_count(buf, pos, 27)
         self.voters, pos = wire.read_structs(Voter._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmirror.protocol import wire
-from kmirror.protocol.message import Field, Message, Struct, UNSET
+from kmirror.protocol.message import Message
+from kmirror.protocol.structs import Field, Struct, UNSET
 from kmirror.protocol.wire import UnknownTag
 
 unpack_qho, pack_qho = wire.fused("qh?")
@@ -55,7 +56,7 @@ class WritableTxnMarkerTopic(Struct):
         n, pos = wire.read_compact_count(buf, pos, 4)
         self.partition_indexes, pos = wire.read_numbers(buf, pos, n, "i", 4)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -131,7 +132,7 @@ class WritableTxnMarker(Struct):
         else:
             self.transaction_version = 0
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos
@@ -178,7 +179,7 @@ class WriteTxnMarkersRequest(Message):
         n, pos = wire.read_compact_count(buf, pos, 17)
         self.markers, pos = wire.read_structs(WritableTxnMarker._read, buf, pos, n, version)
         if buf[pos]:
-            pos = wire.read_unknown_tags(self, buf, pos)
+            self.unknown_tags, pos = wire.read_unknown_tags(buf, pos)
         else:
             pos += 1
         return self, pos

@@ -22,8 +22,8 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import Message, UnknownTag, Uuid
 from kmirror.protocol.careful import RANGES, within
 from kmirror.protocol.json_form import Records, to_json
-from kmirror.protocol.message import Field, Struct, fresh_default
 from kmirror.protocol.registry import by_name
+from kmirror.protocol.structs import Field, Struct, fresh_default
 from kmirror.spec.error_codes import ErrorCode
 
 HERE = Path(__file__).parent

@@ -21,9 +21,8 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import FetchRequest, Policy, careful, headers
 from kmirror.protocol.gen.list_groups_response import ListedGroup, ListGroupsResponse
 from kmirror.protocol.gen.metadata_response import MetadataResponse
-from kmirror.protocol.message import SKIM_FROM_BYTES
 from kmirror.protocol.registry import all_apis, by_name, names
-from kmirror.protocol.skim import skim
+from kmirror.protocol.structs import SKIM_FROM_BYTES
 
 FRAMES = int(os.environ.get("KMIRROR_FUZZ_FRAMES", "10000"))
 VECTORS = Path(__file__).parents[2] / "data" / "messages" / "messages.ndjson.gz"
@@ -228,7 +227,7 @@ def test_a_walk_refuses_what_reading_refuses() -> None:
         except ProtocolError as error:
             expected = str(error)
         try:
-            found: object = skim(cls, memoryview(data), version)
+            found: object = careful.skim(cls, memoryview(data), version)
         except ProtocolError as error:
             found = str(error)
         assert found == expected, (name, version, data.hex())

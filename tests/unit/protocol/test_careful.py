@@ -10,7 +10,7 @@ from kmirror.errors import LocalProtocolError, ProtocolError
 from kmirror.protocol import FetchRequest, Policy, careful
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchTopic
 from kmirror.protocol.gen.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
-from kmirror.protocol.message import Struct
+from kmirror.protocol.structs import Struct
 from kmirror.protocol.wire import UnknownTag
 
 FETCH = FetchRequest(max_wait_ms=9, topics=[FetchTopic(topic="t", partitions=[FetchPartition(partition=1)])])
