@@ -82,13 +82,13 @@ class Requester:
             self.outbox.note(f"unreadable answer from {link.peer}: {error}")
             self.outbox.add(CloseLink(link))
             self.on_link_closed(now, link)
-            pending.on_reply(now, None)
+            self._end(now, pending)
             return
         try:
             pending.on_reply(now, body)
         except Exception as error:
             self._failures.caught(f"{body.NAME} from {link.peer}", error)
-            pending.on_reply(now, None)
+            self._end(now, pending)
 
     def on_link_closed(self, now: Instant, link: OutboundLink) -> None:
         """End every request that was under way on the link, with None."""
@@ -98,7 +98,7 @@ class Requester:
             if pending is None:
                 continue  # A callback closed the link on purpose.
             self.outbox.cancel_timer((TIMER, correlation_id))
-            pending.on_reply(now, None)
+            self._end(now, pending)
 
     def on_timeout(self, now: Instant, correlation_id: int) -> None:
         """Close the link of a request whose time is up: answers come in order, so no later one can come either."""
@@ -107,7 +107,14 @@ class Requester:
             return
         self.outbox.add(CloseLink(pending.link))
         self.on_link_closed(now, pending.link)
-        pending.on_reply(now, None)
+        self._end(now, pending)
+
+    def _end(self, now: Instant, pending: Pending) -> None:
+        """Tell that no answer comes; if that fails, the other requests that end with it are told all the same."""
+        try:
+            pending.on_reply(now, None)
+        except Exception as error:
+            self._failures.caught(f"a request to {pending.link.peer} without an answer", error)
 
     def close(self, peer: Endpoint, channel: str) -> None:
         """Close a link on purpose; what was under way on it is forgotten without a call."""

@@ -28,8 +28,7 @@ class Flushing:
     def __init__(self, recovery_point: int, now_ms: int) -> None:
         self.recovery_point = recovery_point
         self.last_flush_ms = now_ms
-        # If set, the log's owner orders the flush of a segment that was rolled; else a roll flushes at once.
-        self.is_deferred = False
+        self.is_deferred = False  # If True, a roll does not flush: the owner of the log orders that.
         self._under_way: int | None = None  # Up to where the job under way makes the log safe.
 
     def begin(self, segments: SegmentList, end_offset: int) -> Flush | None:

@@ -250,26 +250,20 @@ class PartitionLog:
         if now_ms is not None:
             self.now_ms = now_ms
         view = memoryview(data)
-        latest_epoch = self.epochs.latest_epoch()
+        segments, latest = self.segments, self.epochs.latest_epoch()
         info = append_one(
-            self.segments,
-            self.producers,
-            self.config,
-            view,
-            max_epoch=max_epoch,
-            latest_epoch=latest_epoch,
-            now_ms=self.now_ms,
+            segments, self.producers, self.config, view, max_epoch=max_epoch, latest_epoch=latest, now_ms=self.now_ms
         )
         if info is not None:
             return info
-        scan = scan_batches(view, self.segments.active, max_epoch=max_epoch, latest_epoch=latest_epoch)
+        scan = scan_batches(view, segments.active, max_epoch=max_epoch, latest_epoch=latest)
         if scan.fault is not None:
             raise scan.fault
         if not scan.batches:
             return AppendInfo(refused_epoch=scan.refused_epoch)
         if scan.first_offset < self.log_end_offset:
             self._begin_at_straddling_batch(scan)
-            scan = scan_batches(view, self.segments.active, max_epoch=max_epoch, check_crc=False)  # No epoch is left.
+            scan = scan_batches(view, segments.active, max_epoch=max_epoch, check_crc=False)  # No epoch is left.
         if scan.valid_bytes < len(view):
             view = view[: scan.valid_bytes]
         span = scan.last_offset - scan.roll_offset

@@ -294,6 +294,64 @@ def test_a_flush_that_fails_is_tried_again() -> None:
     assert cluster.log().recovery_point == 1 and cluster.write("r1") == 1
 
 
+# -- recovery ---------------------------------------------------------------------------------
+
+
+def test_a_broker_stays_fenced_until_its_logs_are_recovered_and_loses_nothing() -> None:
+    cluster = cluster_of(job_ms=3_000)
+    for number in range(5):
+        cluster.write(f"r{number}")
+    cluster.kill(2)
+    cluster.restart(2)
+    cluster.simulation.run_until(lambda: cluster.broker(2).parts.lifecycle.caught_up, what="the metadata")
+    assert not cluster.broker(2).parts.replicas.partitions and cluster.broker(2).parts.lifecycle.fenced
+    cluster.simulation.run_until(lambda: cluster.broker(2).parts.lifecycle.recovered, what="the logs")
+    cluster.write("r5")
+    cluster.settle()
+    assert {log.log_end_offset for log in logs_of(cluster)} == {6}
+
+
+def test_a_kill_during_a_recovery_is_followed_by_another_one() -> None:
+    cluster = cluster_of(1, job_ms=2_000)
+    for number in range(5):
+        cluster.write(f"r{number}")
+    for power_cut in (False, True, False):
+        cluster.kill(1)
+        cluster.restart(1)
+        cluster.simulation.run_until(lambda: not cluster.broker(1).context.disk_jobs.idle, what="the recovery")
+        cluster.kill(1, power_cut=power_cut)
+        cluster.restart(1)
+    cluster.settle()
+    kept = [value for _, value in values(cluster.log())]
+    assert kept == [f"r{number}" for number in range(len(kept))]
+    assert cluster.write("next") == len(kept)
+
+
+def test_a_stop_before_the_logs_are_recovered_does_not_call_them_clean() -> None:
+    cluster = cluster_of(1, job_ms=2_000)
+    for number in range(5):
+        cluster.write(f"r{number}")
+    cluster.kill(1, power_cut=True)
+    cluster.restart(1)
+    cluster.simulation.run_until(lambda: not cluster.broker(1).context.disk_jobs.idle, what="the recovery")
+    cluster.stop(1)
+    cluster.restart(1)
+    assert cluster.broker(1).context.previous_epoch is None
+    cluster.settle()
+    assert cluster.write("next") <= 5
+
+
+def test_after_a_clean_stop_no_segment_is_read() -> None:
+    cluster = cluster_of(1)
+    for number in range(5):
+        cluster.write(f"r{number}")
+    cluster.stop(1)
+    cluster.restart(1)
+    cluster.settle()
+    assert cluster.broker(1).context.previous_epoch is not None
+    assert cluster.log().recovery_point == 5 and cluster.log().repair is None
+
+
 # -- producers --------------------------------------------------------------------------------
 
 

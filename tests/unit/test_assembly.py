@@ -8,8 +8,8 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.kernel.failures import HandlingFailed, OnFailure
 from kmirror.kernel.ids import TopicPartition
-from kmirror.protocol.gen.metadata_request import MetadataRequest
-from kmirror.protocol.gen.metadata_response import MetadataResponse
+from kmirror.protocol.gen.list_offsets_request import ListOffsetsRequest
+from kmirror.protocol.gen.list_offsets_response import ListOffsetsResponse
 from kmirror.sim.cluster import CONTROLLER_ID, Cluster
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.world import World
@@ -31,7 +31,7 @@ def plant_a_bug(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
         raise Bug
 
     monkeypatch.setattr(cluster.broker(1).parts.replicas, "checkpoint", fail)
-    cluster.broker(1).parts.server.serve({MetadataRequest: fail})
+    cluster.broker(1).parts.server.serve({ListOffsetsRequest: fail})
 
 
 def facts_of(world: World) -> list[object]:
@@ -51,8 +51,8 @@ def test_a_cluster_that_goes_on_serves_beside_its_bug(monkeypatch: pytest.Monkey
     cluster = started(OnFailure.GO_ON)
     facts = facts_of(cluster.simulation.world)
     plant_a_bug(cluster, monkeypatch)
-    answer = cluster.client.call(cluster.endpoint(1), MetadataRequest(topics=None))
-    assert isinstance(answer, MetadataResponse)
+    answer = cluster.client.call(cluster.endpoint(1), ListOffsetsRequest())
+    assert isinstance(answer, ListOffsetsResponse)
     cluster.simulation.run_for(span_s=30)
     failed = [fact for fact in facts if isinstance(fact, HandlingFailed)]
     assert {"TimerFired"} < {fact.during for fact in failed}, "the timer fires again, and the request was refused"

@@ -73,7 +73,9 @@ class Broker:
         """Close the logs, so that the next start need not recover them, and end."""
         try:
             self.parts.replicas.close()
-            clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
+            if self.parts.lifecycle.recovered or self.context.previous_epoch is not None:
+                # Logs that nobody has recovered yet are as torn as they were.
+                clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
         finally:  # The broker ends even if the disk fails; its next start recovers the logs.
             self.context.outbox.add(Stopped())
             self._ended = True

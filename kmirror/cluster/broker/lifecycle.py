@@ -41,6 +41,8 @@ class Lifecycle:
         self.fenced = True
         self.caught_up = False
         """Whether this broker has replayed the metadata log up to its own registration."""
+        self.recovered = False
+        """Whether it has opened its logs since; until then it asks to stay fenced."""
         self.may_stop = False
         """Whether this broker was asked to stop and need not wait for the controller any more."""
         self._ran = False
@@ -96,7 +98,7 @@ class Lifecycle:
             broker_id=self._context.node_id,
             broker_epoch=self.epoch,
             current_metadata_offset=self._context.image.offset,
-            want_fence=not self.caught_up,
+            want_fence=not self.recovered,
             want_shut_down=self.is_stopping,
         )
         self._in_flight = True

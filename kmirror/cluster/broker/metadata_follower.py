@@ -1,8 +1,8 @@
 """How a broker gets the cluster's metadata: it fetches the controller's log and replays it.
 
 The image is published once for each answer, after all of its records, but not before the broker has replayed its own
-registration: until then the log may name it a leader in the epoch in which it died, and it does not know what it
-acknowledged in that epoch. It handles no requests until then either.
+registration and opened its logs: until then the metadata log may name it a leader in the epoch in which it died, and it
+does not know what it acknowledged in that epoch. It handles no requests until then either.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.broker.lifecycle import Lifecycle
 from kmirror.cluster.images import METADATA_TOPIC_ID, Delta
+from kmirror.cluster.replication.log_recovery import LogRecovery
 from kmirror.cluster.server import Server
 from kmirror.kernel.clock import MILLISECOND, Instant
 from kmirror.protocol.gen.fetch_request import FetchPartition, FetchRequest, FetchTopic, ReplicaState
@@ -34,10 +35,13 @@ Publish = Callable[[Instant, Delta], None]
 class MetadataFollower:
     """Keeps the broker's image up to date."""
 
-    def __init__(self, context: BrokerContext, lifecycle: Lifecycle, server: Server, publish: Publish) -> None:
+    def __init__(
+        self, context: BrokerContext, lifecycle: Lifecycle, server: Server, recovery: LogRecovery, publish: Publish
+    ) -> None:
         self._context = context
         self._lifecycle = lifecycle
         self._server = server
+        self._recovery = recovery
         self._publish = publish
         self._delta = Delta()
         self._epoch = -1
@@ -85,8 +89,17 @@ class MetadataFollower:
             image.offset = batch.last_offset
         at_end = image.offset + 1 >= data.high_watermark
         if at_end and not self._lifecycle.caught_up and self._lifecycle.on_replayed(image.offset):
-            self._server.accept()
-        if self._lifecycle.caught_up and not self._delta.is_empty():
+            self._recovery.begin(now, self._on_recovered)
+            return
+        self._go_on(now)
+
+    def _on_recovered(self, now: Instant) -> None:
+        self._lifecycle.recovered = True
+        self._server.accept()
+        self._go_on(now)
+
+    def _go_on(self, now: Instant) -> None:
+        if self._lifecycle.recovered and not self._delta.is_empty():
             delta, self._delta = self._delta, Delta()
             self._publish(now, delta)
         self.fetch(now)

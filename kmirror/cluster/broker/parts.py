@@ -62,7 +62,7 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         server=server,
         components=components,
         lifecycle=lifecycle,
-        metadata=MetadataFollower(context, lifecycle, server, publish),
+        metadata=MetadataFollower(context, lifecycle, server, replicas.recovery, publish),
         replicas=replicas,
         isr=IsrManager(context, lifecycle, replicas),
         fetchers=fetchers,

@@ -38,7 +38,7 @@ class FollowedPartition:
     leader_epoch: int
     mirror_epoch: int = -1
     answered: bool = False
-    """Has the leader said what `mirror_epoch` is?"""
+    """Whether the leader has said what `mirror_epoch` is."""
     paused_until: Instant = 0
     resolving: bool = False
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.replication.follower import ReplicaFetchers
+from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.replication.partition import Partition
 from kmirror.cluster.replication.replicas import ReplicaManager
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
@@ -36,8 +37,6 @@ from kmirror.log.store import PartitionStore
 from kmirror.spec.configs import LONG_MAX
 
 TIMER = "logs"
-LOG_DIR = "log.dir"
-"""What the jobs of the one log folder of a broker are ordered for."""
 RETRY_MS = 1_000
 """Pause after a flush that failed."""
 KEY_BYTES = 24

@@ -14,13 +14,14 @@ from kmirror.cluster.broker.context import BrokerContext
 from kmirror.cluster.component import Components
 from kmirror.cluster.images import Delta, PartitionImage
 from kmirror.cluster.replication.log_configs import log_config
+from kmirror.cluster.replication.log_recovery import LogRecovery, is_of_topic
 from kmirror.cluster.replication.partition import Partition
 from kmirror.kernel.clock import MILLISECOND, Instant, to_ms
 from kmirror.kernel.events import Chunk
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
-from kmirror.log.partition_log import CLEAN_SHUTDOWN, AppendInfo, AppendOrigin, LogConfig, PartitionLog
-from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT
+from kmirror.log.partition_log import AppendInfo, AppendOrigin, LogConfig, PartitionLog
+from kmirror.log.store import PARTITION_METADATA
 from kmirror.spec.configs import Configs, Scope
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
@@ -59,6 +60,7 @@ class ReplicaManager:
     def __init__(self, context: BrokerContext, components: Components) -> None:
         self._context = context
         self._components = components
+        self.recovery = LogRecovery(context)
         self.partitions: dict[TopicPartition, Partition] = {}
         self._acks: dict[TopicPartition, list[AckWait]] = {}
         self._parked: dict[int, Parked] = {}
@@ -147,20 +149,19 @@ class ReplicaManager:
         return changed
 
     def _open_log(self, now: Instant, tp: TopicPartition, topic_id: Uuid) -> PartitionLog:
+        opened = self.recovery.take(tp, topic_id)
+        if opened is not None:
+            opened.config = self.log_config(tp.topic)
+            return opened
         disk = self._context.disk
         store = disk.open(tp)
-        text = store.read_file(PARTITION_METADATA)
-        if text is not None and f"topic_id: {topic_id}" not in text.decode().splitlines():
+        known = is_of_topic(store, topic_id)
+        if known is False:
             disk.delete(tp)  # The folder belongs to an earlier topic of this name.
-            store, text = disk.open(tp), None
-        if text is None:
+            store = disk.open(tp)
+        if not known:
             store.write_file(PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode())
-        # Unless the last process ended cleanly, what was not flushed may be torn, and is cut off as by Kafka.
-        clean = self._context.previous_epoch is not None
-        flushed = CLEAN_SHUTDOWN if clean else int(store.read_file(RECOVERY_POINT) or b"0")
-        return PartitionLog.open(
-            tp, store, self.log_config(tp.topic), now_ms=to_ms(now), repair=not clean, recovery_point=flushed
-        )
+        return self.recovery.job(now, tp, store).run()
 
     def log_config(self, topic: str) -> LogConfig:
         return log_config(self._context.image.topic_config(topic), self._context.configs)

@@ -121,6 +121,21 @@ def test_an_answer_on_which_a_callback_fails_counts_as_none() -> None:
     assert isinstance(told[0], ApiVersionsResponse) and told[1:] == [None]
 
 
+@pytest.mark.parametrize("ends", ["timeout", "link closed"])
+def test_a_callback_that_fails_when_a_link_ends_takes_no_other_request_with_it(ends: str) -> None:
+    peer, outbox = Endpoint("peer", 1), Outbox()
+    failures = Failures(outbox, OnFailure.GO_ON)
+    requester = Requester("me", outbox, failures)
+    told: list[Message | None] = []
+    for on_reply in (fail, lambda _, reply: told.append(reply), fail, lambda _, reply: told.append(reply)):
+        requester.send(0, peer, "c", ApiVersionsRequest(), 0, on_reply, timeout_ms=10)
+    if ends == "timeout":
+        requester.on_timeout(10, 0)
+    else:
+        requester.on_link_closed(5, OutboundLink(peer, "c"))
+    assert told == [None, None] and failures.count == 2
+
+
 def fail(*_: object) -> bool:
     raise Bug
 

@@ -32,7 +32,8 @@ def handle(parts: BrokerParts, now: Instant, inbound: Inbound) -> None:
     keys = request.coordinator_keys if inbound.version >= 4 else [request.key]
     served = inbound.version >= FIRST_VERSION.get(request.key_type, inbound.version + 1)
     found = [
-        _denied(inbound.rights, request.key_type, key) or _find(parts, now, request.key_type, key, served=served)
+        (_denied(inbound.rights, request.key_type, key) if served else None)
+        or _find(parts, now, request.key_type, key, served=served)
         for key in keys
     ]
     if inbound.version >= 4:

@@ -1,0 +1,96 @@
+"""How are the logs that a broker left behind opened again? Each by a job for the disk, before it leads or follows.
+
+After an unclean end what lies above the recovery point is read and cut where it is torn; after a clean one nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from kmirror.cluster.broker.context import BrokerContext
+from kmirror.cluster.replication.log_configs import log_config
+from kmirror.kernel.clock import Instant, to_ms
+from kmirror.kernel.events import DiskDone
+from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.uuid import Uuid
+from kmirror.log.config import LogConfig
+from kmirror.log.partition_log import CLEAN_SHUTDOWN, PartitionLog
+from kmirror.log.store import PARTITION_METADATA, RECOVERY_POINT, PartitionStore
+
+LOG_DIR = "log.dir"
+"""What the jobs of the one log folder of a broker are ordered for."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLog:
+    """A job for the disk: open a log, and repair it unless the last process ended cleanly."""
+
+    tp: TopicPartition
+    store: PartitionStore
+    config: LogConfig
+    now_ms: int
+    clean: bool
+
+    def run(self) -> PartitionLog:
+        """Return the log; raises CorruptBatch if it is damaged although its last process ended cleanly."""
+        flushed = CLEAN_SHUTDOWN if self.clean else int(self.store.read_file(RECOVERY_POINT) or b"0")
+        return PartitionLog.open(
+            self.tp,
+            self.store,
+            self.config,
+            now_ms=self.now_ms,
+            repair=not self.clean,
+            recovery_point=flushed,
+        )
+
+
+def is_of_topic(store: PartitionStore, topic_id: Uuid) -> bool | None:
+    """Return whether the store says that it is of this topic; None if it does not say anything."""
+    text = store.read_file(PARTITION_METADATA)
+    return None if text is None else f"topic_id: {topic_id}" in text.decode().splitlines()
+
+
+class LogRecovery:
+    """Opens what is on the disk of a broker and in the image that it begins with."""
+
+    def __init__(self, context: BrokerContext) -> None:
+        self._context = context
+        self._opened: dict[TopicPartition, PartitionLog] = {}
+        self._left = 0
+
+    def begin(self, now: Instant, on_done: Callable[[Instant], None]) -> None:
+        """Open the logs of this broker's partitions; then call `on_done`, at once if there are none."""
+        context = self._context
+        jobs: list[OpenLog] = []
+        for tp in context.disk.partitions():
+            image = context.image.partition(tp)
+            if image is not None and context.node_id in image.replicas:
+                store = context.disk.open(tp)
+                if is_of_topic(store, context.image.topics[tp.topic].topic_id):
+                    jobs.append(self.job(now, tp, store))
+        self._left = len(jobs)
+        if not jobs:
+            on_done(now)
+        for job in jobs:
+            context.disk_jobs.order(LOG_DIR, job, partial(self._on_opened, job.tp, on_done))
+
+    def job(self, now: Instant, tp: TopicPartition, store: PartitionStore) -> OpenLog:
+        """Return the job that opens a log of which nothing else is left to be asked."""
+        config = log_config(self._context.image.topic_config(tp.topic), self._context.configs)
+        return OpenLog(tp, store, config, to_ms(now), self._context.previous_epoch is not None)
+
+    def _on_opened(self, tp: TopicPartition, on_done: Callable[[Instant], None], now: Instant, done: DiskDone) -> None:
+        if isinstance(done.result, PartitionLog):
+            self._opened[tp] = done.result
+        else:
+            self._context.outbox.note(f"{tp} could not be opened: {done.error}")
+        self._left -= 1
+        if not self._left:
+            on_done(now)
+
+    def take(self, tp: TopicPartition, topic_id: Uuid) -> PartitionLog | None:
+        """Return the log that was opened for the partition of this topic, once; None if there is none."""
+        log = self._opened.pop(tp, None)
+        return log if log is not None and is_of_topic(log.store, topic_id) else None
