@@ -467,12 +467,12 @@ class PartitionLog:
         if offset < self.segments[0].base_offset:
             self.truncate_fully_and_start_at(offset)
             return True
-        reads = brings_back(self.producers, self.segments.reaching(offset), offset)
-        self._prepare_cut(offset, min(self.log_start_offset, offset))
+        expired, start = recovery.expiry(self.config, self.now_ms), min(self.log_start_offset, offset)
+        reads = brings_back(self.producers, self.store, self.segments.reaching(offset), start, offset, expired)
+        self._prepare_cut(offset, start)
         self.segments.truncate_to(offset, self.now_ms)
         self.epochs.truncate_from_end(offset)
         self._write_epochs()
-        expired, start = recovery.expiry(self.config, self.now_ms), self.log_start_offset
         segments = self.segments if reads else ()
         self.producers = after_cut(self.producers, self.store, segments, start, offset, expired)
         self.update_high_watermark(min(self.high_watermark, offset))

@@ -95,12 +95,23 @@ def after_cut(
     return producers
 
 
-def brings_back(known: ProducerStates, segments: Sequence[Segment], offset: int) -> bool:
-    """Return whether a cut to `offset`, in the first segment, would revive producers that no snapshot records.
+def brings_back(
+    known: ProducerStates,
+    store: PartitionStore,
+    segments: Sequence[Segment],
+    log_start_offset: int,
+    offset: int,
+    expired: Expired,
+) -> bool:
+    """Return whether the table as of `offset`, in the first segment, has to be read from the log before a cut to it.
 
-    A table without producers stays empty, unless it was emptied by a producer reset that the cut removes.
+    A table without producers stays empty, and is not read (UnifiedLog.rebuildProducerState). A producer reset is the
+    exception: one that the cut removes had emptied the table, and one below the cut had emptied it after a snapshot
+    that still names producers.
     """
     if known.entries or known.unreplicated or known.map_end_offset < offset:
+        return True
+    if _load_newest(store, log_start_offset, offset, expired).entries:
         return True
     for segment in segments:
         view = segment.view()
