@@ -1,8 +1,7 @@
 """Every config key that kmirror knows: one row each, nothing said twice.
 
 A row says where the key may stand, how it is read, what it may say, and its default as Kafka would print it. Typed
-reading, DescribeConfigs, checks and documentation derive from the rows. Bounds and words are those of Kafka 4.3.1's
-LogConfig and KafkaConfig.
+reading and checks derive from the rows. Bounds and words are those of Kafka 4.3.1's LogConfig and KafkaConfig.
 """
 
 from __future__ import annotations
