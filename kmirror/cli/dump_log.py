@@ -1,6 +1,7 @@
 """`kmirror dump-log`: kafka-dump-log, its flags and its text, for the files of a log directory.
 
-Rule 1: stdout is what Kafka's tool prints, byte for byte, and UTF-8 whatever the terminal says.
+Rule 1: for the kinds of files that Kafka's tool knows, stdout is what it prints, byte for byte, and UTF-8 whatever the
+terminal says.
 Rule 2: where Kafka's tool ends with a stack trace, so much text is printed as it prints before, then one line of
 error with file and position on stderr; the exit code is 1.
 Rule 3: the command line is read as `kafka_options` says. -o, --text and --mirror-state-decoder are not in Kafka's.

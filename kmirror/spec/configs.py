@@ -1,8 +1,7 @@
 """Every config key that kmirror knows: one row each, nothing said twice.
 
 A row says where the key may stand, how it is read, what it may say, and its default as Kafka would print it. Typed
-reading, DescribeConfigs, checks and documentation derive from the rows. Bounds and words are those of Kafka 4.3.1's
-LogConfig and KafkaConfig.
+reading and checks derive from the rows. Bounds and words are those of Kafka 4.3.1's LogConfig and KafkaConfig.
 """
 
 from __future__ import annotations
@@ -87,10 +86,22 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "log.index.interval.bytes", _B, Kind.INT, "4096", "Bytes between entries of the offset index.", 0, dynamic=True,
     ),
+    ConfigKey(
+        "log.index.size.max.bytes", _B, Kind.INT, "10485760", "Bytes of an index, above which its segment rolls.", 4,
+        dynamic=True,
+    ),
     ConfigKey("message.max.bytes", _B, Kind.INT, "1048588", "Largest batch accepted from a producer.", 0, dynamic=True),
     ConfigKey(
         "log.message.timestamp.type", _B, Kind.STRING, "CreateTime", "CreateTime or LogAppendTime.",
         choices=_TIMESTAMP_TYPES, dynamic=True,
+    ),
+    ConfigKey(
+        "log.message.timestamp.before.max.ms", _B, Kind.LONG, str(LONG_MAX),
+        "How far before the broker's clock a producer's timestamp may lie.", 0, dynamic=True,
+    ),
+    ConfigKey(
+        "log.message.timestamp.after.max.ms", _B, Kind.LONG, "3600000",
+        "How far after the broker's clock a producer's timestamp may lie.", 0, dynamic=True,
     ),
     ConfigKey(
         "compression.type", _B, Kind.STRING, "producer", "Codec of topics; producer keeps the client's.",
@@ -216,6 +227,10 @@ ROWS: tuple[ConfigKey, ...] = (
     ),
     ConfigKey("internal.segment.bytes", _T, Kind.INT, None, "For tests: segment.bytes without its bound.", 1),
     ConfigKey(
+        "segment.index.bytes", _T, Kind.INT, None, "Bytes of an index, above which its segment rolls.", 4,
+        broker_key="log.index.size.max.bytes",
+    ),
+    ConfigKey(
         "index.interval.bytes", _T, Kind.INT, None, "Bytes between entries of the offset index.", 0,
         broker_key="log.index.interval.bytes",
     ),
@@ -226,6 +241,16 @@ ROWS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "message.timestamp.type", _T, Kind.STRING, None, "CreateTime or LogAppendTime.", choices=_TIMESTAMP_TYPES,
         broker_key="log.message.timestamp.type",
+    ),
+    ConfigKey(
+        "message.timestamp.before.max.ms", _T, Kind.LONG, None,
+        "How far before the broker's clock a producer's timestamp may lie.", 0,
+        broker_key="log.message.timestamp.before.max.ms",
+    ),
+    ConfigKey(
+        "message.timestamp.after.max.ms", _T, Kind.LONG, None,
+        "How far after the broker's clock a producer's timestamp may lie.", 0,
+        broker_key="log.message.timestamp.after.max.ms",
     ),
     ConfigKey(
         "retention.ms", _T, Kind.LONG, None, "Age at which segments are deleted; -1 is never.", -1,

@@ -47,6 +47,7 @@ from kmirror.spec.wire_values import IsolationLevel
 
 Patch = Callable[[object, str, Any], Any]
 """(owner, name, what stands there instead) -> what stood there"""
+Plant = Callable[[Patch], None]
 EPOCH_AT = 12
 CRC_AT = 17
 CRC_FROM = 21
@@ -56,15 +57,27 @@ CRC_FROM = 21
 class Fault:
     name: str
     doc: str
-    plant: Callable[[Patch], None]
+    plant: Plant
+    checkers: tuple[str, ...]
+    """Any one of them will do."""
+    profile: str
+    """Of a drawn history, or a plan of tests/sim/test_planted_faults.py."""
+    seed: int
+    """The first from 0 on that shows it, when this was written; 0 for a plan."""
 
 
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
-    FAULTS[plant.__name__] = Fault(plant.__name__, (plant.__doc__ or "").strip(), plant)
-    return plant
+def fault(*checkers: str, profile: str, seed: int = 0) -> Callable[[Plant], Plant]:
+    """Put a fault into FAULTS, with who finds it and in which history."""
+
+    def keep(plant: Plant) -> Plant:
+        name, doc = plant.__name__, (plant.__doc__ or "").strip()
+        FAULTS[name] = Fault(name, doc, plant, checkers, profile, seed)
+        return plant
+
+    return keep
 
 
 @contextmanager
@@ -99,7 +112,7 @@ def _change_what_is_read(patch: Patch, change: Callable[[Partition, PartitionSta
 # -- cuts -----------------------------------------------------------------------------------------
 
 
-@fault
+@fault("mirrored-lost", profile="smoke", seed=1)
 def cut_off_by_one(patch: Patch) -> None:
     """A leader of a mirrored partition cuts one record too many."""
 
@@ -109,26 +122,26 @@ def cut_off_by_one(patch: Patch) -> None:
     original = patch(ReplicaManager, "cut", cut)
 
 
-@fault
+@fault("divergence", profile="replicas", seed=8)
 def epoch_off_by_one(patch: Patch) -> None:
     """PREPARING keeps the first epoch that the source does not have."""
     original = patch(preparing, "cut_offset", lambda log, epoch: original(log, epoch + 1 if epoch >= 0 else epoch))
 
 
-@fault
+@fault("aborted-read", profile="smoke", seed=1)
 def stop_does_not_cut(patch: Patch) -> None:
     """A stop leaves what lies above the last stable offset, and the producer reset makes it readable."""
     patch(Stopping, "_is_cut", lambda self, mp, partition: True)
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
-@fault
+@fault("aborted-read", profile="smoke", seed=1)
 def reopened_transactions_left_open(patch: Patch) -> None:
     """A stop writes no marker for a transaction that its cut reopened (D29)."""
     patch(Stopping, "_end_transactions", lambda self, now, mp, partition: self._reset_producers(now, mp, partition))
 
 
-@fault
+@fault("acked-lost", profile="orders_while_away")
 def stop_cuts_what_it_never_touched(patch: Patch) -> None:
     """A stop out of PREPARING cuts a log that no session has touched (D33)."""
 
@@ -145,7 +158,7 @@ def stop_cuts_what_it_never_touched(patch: Patch) -> None:
     decides = patch(Stopping, "_decide", decide)
 
 
-@fault
+@fault("half-transaction", profile="stop_among_long_ones")
 def half_a_transaction_committed(patch: Patch) -> None:
     """A stop commits what a cut marker had committed, also where the cut took records of it (D29)."""
 
@@ -174,7 +187,7 @@ class _MarkersOnly:
         return (batch for batch in self.log.any_batches(start) if batch.is_control)
 
 
-@fault
+@fault("last-copy-lost", profile="each_other")
 def source_taken_at_its_word(patch: Patch) -> None:
     """PREPARING cuts to what the source names, though its own mirror of us runs and settled nothing (D25, D39, D45)."""
     patch(
@@ -185,7 +198,7 @@ def source_taken_at_its_word(patch: Patch) -> None:
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
 
 
-@fault
+@fault("acked-lost", profile="smoke", seed=2)
 def silence_believed(patch: Patch) -> None:
     """A log is cut from scratch because a broker that may not lead any more is silent about us (D32)."""
 
@@ -196,7 +209,7 @@ def silence_believed(patch: Patch) -> None:
     learns = patch(Inquiry, "learn_lineage", lambda self, reply: learns(self, None))
 
 
-@fault
+@fault("divergence", "stuck-state", profile="replicas", seed=16)
 def preparing_does_not_wait(patch: Patch) -> None:
     """MIRRORING begins before the followers are cut, and they count as cut."""
 
@@ -209,7 +222,7 @@ def preparing_does_not_wait(patch: Patch) -> None:
     original = patch(state_writer, "still_uncut", still_uncut)
 
 
-@fault
+@fault("divergence", profile="replicas", seed=45)
 def owed_cuts_forgotten(patch: Patch) -> None:
     """A new leader forgets which replicas must still be cut (D30)."""
     _change_what_is_read(
@@ -217,7 +230,7 @@ def owed_cuts_forgotten(patch: Patch) -> None:
     )
 
 
-@fault
+@fault("divergence", profile="mirror_of_a_failback")
 def numbers_believed(patch: Patch) -> None:
     """Two logs are compared by the numbers of their epochs alone, without their writers (D45)."""
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)
@@ -226,7 +239,7 @@ def numbers_believed(patch: Patch) -> None:
 # -- epochs ---------------------------------------------------------------------------------------
 
 
-@fault
+@fault("divergence", profile="smoke", seed=1)
 def reset_before_the_epoch_is_settled(patch: Patch) -> None:
     """A stop settles the epoch of its own producer reset as the last mirrored one, as if that had been there before."""
 
@@ -245,7 +258,7 @@ def reset_before_the_epoch_is_settled(patch: Patch) -> None:
     knows = patch(Stopping, "_is_reset", is_reset)
 
 
-@fault
+@fault("lme-loss", profile="smoke", seed=1)
 def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     """A new leader of a stopped partition takes the last epoch of its log for the last mirrored one."""
     _change_what_is_read(
@@ -254,7 +267,7 @@ def last_mirrored_epoch_recomputed(patch: Patch) -> None:
     )  # fmt: skip
 
 
-@fault
+@fault("lme-loss", profile="smoke", seed=1)
 def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
     """A read of a stopped partition's state finds no last mirrored epoch."""
     _change_what_is_read(
@@ -263,7 +276,7 @@ def last_mirrored_epoch_not_persisted(patch: Patch) -> None:
     )  # fmt: skip
 
 
-@fault
+@fault("divergence", profile="smoke", seed=2)
 def bump_skipped(patch: Patch) -> None:
     """A stopped partition is written to in the epoch that it was mirrored in (D36)."""
     written: dict[tuple[str, TopicPartition], StopPlan] = {}
@@ -286,7 +299,7 @@ def bump_skipped(patch: Patch) -> None:
     original = patch(Stopping, "_reset_producers", reset)
 
 
-@fault
+@fault("epoch-regression", profile="smoke", seed=2)
 def first_epoch_stamped_for_ever(patch: Patch) -> None:
     """A leader stamps what clients write with the epoch in which it led first."""
     first: dict[PartitionLog, int] = {}
@@ -299,7 +312,7 @@ def first_epoch_stamped_for_ever(patch: Patch) -> None:
     original = patch(PartitionLog, "append_as_leader", append)
 
 
-@fault
+@fault("epoch-regression", profile="smoke")
 def epochs_begin_anew(patch: Patch) -> None:
     """The controller elects in epoch 0 again where no broker has led for a while."""
 
@@ -316,7 +329,7 @@ def epochs_begin_anew(patch: Patch) -> None:
 # -- replication ----------------------------------------------------------------------------------
 
 
-@fault
+@fault("acked-lost", profile="power_lost")
 def acknowledged_by_the_leader_alone(patch: Patch) -> None:
     """A batch with acks=all is acknowledged before a follower has it, so it goes with the leader's power."""
     patch(
@@ -326,7 +339,7 @@ def acknowledged_by_the_leader_alone(patch: Patch) -> None:
     )
 
 
-@fault
+@fault("acked-lost", profile="replicas", seed=42)
 def high_watermark_raised_early(patch: Patch) -> None:
     """The high watermark rises before any follower has the records."""
 
@@ -337,7 +350,7 @@ def high_watermark_raised_early(patch: Patch) -> None:
     patch(Partition, "advance_high_watermark", advance)
 
 
-@fault
+@fault("hw-regression", profile="read_while_late")
 def high_watermark_falls(patch: Patch) -> None:
     """A leader takes a follower's log end for the high watermark, also where the follower lags."""
 
@@ -348,13 +361,13 @@ def high_watermark_falls(patch: Patch) -> None:
     original = patch(Partition, "on_follower_fetch", on_follower_fetch)
 
 
-@fault
+@fault("stuck-state", profile="smoke", seed=2)
 def divergence_ignored(patch: Patch) -> None:
     """A follower whose leader orders a cut keeps what it has."""
     patch(follower, "cut_for_divergence", lambda log, epoch, end: TruncationPoint(log.log_end_offset, final=True))
 
 
-@fault
+@fault("acked-lost", profile="late_joiner")
 def isr_joined_too_early(patch: Patch) -> None:
     """A replica joins the ISR with its first fetch."""
     patch(Partition, "may_join", lambda self, replica: replica not in self.image.isr and self.pending_isr is None)
@@ -375,7 +388,7 @@ def _every(number: int) -> Callable[[], bool]:
     return due
 
 
-@fault
+@fault("divergence", profile="smoke", seed=2)
 def batch_skipped(patch: Patch) -> None:
     """Now and then a fetched batch is not appended."""
     due = _every(3)
@@ -396,7 +409,7 @@ def _changed(data: Any, change: Callable[[Batch], bytes | None]) -> bytes:
     return b"".join(found)
 
 
-@fault
+@fault("divergence", profile="smoke")
 def byte_flipped(patch: Patch) -> None:
     """Now and then a byte of a value is another one, and the checksum says that it is right."""
     due = _every(5)
@@ -415,7 +428,7 @@ def byte_flipped(patch: Patch) -> None:
     original = patch(PartitionLog, "append_as_mirror", append)
 
 
-@fault
+@fault("divergence", profile="smoke", seed=2)
 def wrong_epoch_copied(patch: Patch) -> None:
     """The first batch of a new epoch is copied with the epoch before it."""
 
@@ -432,7 +445,7 @@ def wrong_epoch_copied(patch: Patch) -> None:
     original = patch(PartitionLog, "append_as_mirror", append)
 
 
-@fault
+@fault("divergence", profile="smoke", seed=8)
 def source_read_uncommitted(patch: Patch) -> None:
     """The source is read up to its high watermark."""
     patch(fetchers, "IsolationLevel", SimpleNamespace(READ_COMMITTED=IsolationLevel.READ_UNCOMMITTED))
@@ -441,7 +454,7 @@ def source_read_uncommitted(patch: Patch) -> None:
 # -- producers and clients ------------------------------------------------------------------------
 
 
-@fault
+@fault("hanging-transaction", profile="smoke", seed=1)
 def marker_forgotten(patch: Patch) -> None:
     """Now and then a transaction marker is confirmed and not written."""
     due = _every(6)
@@ -455,14 +468,14 @@ def marker_forgotten(patch: Patch) -> None:
     original = patch(markers, "_write", write)
 
 
-@fault
+@fault("duplicate-at-offset", profile="late_answer")
 def retries_not_recognized(patch: Patch) -> None:
     """A leader looks at no sequence number: what is sent again is appended again."""
     patch(ProducerStates, "find_duplicate", lambda self, batch: None)
     patch(producers, "_check_sequence", lambda update, batch: None)
 
 
-@fault
+@fault("pid-collision", profile="smoke")
 def producer_reset_not_written(patch: Patch) -> None:
     """A stop leaves the source's producers known."""
 
@@ -472,7 +485,7 @@ def producer_reset_not_written(patch: Patch) -> None:
     patch(Stopping, "_reset_producers", finish)
 
 
-@fault
+@fault("read-only-breach", profile="transactions")
 def read_only_not_enforced(patch: Patch) -> None:
     """A mirrored topic takes writes."""
     patch(access, "produce_error", lambda context, tp: None)
@@ -481,7 +494,7 @@ def read_only_not_enforced(patch: Patch) -> None:
 # -- states and metadata --------------------------------------------------------------------------
 
 
-@fault
+@fault("stuck-state", profile="smoke")
 def stop_never_finishes(patch: Patch) -> None:
     """STOPPED is never written."""
 
@@ -492,7 +505,7 @@ def stop_never_finishes(patch: Patch) -> None:
     original = patch(StateWriter, "transition", transition)
 
 
-@fault
+@fault("topic-id-mismatch", profile="smoke")
 def another_topic_id(patch: Patch) -> None:
     """A topic is created at the destination with an id of its own."""
 

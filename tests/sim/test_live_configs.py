@@ -14,6 +14,9 @@ from kmirror.protocol.gen.incremental_alter_configs_request import (
 )
 from kmirror.protocol.gen.incremental_alter_configs_response import IncrementalAlterConfigsResponse
 from kmirror.protocol.gen.metadata_request import MetadataRequest
+from kmirror.records.build import build_batch
+from kmirror.records.record import RecordData
+from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
@@ -56,6 +59,22 @@ def test_a_topics_default_follows_its_brokers_configs(cluster: StagedCluster) ->
         assert alter(cluster, kind, name, key, value) is ErrorCode.NONE
         assert cluster.try_write(TP) is expected, (kind, name, value)
     assert cluster.await_leader(TP).log.config.max_message_bytes == 1000, "what the properties file says"
+
+
+@pytest.mark.parametrize(("side", "ahead_ms"), [("before", -60_000), ("after", 60_000)])
+def test_how_far_off_a_producers_clock_may_be_is_altered_live(cluster: StagedCluster, side: str, ahead_ms: int) -> None:
+    key = f"message.timestamp.{side}.max.ms"
+    steps = [
+        (ResourceType.TOPIC, TP.topic, key, "59000", ErrorCode.INVALID_TIMESTAMP),
+        (ResourceType.TOPIC, TP.topic, key, "61000", ErrorCode.NONE),
+        (ResourceType.BROKER, "", f"log.{key}", "0", ErrorCode.NONE),
+        (ResourceType.TOPIC, TP.topic, key, None, ErrorCode.INVALID_TIMESTAMP),
+        (ResourceType.BROKER, "", f"log.{key}", None, ErrorCode.NONE),
+    ]
+    for kind, name, altered, value, expected in steps:
+        assert alter(cluster, kind, name, altered, value) is ErrorCode.NONE
+        batch = build_batch([RecordData(value=b"x")], timestamp_ms=cluster.simulation.now_ms + ahead_ms)
+        assert Producer(cluster).try_send({TP: batch})[TP][0] == expected, (kind, value)
 
 
 def test_only_the_broker_that_is_named_changes(cluster: StagedCluster) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import pytest
 
@@ -11,7 +10,8 @@ from kmirror.sim.history.checkers import CHECKERS
 from kmirror.sim.history.plan import ClientPlan, ClusterPlan, Plan, Step
 from kmirror.sim.history.run import run_history
 from kmirror.sim.history.verdict import Outcome
-from tests.sim.planted import FAULTS, planted
+from tests.sim import planted as plants
+from tests.sim.planted import FAULTS, Fault, planted
 
 
 def by_hand(steps: Iterable[Step], clients: Iterable[ClientPlan], *, clusters: str = "a", brokers: int = 2) -> Plan:
@@ -144,87 +144,47 @@ PLANS: dict[str, Callable[[], Plan]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What finds a fault: the checkers, and where they see it first."""
-
-    fault: str
-    checkers: tuple[str, ...]
-    """Any of them will do."""
-    profile: str
-    """Of a seed, or a plan of PLANS."""
-    seed: int
-    seeds: int
-    """How many seeds from 0 on it takes to see it first, when this was written."""
-
-
-FOUND = (
-    Row("cut_off_by_one", ("mirrored-lost",), "smoke", 1, 2),
-    Row("epoch_off_by_one", ("divergence",), "replicas", 8, 9),
-    Row("stop_does_not_cut", ("aborted-read",), "smoke", 1, 2),
-    Row("reopened_transactions_left_open", ("aborted-read",), "smoke", 1, 2),
-    Row("stop_cuts_what_it_never_touched", ("acked-lost",), "orders_while_away", 0, 1),
-    Row("half_a_transaction_committed", ("half-transaction",), "stop_among_long_ones", 0, 1),
-    Row("source_taken_at_its_word", ("last-copy-lost",), "each_other", 0, 1),
-    Row("silence_believed", ("acked-lost",), "smoke", 2, 3),
-    Row("preparing_does_not_wait", ("divergence", "stuck-state"), "replicas", 16, 17),
-    Row("owed_cuts_forgotten", ("divergence",), "replicas", 45, 46),
-    Row("numbers_believed", ("divergence",), "mirror_of_a_failback", 0, 1),
-    Row("reset_before_the_epoch_is_settled", ("divergence",), "smoke", 1, 2),
-    Row("last_mirrored_epoch_recomputed", ("lme-loss",), "smoke", 1, 2),
-    Row("last_mirrored_epoch_not_persisted", ("lme-loss",), "smoke", 1, 2),
-    Row("bump_skipped", ("divergence",), "smoke", 2, 3),
-    Row("first_epoch_stamped_for_ever", ("epoch-regression",), "smoke", 2, 3),
-    Row("epochs_begin_anew", ("epoch-regression",), "smoke", 0, 1),
-    Row("acknowledged_by_the_leader_alone", ("acked-lost",), "power_lost", 0, 1),
-    Row("high_watermark_raised_early", ("acked-lost",), "replicas", 42, 43),
-    Row("high_watermark_falls", ("hw-regression",), "read_while_late", 0, 1),
-    Row("divergence_ignored", ("stuck-state",), "smoke", 2, 3),
-    Row("isr_joined_too_early", ("acked-lost",), "late_joiner", 0, 1),
-    Row("batch_skipped", ("divergence",), "smoke", 2, 3),
-    Row("byte_flipped", ("divergence",), "smoke", 0, 1),
-    Row("wrong_epoch_copied", ("divergence",), "smoke", 2, 3),
-    Row("source_read_uncommitted", ("divergence",), "smoke", 8, 9),
-    Row("marker_forgotten", ("hanging-transaction",), "smoke", 1, 2),
-    Row("retries_not_recognized", ("duplicate-at-offset",), "late_answer", 0, 1),
-    Row("producer_reset_not_written", ("pid-collision",), "smoke", 0, 1),
-    Row("read_only_not_enforced", ("read-only-breach",), "transactions", 0, 1),
-    Row("stop_never_finishes", ("stuck-state",), "smoke", 0, 1),
-    Row("another_topic_id", ("topic-id-mismatch",), "smoke", 0, 1),
-)
 QUICK = "smoke", *PLANS
 
 
-def run(row: Row) -> Outcome:
-    plan = PLANS.get(row.profile)
-    return run_history(seed=row.seed, profile=row.profile) if plan is None else run_history(plan())
+def run(fault: Fault) -> Outcome:
+    plan = PLANS.get(fault.profile)
+    return run_history(seed=fault.seed, profile=fault.profile) if plan is None else run_history(plan())
 
 
 def found(outcome: Outcome) -> set[str]:
     return {anomaly.checker for anomaly in outcome.anomalies}
 
 
-@pytest.mark.parametrize("row", FOUND, ids=lambda row: row.fault)
-def test_a_planted_fault_is_found(row: Row) -> None:
-    with planted(row.fault):
-        outcome = run(row)
+EACH_FAULT = pytest.mark.parametrize("fault", FAULTS.values(), ids=lambda fault: fault.name)
+
+
+@EACH_FAULT
+def test_a_planted_fault_is_found(fault: Fault) -> None:
+    with planted(fault.name):
+        outcome = run(fault)
     assert not outcome.account.crash
-    assert found(outcome) & set(row.checkers), found(outcome)
+    assert found(outcome) & set(fault.checkers), found(outcome)
 
 
-@pytest.mark.parametrize("row", FOUND, ids=lambda row: row.fault)
-def test_without_the_fault_its_checker_is_silent(row: Row) -> None:
-    assert not found(run(row)) & set(row.checkers)
+@EACH_FAULT
+def test_without_the_fault_its_checker_is_silent(fault: Fault) -> None:
+    assert not found(run(fault)) & set(fault.checkers)
 
 
-def test_every_fault_has_its_row() -> None:
-    assert [row.fault for row in FOUND] == list(FAULTS)
+def test_every_fault_is_planted_and_told_in_a_sentence() -> None:
+    written = [name for name, plant in vars(plants).items() if not name.startswith("_") and is_plant(plant)]
+    assert written == list(FAULTS)
     assert len(FAULTS) >= 20
     assert all(fault.doc.endswith(".") or fault.doc.endswith(").") for fault in FAULTS.values())
-    assert 2 * sum(row.profile in QUICK for row in FOUND) > len(FOUND)
+    assert 2 * sum(fault.profile in QUICK for fault in FAULTS.values()) > len(FAULTS)
+
+
+def is_plant(plant: object) -> bool:
+    return getattr(plant, "__annotations__", None) == {"patch": "Patch", "return": "None"}
 
 
 def test_every_checker_has_a_fault_that_it_alone_is_there_for() -> None:
-    judges = {row.checkers[0] for row in FOUND if len(row.checkers) == 1}
+    judges = {fault.checkers[0] for fault in FAULTS.values() if len(fault.checkers) == 1}
     assert [name for name in CHECKERS if name not in judges] == []
-    assert [name for row in FOUND for name in row.checkers if name not in CHECKERS] == []
+    assert [name for fault in FAULTS.values() for name in fault.checkers if name not in CHECKERS] == []

@@ -23,6 +23,7 @@ def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
         segment_bytes=configs.integer("segment.bytes"),
         # Only closed segments are compacted, so the compaction lag bounds their age (LogConfig.maxSegmentMs).
         segment_ms=min(segment_ms, max_compaction_lag_ms) if compact else segment_ms,
+        segment_index_bytes=configs.integer("segment.index.bytes"),
         index_interval_bytes=configs.integer("index.interval.bytes"),
         max_message_bytes=configs.integer("max.message.bytes"),
         message_timestamp_type=(
@@ -30,6 +31,8 @@ def log_config(topic: Mapping[str, str], broker: Configs) -> LogConfig:
             if configs.text("message.timestamp.type") == "LogAppendTime"
             else TimestampType.CREATE_TIME
         ),
+        message_timestamp_before_max_ms=configs.integer("message.timestamp.before.max.ms"),
+        message_timestamp_after_max_ms=configs.integer("message.timestamp.after.max.ms"),
         compression_type=CODECS.get(configs.text("compression.type")),
         compact=compact,
         delete="delete" in policies,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +24,12 @@ from kmirror.logdir.dump.indexes import (
     CorruptSnapshot,
     OffsetIndexFile,
     TimeIndexFile,
-    TimeRow,
     aborted_rows,
     beside,
     producer_rows,
 )
 from kmirror.logdir.dump.printers import Printer
+from kmirror.logdir.dump.rows import TimeRow
 from kmirror.logdir.faults import FileFault, fault_of
 from kmirror.logdir.mapped import Mapped, mapped
 
@@ -108,25 +108,17 @@ class Dump:
 
     def run(self, files: Sequence[str]) -> None:
         """Dump the files; raises `UsageError` where Kafka's tool ends with an exception."""
-        kinds: dict[str, Callable[[str, Path], None]] = {
-            ".log": self._log,
-            ".checkpoint": self._log,
-            ".index": self._offset_index,
-            ".timeindex": self._time_index,
-            ".snapshot": self._producers,
-            ".txnindex": self._aborted,
-        }
         for given in files:
             shown = _as_java_file(given)
             self._printer.file(shown)
             path = Path(shown)
             name = shown.rpartition("/")[2]
-            dump = kinds.get(name[name.rindex(".") :]) if "." in name else None
+            dump = KINDS.get(name[name.rindex(".") :] if "." in name else name)
             if dump is None:
                 self._complain(f"Ignoring unknown file {shown}\n")
                 continue
             try:
-                dump(shown, path)
+                dump(self, shown, path)
             except CorruptBatch as error:
                 raise fault_of(error, path) from None
         self._found.write(self._complain)
@@ -250,6 +242,17 @@ class Dump:
         with mapped(path) as file:
             for row in aborted_rows(file):
                 self._printer.row(row)
+
+
+KINDS: Final[Mapping[str, Callable[[Dump, str, Path], None]]] = {
+    ".log": Dump._log,
+    ".checkpoint": Dump._log,
+    ".index": Dump._offset_index,
+    ".timeindex": Dump._time_index,
+    ".snapshot": Dump._producers,
+    ".txnindex": Dump._aborted,
+}
+"""Suffix of a file's name, or all of a name without a dot, to what dumps such a file, given its name and path."""
 
 
 def _as_java_file(given: str) -> str:

@@ -11,43 +11,20 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from kmirror.errors import CorruptBatch
 from kmirror.log import state_files
 from kmirror.log.index import OFFSET_ROW, TIME_ROW
-from kmirror.log.state_files import PRODUCER_ROW, SNAPSHOT_CHECKED_AT, SNAPSHOT_HEAD, ProducerRow
+from kmirror.log.state_files import PRODUCER_ROW, SNAPSHOT_CHECKED_AT, SNAPSHOT_HEAD
 from kmirror.logdir.dump.batches import Head, iter_heads, open_batch
+from kmirror.logdir.dump.rows import AbortedRow, OffsetRow, ShownProducer, TimeRow
 from kmirror.logdir.faults import FileFault
 from kmirror.logdir.mapped import Mapped
 from kmirror.records.crc32c import crc32c
-from kmirror.records.layout import subtract_from_sequence
 
 _WARM_BYTES: Final = 8192
 _INT32_MAX: Final = 2**31 - 1
-
-
-class OffsetRow(NamedTuple):
-    offset: int
-    position: int
-
-
-class TimeRow(NamedTuple):
-    timestamp: int
-    offset: int
-
-
-class AbortedRow(NamedTuple):
-    version: int
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
-
-
-def first_sequence(row: ProducerRow) -> int:
-    """Return the sequence that the producer's last batch begins with."""
-    return subtract_from_sequence(row.last_sequence, row.offset_delta)
 
 
 class CorruptSnapshot(FileFault):
@@ -193,7 +170,7 @@ def aborted_rows(file: Mapped) -> list[AbortedRow]:
     return rows
 
 
-def producer_rows(file: Mapped) -> list[ProducerRow]:
+def producer_rows(file: Mapped) -> list[ShownProducer]:
     """Return the rows of a `.snapshot` file; raises `CorruptSnapshot`."""
     data, path = file.view, file.path
     invalid = "Snapshot failed schema validation: "
@@ -217,7 +194,7 @@ def producer_rows(file: Mapped) -> list[ProducerRow]:
     if computed != checksum:
         reason = f"Stored crc: {checksum}. Computed crc: {computed}"
         raise CorruptSnapshot(f"Snapshot is corrupt (CRC is no longer valid). {reason}", path=path)
-    return state_files.producer_rows(data, count)
+    return [ShownProducer._make(row) for row in state_files.producer_rows(data, count)]
 
 
 def beside(path: Path, suffix: str) -> Path:

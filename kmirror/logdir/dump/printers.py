@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol
 
 from kmirror.errors import CorruptBatch, LocalProtocolError, ProtocolError
 from kmirror.kernel import java
-from kmirror.log.state_files import ProducerRow
 from kmirror.logdir.dump.batches import (
     AnyFileBatch,
     FileBatch,
@@ -21,7 +20,7 @@ from kmirror.logdir.dump.batches import (
 )
 from kmirror.logdir.dump.batches import AnyRecord as AnyFileRecord
 from kmirror.logdir.dump.decoders import Decoder
-from kmirror.logdir.dump.indexes import AbortedRow, OffsetRow, TimeRow, first_sequence
+from kmirror.logdir.dump.rows import Row
 from kmirror.protocol.gen.kraft_version_record import KRaftVersionRecord
 from kmirror.protocol.gen.leader_change_message import LeaderChangeMessage
 from kmirror.protocol.gen.snapshot_footer_record import SnapshotFooterRecord
@@ -61,7 +60,7 @@ class Printer(Protocol):
     def record(self, batch: AnyFileBatch, record: AnyFileRecord, decoder: Decoder | None) -> None: ...
     def invalid_bytes(self, count: int, name: str) -> None: ...
     def verdict(self, path: str, verdict: str) -> None: ...
-    def row(self, row: OffsetRow | TimeRow | AbortedRow | ProducerRow) -> None: ...
+    def row(self, row: Row) -> None: ...
 
 
 class Control:
@@ -187,44 +186,12 @@ class TextPrinter:
     def verdict(self, path: str, verdict: str) -> None:
         self._write(f"{path} {verdict}.\n")
 
-    def row(self, row: OffsetRow | TimeRow | AbortedRow | ProducerRow) -> None:
-        if isinstance(row, OffsetRow):
-            self._write(f"offset: {row.offset} position: {row.position}\n")
-        elif isinstance(row, TimeRow):
-            self._write(f"timestamp: {row.timestamp} offset: {row.offset}\n")
-        elif isinstance(row, AbortedRow):
-            self._write(
-                f"version: {row.version} producerId: {row.producer_id} firstOffset: {row.first_offset} "
-                f"lastOffset: {row.last_offset} lastStableOffset: {row.last_stable_offset}\n"
-            )
-        else:
-            self._producer(row)
-
-    def _producer(self, row: ProducerRow) -> None:
-        first = None if row.txn_first_offset < 0 else row.txn_first_offset
-        self._write(
-            f"producerId: {row.producer_id} producerEpoch: {row.producer_epoch} "
-            f"coordinatorEpoch: {row.coordinator_epoch} currentTxnFirstOffset: {java.optional_long(first)} "
-            f"lastTimestamp: {row.timestamp}"
-        )
-        if row.last_offset >= 0:
-            self._write(
-                f" firstSequence: {first_sequence(row)} lastSequence: {row.last_sequence} "
-                f"lastOffset: {row.last_offset} offsetDelta: {row.offset_delta} timestamp: {row.timestamp}"
-            )
-        self._write("\n")
+    def row(self, row: Row) -> None:
+        self._write(f"{row.text()}\n")
 
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else java.compact_json(value)
-
-
-_ROW_TYPES: Final = {
-    OffsetRow: "offset_index_entry",
-    TimeRow: "time_index_entry",
-    AbortedRow: "aborted_transaction",
-    ProducerRow: "producer",
-}
 
 
 class JsonPrinter:
@@ -240,7 +207,10 @@ class JsonPrinter:
         self._is_decoded = is_decoded
 
     def _line(self, kind: str, **fields: Any) -> None:
-        self._write(json.dumps({"type": kind, **fields}, ensure_ascii=False) + "\n")
+        self._object({"type": kind, **fields})
+
+    def _object(self, fields: dict[str, Any]) -> None:
+        self._write(json.dumps(fields, ensure_ascii=False) + "\n")
 
     def file(self, path: str) -> None:
         self._line("file", path=path)
@@ -322,8 +292,5 @@ class JsonPrinter:
     def verdict(self, path: str, verdict: str) -> None:
         self._line("verdict", path=path, verdict=verdict)
 
-    def row(self, row: OffsetRow | TimeRow | AbortedRow | ProducerRow) -> None:
-        fields = row._asdict()
-        if isinstance(row, ProducerRow) and row.txn_first_offset < 0:
-            fields["txn_first_offset"] = None
-        self._line(_ROW_TYPES[type(row)], **fields)
+    def row(self, row: Row) -> None:
+        self._object(row.as_json())

@@ -230,6 +230,15 @@ def test_a_full_index_rolls_the_segment() -> None:
     assert log.segment_base_offsets == [0, 4, 8]
 
 
+def test_an_index_that_holds_no_row_at_all_leaves_each_batch_its_segment() -> None:
+    """segment.index.bytes may be 4, which is less than a row."""
+    log = open_log(index_interval_bytes=0, segment_index_bytes=4)
+    for number in range(3):
+        follow(log, batch(1, offset=number, timestamp=NOW_MS + number))
+    assert log.segment_base_offsets == [0, 1, 2]
+    assert log.read(1, max_bytes=1000, end_offset=3).start_offset == 1
+
+
 def test_leader_and_follower_have_equal_logs() -> None:
     leader, follower = open_log(segment_bytes=400), open_log(segment_bytes=400)
     for number in range(12):

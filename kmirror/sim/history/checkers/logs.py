@@ -1,4 +1,4 @@
-"""divergence, duplicate-at-offset, epoch-regression, hw-regression: is there one log, and does it only grow?"""
+"""Is there one log, and does it only grow?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""acked-lost, mirrored-lost, last-copy-lost: which records are gone that nothing entitled a cluster to drop?
+"""Which records are gone that nothing entitled a cluster to drop?
 
-All three walk the looks at a log in order of time. A record that was there and is not is a loss between these two
+The checkers walk the looks at a log in order of time. A record that was there and is not is a loss between these two
 looks, and has a reason (reasons.py) or none.
 """
 

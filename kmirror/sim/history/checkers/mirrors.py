@@ -1,4 +1,4 @@
-"""lme-loss, read-only-breach, stuck-state, topic-id-mismatch: do mirrors keep their word?"""
+"""Do mirrors keep their word?"""
 
 from __future__ import annotations
 

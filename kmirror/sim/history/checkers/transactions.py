@@ -1,4 +1,4 @@
-"""half-transaction, aborted-read, hanging-transaction, pid-collision: are transactions whole, producers their own?"""
+"""Are transactions whole, producers their own?"""
 
 from __future__ import annotations
 

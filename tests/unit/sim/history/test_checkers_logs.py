@@ -1,4 +1,4 @@
-"""divergence, duplicate-at-offset, epoch-regression and hw-regression: what they find and what they leave alone."""
+"""Checkers of a log by itself: what they find and what they leave alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""acked-lost, mirrored-lost and last-copy-lost: each real loss is found, each near miss is not."""
+"""Checkers of lost records: each real loss is found, each near miss is not."""
 
 from __future__ import annotations
 

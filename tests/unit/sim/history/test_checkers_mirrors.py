@@ -1,9 +1,13 @@
-"""lme-loss, read-only-breach, stuck-state and topic-id-mismatch: what they find and what they leave alone."""
+"""Checkers of mirrors, and the table of all: what they find and what they leave alone."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import pytest
 
+from kmirror.sim.history import checkers
 from kmirror.sim.history.checkers import CHECKERS
 from tests.unit.sim.history.hand import TP, Hand, rows
 
@@ -115,10 +119,23 @@ def test_a_topic_that_a_mirror_created_may_not() -> None:
 
 
 def test_every_checker_says_what_it_finds() -> None:
-    assert len(CHECKERS) == 15
     for name, checker in CHECKERS.items():
+        assert checker.find.__name__ == name.replace("-", "_")
         assert checker.doc.endswith("."), name
         assert len(checker.doc.splitlines()[0]) > 20, name
+
+
+def test_no_checker_was_left_out_of_the_table() -> None:
+    """A checker is a public function of the package that takes the facts and yields what it finds."""
+    modules = [import_module(f"{checkers.__name__}.{row.name}") for row in iter_modules(checkers.__path__)]
+    written = {
+        name
+        for module in modules
+        for name, function in vars(module).items()
+        if not name.startswith("_")
+        and getattr(function, "__annotations__", None) == {"facts": "Facts", "return": "Iterator[Finding]"}
+    }
+    assert {checker.find.__name__ for checker in CHECKERS.values()} == written
 
 
 def test_an_empty_account_is_clean() -> None:

@@ -1,4 +1,4 @@
-"""half-transaction, aborted-read, hanging-transaction and pid-collision: what they find and what they leave alone."""
+"""Checkers of transactions and producers: what they find and what they leave alone."""
 
 from __future__ import annotations
 

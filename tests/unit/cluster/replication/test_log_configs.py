@@ -1,0 +1,82 @@
+"""A topic config, its line in `log_config` and its field in `LogConfig` hold together."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kmirror
+from kmirror.cluster.replication.log_configs import log_config
+from kmirror.log.config import LogConfig
+from kmirror.records.codecs import Compression
+from kmirror.records.layout import TimestampType
+from kmirror.spec.configs import ConfigKey, Configs, Kind, Scope, known
+
+ELSEWHERE = {
+    "min.insync.replicas": "cluster/replication/replicas.py",
+    "unclean.leader.election.enable": "cluster/controller/elections.py",
+    "mirror.name": "mirror/naming.py",
+    "mirror.support.unclean.leader.election": "mirror/preparing.py",
+}
+"""Topic config that is none of the log's to the file that reads it."""
+READ_BY_NOBODY = {"mirror.replication.throttled.replicas": "The KIP names it; mirroring is not throttled yet."}
+WORDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cleanup.policy": ("compact", {"compact": True, "delete": False}),
+    "compression.type": ("zstd", {"compression_type": Compression.ZSTD}),
+    "message.timestamp.type": ("LogAppendTime", {"message_timestamp_type": TimestampType.LOG_APPEND_TIME}),
+}
+"""Config that is no number to another value than its default, and what then changes in the LogConfig."""
+INSTEAD = {row.instead: row.name for row in known(Scope.TOPIC).values() if row.instead is not None}
+OF_A_LOG = [row for row in known(Scope.TOPIC).values() if row.name not in ELSEWHERE | READ_BY_NOBODY]
+
+
+def another(row: ConfigKey) -> tuple[str, dict[str, Any]]:
+    """Return a value of `row` that no config has by default, and the fields of the LogConfig that it should change."""
+    if row.name in WORDS:
+        return WORDS[row.name]
+    field = INSTEAD.get(row.name, row.name).replace(".", "_")
+    return ("0.25", {field: 0.25}) if row.kind is Kind.DOUBLE else ("1234567", {field: 1_234_567})
+
+
+def changed(topic: dict[str, str], broker: dict[str, str]) -> dict[str, Any]:
+    """Return the fields that are not as they are where nothing is set, with what they are."""
+    config, default = log_config(topic, Configs(Scope.BROKER, broker)), LogConfig()
+    values = {field.name: getattr(config, field.name) for field in fields(LogConfig)}
+    return {name: value for name, value in values.items() if value != getattr(default, name)}
+
+
+def test_the_defaults_of_the_rows_are_those_of_a_log() -> None:
+    assert log_config({}, Configs(Scope.BROKER, {})) == LogConfig()
+
+
+@pytest.mark.parametrize("row", OF_A_LOG, ids=lambda row: row.name)
+def test_each_config_of_a_log_changes_its_own_field(row: ConfigKey) -> None:
+    value, expected = another(row)
+    assert changed({row.name: value}, {}) == expected
+    if row.broker_key is not None:
+        assert changed({}, {row.broker_key: value}) == expected
+
+
+def test_every_field_is_changed_by_some_config() -> None:
+    found = {name for row in OF_A_LOG for name in changed({row.name: another(row)[0]}, {})}
+    found |= changed({}, {"producer.id.expiration.ms": "5"}).keys()  # A broker config alone, in Kafka too.
+    assert found == {field.name for field in fields(LogConfig)}
+
+
+def test_every_other_topic_config_is_read_where_this_table_says() -> None:
+    folder = Path(kmirror.__file__).parent
+    for name, path in ELSEWHERE.items():
+        assert name in known(Scope.TOPIC)
+        assert f'"{name}"' in (folder / path).read_text("utf-8"), f"{path} does not read {name}"
+    sources = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*.py")}
+    for name in READ_BY_NOBODY:
+        assert [path for path, text in sources.items() if f'"{name}"' in text] == ["spec/configs.py"], name
+
+
+def test_a_log_that_is_compacted_rolls_before_its_compaction_is_due() -> None:
+    lag = {"max.compaction.lag.ms": "50"}
+    assert changed({**lag, "cleanup.policy": "compact"}, {})["segment_ms"] == 50
+    assert "segment_ms" not in changed(lag, {})
