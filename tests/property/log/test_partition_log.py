@@ -172,6 +172,10 @@ class LogMachine(RuleBasedStateMachine):
         else:
             self.log.checkpoint()
         snapshots, bases = snapshot_offsets(self.log.store), self.log.segment_base_offsets
+        if repair and not close:
+            # The segment that holds the recovery point is recovered as well, and forgets the snapshots after its base.
+            recovered_from = max((base for base in bases if base <= self.log.recovery_point), default=0)
+            snapshots = [offset for offset in snapshots if offset <= recovered_from]
         self.log = PartitionLog.open(
             TP,
             self.reopened_store(self.log.store),
