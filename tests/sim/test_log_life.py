@@ -380,6 +380,7 @@ def begun(topic: Mapping[str, str], **pair_configs: str) -> Pair:
     return p
 
 
+@pytest.mark.decision("D46")
 def test_a_mirrored_log_keeps_what_its_source_has_and_is_deleted_by_its_own_rules_after_the_stop() -> None:
     p = begun({**TINY, "retention.bytes": "0", "retention.ms": "1"})
     p.simulation.run_for(span_s=10)
@@ -390,6 +391,7 @@ def test_a_mirrored_log_keeps_what_its_source_has_and_is_deleted_by_its_own_rule
     assert starts == {p.b.log().log_end_offset}, "followers too"
 
 
+@pytest.mark.decision("D46")
 def test_a_mirrored_log_begins_where_its_source_begins() -> None:
     p = begun(TINY)
     for replica in p.a.replicas(TP).values():
@@ -401,6 +403,7 @@ def test_a_mirrored_log_begins_where_its_source_begins() -> None:
     assert p.b.log().segment_base_offsets[0] <= 5 < p.b.log().log_end_offset
 
 
+@pytest.mark.decision("D46")
 def test_a_mirrored_log_is_not_compacted_before_the_stop() -> None:
     p = begun({})
     p.b.alter(TOPIC, BY_KEY)

@@ -13,7 +13,7 @@ Flush, compaction and deletion are jobs for the disk: the log goes on meanwhile,
 about, that job's result is dropped. Which log is due, and in which order, is LogManager's and LogCleanerManager's of
 Kafka 4.3.1.
 
-A log that is mirrored is left alone (KIP-1279, Topic Compaction and Topic Retention): it has the gaps and the log start
+A log that is mirrored is left alone (D46): it has the gaps and the log start
 that its source gives it, and only segments below that start go. After the stop it is a log as any other.
 """
 

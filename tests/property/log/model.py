@@ -99,14 +99,17 @@ class Model:
         self.batches, self.epochs, self.table, self.decided, self.tables = [], [], {}, {}, {}
         self.start = self.end = self.high_watermark = offset
 
-    def reload(self, snapshots: list[int]) -> None:
-        """Work the producer table out again, from the newest snapshot that the log reaches."""
+    def reload(self, snapshots: list[int], *, recovered_from: int | None = None) -> None:
+        """Work the producer table out again, from the newest snapshot that the log reaches.
+
+        A segment that is recovered, and those after it, are read whole, also below the log start.
+        """
         usable = [offset for offset in snapshots if self.start < offset <= self.end]
         begin = max(usable, default=self.start)
         self.decided = {}
         self.table = deepcopy(self.tables[begin]) if usable else {}
         for batch in self.batches:
-            if batch.last >= begin:
+            if batch.last >= begin or (recovered_from is not None and batch.base >= recovered_from):
                 self.apply(batch)
         self.tables[self.end] = deepcopy(self.table)
 
@@ -131,7 +134,10 @@ class Model:
 
     def stable(self) -> int:
         opened = [known.txn_first for known in self.table.values() if known.txn_first >= 0]
-        return min([self.high_watermark, *(max(first, self.start) for first in [*opened, *self.decided])])
+        # Of a transaction that began below the log start the rest counts, from the next batch on.
+        rest = next((max(batch.base, self.start) for batch in self.batches if batch.last >= self.start), self.end)
+        firsts = (first if first >= self.start else rest for first in [*opened, *self.decided])
+        return min([self.high_watermark, *firsts])
 
     def aborted(self, start: int, end: int) -> set[tuple[int, int, int]]:
         """(pid, first, last) of the aborted transactions in the log that touch `start` to `end`."""

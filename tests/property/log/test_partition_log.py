@@ -172,6 +172,7 @@ class LogMachine(RuleBasedStateMachine):
         else:
             self.log.checkpoint()
         snapshots, bases = snapshot_offsets(self.log.store), self.log.segment_base_offsets
+        recovered_from = None
         if repair and not close:
             # The segment that holds the recovery point is recovered as well, and forgets the snapshots after its base.
             recovered_from = max((base for base in bases if base <= self.log.recovery_point), default=0)
@@ -196,7 +197,7 @@ class LogMachine(RuleBasedStateMachine):
             for one in self.model.batches:
                 self.model.assign_epoch(one.epoch, one.base)
         self.model.advance_start(self.model.start)
-        self.model.reload(snapshots)
+        self.model.reload(snapshots, recovered_from=recovered_from)
         self.model.set_high_watermark(self.model.high_watermark)
         # A log that is opened by its indexes does not know what was decided above the high watermark.
         found = self.log.producers.unreplicated
