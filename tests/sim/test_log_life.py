@@ -341,6 +341,23 @@ def test_a_stop_before_the_logs_are_recovered_does_not_call_them_clean() -> None
     assert cluster.write("next") <= 5
 
 
+def test_a_broker_ends_when_its_disk_has_closed_the_logs() -> None:
+    cluster = cluster_of(1, job_ms=2_000)
+    cluster.write("r0")
+    cluster.simulation.world.stop(cluster.process(1))
+    cluster.simulation.run_for(span_s=1)
+    assert cluster.runs(1), "the disk is still at work"
+    cluster.kill(1)
+    cluster.restart(1)
+    assert cluster.broker(1).context.previous_epoch is None
+    cluster.settle()
+    cluster.stop(1)
+    cluster.restart(1)
+    assert cluster.broker(1).context.previous_epoch is not None
+    cluster.settle()
+    assert cluster.write("r1") == 1
+
+
 def test_after_a_clean_stop_no_segment_is_read() -> None:
     cluster = cluster_of(1)
     for number in range(5):

@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kmirror.client import requester
-from kmirror.cluster.broker import clean_shutdown, lifecycle, metadata_follower
+from kmirror.cluster.broker import lifecycle, metadata_follower
 from kmirror.cluster.broker.apis.routes import routes
+from kmirror.cluster.broker.clean_shutdown import CloseLogs
 from kmirror.cluster.broker.context import BrokerContext, BrokerOptions
 from kmirror.cluster.broker.parts import build_parts
 from kmirror.cluster.component import BrokerComponent
 from kmirror.cluster.coordinators.transactions.apis.routes import routes as transaction_routes
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication import follower, isr, log_manager, replicas
+from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.kernel.clock import Instant
 from kmirror.kernel.events import (
     DiskDone,
@@ -46,7 +48,10 @@ class Broker:
     def __init__(self, options: BrokerOptions, disk: Disk, rng: Rng) -> None:
         self.context = BrokerContext(options, disk, rng)
         self.parts = build_parts(self.context, self.publish)
-        self._ended = False
+        self._is_ending = False
+        """From now on only the disk is listened to."""
+        self._is_closing = False
+        self._is_clean = False
         self.parts.server.serve(routes(self.parts))
         self.parts.server.serve(transaction_routes(self.parts.transactions))
 
@@ -64,24 +69,34 @@ class Broker:
 
     def _follow_up(self, now: Instant) -> bool:
         """Wake the waiters of partitions that moved, and handle requests; return whether there was any."""
-        if self.parts.lifecycle.may_stop and not self._ended:
-            self._stop()
+        if self._is_ending or self.parts.lifecycle.may_stop:
+            self._end()
+            return False
         self.parts.logs.settle(now)
-        return not self._ended and (self.parts.replicas.wake_waiters(now) or self.parts.server.run_ready(now))
+        return self.parts.replicas.wake_waiters(now) or self.parts.server.run_ready(now)
 
-    def _stop(self) -> None:
-        """Close the logs, so that the next start need not recover them, and end."""
-        try:
-            self.parts.replicas.close()
-            if self.parts.lifecycle.recovered or self.context.previous_epoch is not None:
-                # Logs that nobody has recovered yet are as torn as they were.
-                clean_shutdown.write(self.context.disk, self.parts.lifecycle.epoch)
-        finally:  # The broker ends even if the disk fails; its next start recovers the logs.
-            self.context.outbox.add(Stopped())
-            self._ended = True
+    def _end(self) -> None:
+        """Have the logs closed once their disk is idle, so that the next start need not recover them; then end."""
+        if not self._is_ending:
+            self._is_ending = True
+            # Logs whose recovery has not ended are as torn as they were.
+            self._is_clean = self.parts.lifecycle.recovered or self.context.previous_epoch is not None
+            self.parts.logs.stop()
+        if self.context.disk_jobs.idle and not self._is_closing:
+            self._is_closing = True
+            logs = [partition.log for partition in self.parts.replicas.partitions.values()]
+            epoch = self.parts.lifecycle.epoch if self._is_clean else None
+            self.context.disk_jobs.order(LOG_DIR, CloseLogs(self.context.disk, logs, epoch), self._on_closed)
+
+    def _on_closed(self, now: Instant, done: DiskDone) -> None:
+        if done.error is not None:  # The broker ends all the same; its next start recovers the logs.
+            self.context.outbox.note(f"the logs could not be closed: {done.error}")
+        self.context.outbox.add(Stopped())
 
     def _dispatch(self, now: Instant, event: Event) -> None:
         context, parts = self.context, self.parts
+        if self._is_ending and not isinstance(event, DiskDone):
+            return
         match event:
             case RequestReceived(link, frame):
                 parts.server.on_frame(now, link, frame)

@@ -7,8 +7,11 @@ may leave them torn.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kmirror.log.disk import Disk
+from kmirror.log.partition_log import PartitionLog
 
 FILE = ".kafka_cleanshutdown"
 
@@ -16,6 +19,22 @@ FILE = ".kafka_cleanshutdown"
 def write(disk: Disk, broker_epoch: int) -> None:
     """Write the note: all logs are closed, and the broker had this epoch."""
     disk.write_file(FILE, json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class CloseLogs:
+    """A job for the disk: close all logs of a broker, then say so in the note, unless `broker_epoch` is None."""
+
+    disk: Disk
+    logs: Sequence[PartitionLog]
+    broker_epoch: int | None
+
+    def run(self) -> None:
+        """Close and write; raises OSError where the disk fails, and no note is left then."""
+        for log in self.logs:
+            log.close()
+        if self.broker_epoch is not None:
+            write(self.disk, self.broker_epoch)
 
 
 def take(disk: Disk) -> int | None:

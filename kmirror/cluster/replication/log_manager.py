@@ -79,6 +79,7 @@ class LogManager:
         self._components = components
         self._replicas = replicas
         self._fetchers = fetchers
+        self._is_stopped = False
         self._cleaning: Partition | None = None
         self._uncleanable: dict[TopicPartition, None] = {}
         """Where a run of the cleaner failed; they are left alone until the broker starts anew."""
@@ -102,6 +103,10 @@ class LogManager:
             self._again(now, "cleaner", configs.integer("log.cleaner.backoff.ms"))
         if configs.integer("log.flush.scheduler.interval.ms") < LONG_MAX:
             self._again(now, "flush", delay_ms)
+
+    def stop(self) -> None:
+        """Order no more work; what is under way comes to its end."""
+        self._is_stopped = True
 
     def on_timer(self, now: Instant, task: str) -> None:
         self._tasks[task](now)
@@ -148,6 +153,8 @@ class LogManager:
         self._purge(now)
 
     def _purge(self, now: Instant) -> None:
+        if self._is_stopped:
+            return  # A broker deletes what it finds set aside when it starts.
         due = [purge for at, purge in self._purges if at <= now]
         self._purges = [(at, purge) for at, purge in self._purges if at > now]
         for purge in due:
@@ -163,6 +170,8 @@ class LogManager:
 
     def _clean(self, now: Instant) -> None:
         """Clean the dirtiest log; if none is dirty enough, come back later."""
+        if self._is_stopped:
+            return
         found = self._dirtiest(now)
         if found is None:
             self._delete_old_segments(now, compacted=True)
@@ -223,7 +232,7 @@ class LogManager:
         self._flush(partition, log.log_end_offset if log.is_flush_due else log.segments.active.base_offset)
 
     def _flush(self, partition: Partition, end_offset: int) -> None:
-        job = partition.log.flushing.begin(partition.log.segments, end_offset)
+        job = None if self._is_stopped else partition.log.flushing.begin(partition.log.segments, end_offset)
         if job is not None:
             self._context.disk_jobs.order(LOG_DIR, job, lambda now, done: self._on_flushed(now, partition, done))
 

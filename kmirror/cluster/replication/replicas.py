@@ -85,11 +85,6 @@ class ReplicaManager:
                 partition.log.checkpoint()
         self.start(now)
 
-    def close(self) -> None:
-        """Flush and close every log, at the end of the process."""
-        for partition in self.partitions.values():
-            partition.log.close()
-
     # -- leadership ---------------------------------------------------------------------------
 
     def apply(self, now: Instant, delta: Delta) -> dict[TopicPartition, bool]:

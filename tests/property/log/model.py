@@ -111,6 +111,8 @@ class Model:
         for batch in self.batches:
             if batch.last >= begin or (recovered_from is not None and batch.base >= recovered_from):
                 self.apply(batch)
+        if recovered_from is not None and self.end <= self.start:
+            self.table = {}  # The snapshot that a recovery leaves at its end does not count at the log start.
         self.tables[self.end] = deepcopy(self.table)
 
     def all_decided(self) -> dict[int, int]:
