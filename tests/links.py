@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kmirror.cluster.envelope import host_bytes, principal_bytes
-from kmirror.kernel.events import InboundLink, LinkOpened
+from kmirror.kernel.clock import Instant
+from kmirror.kernel.events import DiskDone, DiskWork, Effect, Event, InboundLink, LinkOpened, Node
 from kmirror.kernel.ids import ANONYMOUS, Endpoint, Principal
 from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 
@@ -13,6 +14,19 @@ from kmirror.protocol.gen.envelope_request import EnvelopeRequest
 def opened(*name: Hashable) -> LinkOpened:
     """Return the event that opens the link `name`."""
     return LinkOpened(InboundLink(name), "PLAINTEXT", ANONYMOUS, Endpoint("127.0.0.1", 40000))
+
+
+def handled(node: Node, now: Instant, event: Event) -> list[Effect]:
+    """Return the effects of `event`, with those of the disk work that it asks for, which is done at once."""
+    effects = []
+    waiting = node.handle(now, event)
+    while waiting:
+        effect = waiting.pop(0)
+        if isinstance(effect, DiskWork):
+            waiting += node.handle(now, DiskDone(effect.key, effect.job.run()))
+        else:
+            effects.append(effect)
+    return effects
 
 
 def wrapped(frame: bytes, principal: Principal = ANONYMOUS, host: str = "127.0.0.1") -> EnvelopeRequest:

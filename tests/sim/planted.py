@@ -230,7 +230,7 @@ def owed_cuts_forgotten(patch: Patch) -> None:
     )
 
 
-@fault("divergence", profile="mirror_of_a_failback")
+@fault("divergence", "stuck-state", profile="mirror_of_a_failback")
 def numbers_believed(patch: Patch) -> None:
     """Two logs are compared by the numbers of their epochs alone, without their writers (D45)."""
     patch(LineageCheck, "shared_with_source", lambda self, mp: None)

@@ -72,7 +72,7 @@ from kmirror.spec.topics import MIRROR_STATE_TOPIC
 from kmirror.spec.wire_values import AclOperation as Op
 from kmirror.spec.wire_values import AclResourceType as Kind
 from kmirror.spec.wire_values import CoordinatorType, ResourceType
-from tests.links import opened, wrapped
+from tests.links import handled, opened, wrapped
 from tests.sim.stage import ONE_BROKER, TOPIC, WrittenLogs, mirrored, pair, plain, transactional, values
 
 MALLORY = Principal("User", "mallory")
@@ -305,7 +305,7 @@ def ask(cluster: Cluster, case: Case) -> list[Effect]:
     client = LinkOpened(InboundLink(("mallory", case.request.NAME)), "SASL", MALLORY, Endpoint(HOST, 4000))
     frame = encode_request(case.request, case.version, correlation_id=7, client_id=None)
     node.handle(now, client)
-    effects = node.handle(now, RequestReceived(client.link, frame))
+    effects = handled(node, now, RequestReceived(client.link, frame))
     node.handle(now, LinkClosed(client.link))
     return effects
 
@@ -460,9 +460,8 @@ def as_broker(cluster: Cluster, envelope: Message) -> EnvelopeResponse:
     """Return the controller's answer to a broker's envelope."""
     client, now = opened("broker"), cluster.simulation.world.now
     frame = encode_request(envelope, 0, correlation_id=7, client_id=None)
-    effects = cluster.controller.handle(now, client) + cluster.controller.handle(
-        now, RequestReceived(client.link, frame)
-    )
+    cluster.controller.handle(now, client)
+    effects = handled(cluster.controller, now, RequestReceived(client.link, frame))
     [reply] = [effect for effect in effects if isinstance(effect, Reply)]
     body = decode_response(b"".join(reply.chunks), key_of(EnvelopeRequest), 0).body
     assert isinstance(body, EnvelopeResponse)

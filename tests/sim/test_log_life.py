@@ -298,7 +298,7 @@ def test_a_flush_that_fails_is_tried_again() -> None:
 
 
 def test_a_broker_stays_fenced_until_its_logs_are_recovered_and_loses_nothing() -> None:
-    cluster = cluster_of(job_ms=3_000)
+    cluster = cluster_of(job_ms=2_000)
     for number in range(5):
         cluster.write(f"r{number}")
     cluster.kill(2)

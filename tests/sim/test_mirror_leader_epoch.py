@@ -60,6 +60,7 @@ def test_the_current_leader_epoch_fences_all_the_same() -> None:
     p.begin()
     before = p.b.await_leader().leader_epoch
     p.b.bump(before + 1)
+    p.run_until(lambda: fetch_as_follower(p.b).error_code == 0, "the new leader epoch to be served")
     assert fetch_as_follower(p.b, current=before).error_code == ErrorCode.FENCED_LEADER_EPOCH
     assert fetch_as_follower(p.b, current=before + 2).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert fetch_as_follower(p.b).error_code == 0

@@ -1,8 +1,8 @@
 """The controller: decides about metadata, writes the decision to its log, and replays it.
 
 A quorum of one. Every handler looks at the image and returns records and an answer; the records go
-to `__cluster_metadata` in one batch, are replayed, and only then is the answer sent. Brokers fetch
-the log like followers (KIP-630, KIP-631).
+to `__cluster_metadata` in one batch and are replayed; the answer is sent once they are flushed, for until then
+a power cut could take them. Brokers fetch the log like followers, as far as it is flushed (KIP-630, KIP-631).
 """
 
 from __future__ import annotations
@@ -17,17 +17,22 @@ from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
-from kmirror.cluster.controller.metadata_log import MetadataLog
+from kmirror.cluster.controller.metadata_log import CloseMetadataLog, MetadataLog
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import Delta
+from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
 from kmirror.kernel.clock import Instant
+from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import (
+    CloseLink,
+    DiskDone,
     Effect,
     Event,
     InboundLink,
     LinkClosed,
     LinkOpened,
+    Reply,
     RequestReceived,
     ResponseReceived,
     Started,
@@ -92,22 +97,49 @@ class Controller:
             options.authorizer,
             failures=self.failures,
         )
-        self._ended = False
+        self._disk_jobs = DiskJobs(self.outbox)
+        self._held: list[tuple[int, Reply | CloseLink]] = []
+        """What is said to clients once the metadata log is committed up to an offset, in the order of offsets."""
+        self._is_ending = False
+        self._is_closing = False
         self.server.serve(routes(self.context, self.sessions, self.commit, self.decide))
         self.server.serve(dict.fromkeys(self._decisions, self._on_decision))
 
     def handle(self, now: Instant, event: Event) -> list[Effect]:
         """Return the effects of `event`, in the order in which they arose."""
         self.failures.shield(now, event, self._dispatch, self._follow_up)
-        return self.outbox.drain()
+        return self._when_committed(self.outbox.drain())
 
     def _follow_up(self, now: Instant) -> bool:
-        return not self._ended and self.server.run_ready(now)
+        if self._is_ending:
+            self._end()
+            return False
+        self._flush()
+        return self.server.run_ready(now)
+
+    def _when_committed(self, effects: list[Effect]) -> list[Effect]:
+        """Return `effects` without the answers that speak of records which a crash could still take."""
+        log = self.context.opened_log
+        if log is None:
+            return effects
+        committed, end_offset = log.log.high_watermark, log.log.log_end_offset
+        ready: list[Effect] = [effect for offset, effect in self._held if offset <= committed]
+        self._held = [(offset, effect) for offset, effect in self._held if offset > committed]
+        for effect in effects:
+            if isinstance(effect, Reply | CloseLink) and (self._held or committed < end_offset):
+                self._held.append((end_offset, effect))
+            else:
+                ready.append(effect)
+        return ready
 
     def _dispatch(self, now: Instant, event: Event) -> None:
+        if self._is_ending and not isinstance(event, DiskDone):
+            return
         match event:
             case Started():
                 self._start(now)
+            case DiskDone():
+                self._disk_jobs.on_done(now, event)
             case LinkOpened():
                 self.server.on_opened(event)
             case RequestReceived(link, frame):
@@ -117,11 +149,12 @@ class Controller:
             case TimerFired(key):
                 self._on_timer(now, key)
             case Stop():
-                self._stop()
+                self._is_ending = True
             case ResponseReceived() | LinkClosed():
                 raise AssertionError("a controller sends no requests")
 
     def _start(self, now: Instant) -> None:
+        """Open the log and replay it: before that a controller has nothing else to do."""
         log = self.context.opened_log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
         log.replay(self.image)
         self._read_configs()
@@ -129,13 +162,41 @@ class Controller:
             self.commit(now, self.options.bootstrap)
         self.sessions.start(now)
 
-    def _stop(self) -> None:
-        try:
-            if self.context.opened_log is not None:
-                self.context.log.log.close()
-        finally:
+    def _flush(self) -> None:
+        job = None if self.context.opened_log is None else self.context.log.begin_flush()
+        if job is not None:
+            self._disk_jobs.order(LOG_DIR, job, self._on_flushed)
+
+    def _on_flushed(self, now: Instant, done: DiskDone) -> None:
+        if done.error is not None:
+            self._give_up(f"the metadata log cannot be flushed: {done.error}")
+        else:
+            self.context.log.finish_flush(now)
+
+    def _end(self) -> None:
+        """Have the log closed once its disk is idle, and end."""
+        if self._is_closing:
+            return
+        self._flush()
+        if not self._disk_jobs.idle:
+            return
+        self._is_closing = True
+        if self.context.opened_log is None:
             self.outbox.add(Stopped())
-            self._ended = True
+        else:
+            self._disk_jobs.order(LOG_DIR, CloseMetadataLog(self.context.log.log), self._on_closed)
+
+    def _on_closed(self, now: Instant, done: DiskDone) -> None:
+        if done.error is not None:
+            self.outbox.note(f"the metadata log could not be closed: {done.error}")
+        self.outbox.add(Stopped())
+
+    def _give_up(self, why: str) -> None:
+        """End at once, as Kafka's controller does at a fault of its log; what was not committed was never said."""
+        self.outbox.note(why)
+        self._is_ending = self._is_closing = True
+        self._held.clear()
+        self.outbox.add(Stopped())
 
     def _on_timer(self, now: Instant, key: TimerKey) -> None:
         match key:
@@ -162,7 +223,10 @@ class Controller:
         return decision.response
 
     def commit(self, now: Instant, records: Sequence[Message]) -> None:
-        """Append `records` as one batch and replay them; no records, no batch."""
+        """Append `records` as one batch and replay them; no records, no batch.
+
+        What follows from them is said once they are flushed.
+        """
         if not records:
             return
         delta = Delta()
@@ -172,7 +236,6 @@ class Controller:
         self.image.offset = last
         if delta.alters_node(self.context.node_id):
             self._read_configs()
-        self.context.log.wake(now)
 
     def _read_configs(self) -> None:
         dynamic = self.image.broker_config(self.context.node_id)

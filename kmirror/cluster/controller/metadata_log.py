@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
 from kmirror.log.store import PartitionStore
 from kmirror.protocol.keyed_records import decode_metadata_record, encode_metadata_record
@@ -24,13 +26,25 @@ RECORD_VERSIONS: dict[str, int] = {
 """Versions at metadata.version 30 without eligible leader replicas or log directories; the rest is 0."""
 
 
+@dataclass(frozen=True, slots=True)
+class CloseMetadataLog:
+    """A job for the disk: close the metadata log."""
+
+    log: PartitionLog
+
+    def run(self) -> None:
+        """Flush and close; raises OSError."""
+        self.log.close()
+
+
 class MetadataLog:
-    """A quorum of one: what is appended is committed."""
+    """A quorum of one: what is flushed is committed, and nobody hears of anything that is not."""
 
     def __init__(self, store: PartitionStore, now: Instant) -> None:
         self._log = PartitionLog.open(
             TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=to_ms(now), repair=True
         )
+        self._log.flushing.is_deferred = True
         self.epoch = self._log.latest_epoch + 1
         self._log.assign_epoch_start(self.epoch)
         self._log.update_high_watermark(self._log.log_end_offset)
@@ -52,7 +66,7 @@ class MetadataLog:
             image.offset = batch.last_offset
 
     def append(self, now: Instant, records: Sequence[Message]) -> int:
-        """Append and flush one batch; return the offset of its last record."""
+        """Append one batch; return the offset of its last record. It is committed once it has been flushed."""
         frames = [
             RecordData(value=encode_metadata_record(record, RECORD_VERSIONS.get(record.NAME, 0)), timestamp=to_ms(now))
             for record in records
@@ -60,9 +74,22 @@ class MetadataLog:
         info = self._log.append_as_leader(
             build_batch(frames), leader_epoch=self.epoch, now_ms=to_ms(now), origin=AppendOrigin.COORDINATOR
         )
-        self._log.flush()  # Committed by one node alone: it must not be lost with its power.
-        self._log.update_high_watermark(self._log.log_end_offset)
         return info.last_offset
+
+    @property
+    def is_committed(self) -> bool:
+        """Return whether all that was appended is committed."""
+        return self._log.high_watermark >= self._log.log_end_offset
+
+    def begin_flush(self) -> Flush | None:
+        """Return the job that makes safe what was appended; None if it is, or if there is such a job already."""
+        return self._log.flushing.begin(self._log.segments, self._log.log_end_offset)
+
+    def finish_flush(self, now: Instant) -> None:
+        """Let what was flushed count as committed, and answer the fetches that wait for it."""
+        self._log.flushing.finish(to_ms(now), done=True)
+        self._log.update_high_watermark(min(self._log.recovery_point, self._log.log_end_offset))
+        self._wake(now)
 
     def park(self, attempt: Callable[[Instant, bool], bool]) -> int:
         """Keep a fetch that waits for the log to grow; return the id under which `force` ends the wait.
@@ -73,8 +100,7 @@ class MetadataLog:
         self._parked[self._next_id] = attempt
         return self._next_id
 
-    def wake(self, now: Instant) -> None:
-        """Answer the fetches that wait: the log has grown."""
+    def _wake(self, now: Instant) -> None:
         for key, attempt in list(self._parked.items()):
             if attempt(now, False):
                 self._parked.pop(key, None)

@@ -24,6 +24,7 @@ from kmirror.protocol.gen.topic_record import TopicRecord
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
 from kmirror.records.record import RecordData
+from tests.links import handled
 
 TP = TopicPartition("orders", 0)
 TOPIC_ID = Uuid.from_ints(3, 4)
@@ -68,7 +69,7 @@ def controller(
         ]
     options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), configs or {}, bootstrap)
     made = Controller(options, MemoryDisk(), Rng(1), [MirrorControllerComponent()])
-    made.handle(0, Started())
+    handled(made, 0, Started())
     return made
 
 

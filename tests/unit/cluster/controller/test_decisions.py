@@ -34,7 +34,7 @@ from kmirror.protocol.headers import decode_response, encode_request
 from kmirror.protocol.message import Message
 from kmirror.protocol.registry import key_of
 from kmirror.spec.error_codes import ErrorCode
-from tests.links import opened, wrapped
+from tests.links import handled, opened, wrapped
 from tests.unit.cluster.stage import BROKER_EPOCH, RIGHTS, TOPIC_ID, TP, controller, fence
 
 SOURCE_ID = Uuid.from_ints(77, 77)
@@ -217,7 +217,7 @@ def enveloped(target: Controller, frame: bytes) -> EnvelopeResponse:
     envelope = wrapped(frame)
     outer = encode_request(envelope, 0, correlation_id=5, client_id="broker-1")
     client = opened("broker-1")
-    effects = target.handle(0, client) + target.handle(0, RequestReceived(client.link, outer))
+    effects = handled(target, 0, client) + handled(target, 0, RequestReceived(client.link, outer))
     reply = next(effect for effect in effects if isinstance(effect, Reply))
     body = decode_response(b"".join(reply.chunks), 58, 0).body
     assert isinstance(body, EnvelopeResponse)
@@ -316,10 +316,10 @@ def test_a_restarted_controller_replays_what_it_decided() -> None:
     bootstrap = controller(topic=(1, 2)).options.bootstrap
     options = ControllerOptions(100, "cluster", Endpoint("controller", 9093), {}, bootstrap)
     first = Controller(options, disk, Rng(1))
-    first.handle(0, Started())
+    handled(first, 0, Started())
     first.sessions.fence(0, 1)
     second = Controller(options, disk, Rng(2))
-    second.handle(5, Started())
+    handled(second, 5, Started())
     assert second.image.topics == first.image.topics
     assert second.image.brokers == first.image.brokers
     assert second.image.offset == first.image.offset

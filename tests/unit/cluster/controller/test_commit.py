@@ -1,0 +1,61 @@
+"""What a controller says is safe from a power cut, and it waits for its disk outside of `handle`."""
+
+from __future__ import annotations
+
+from kmirror.kernel.events import DiskDone, DiskWork, Effect, Note, Reply, RequestReceived, Stop, Stopped
+from kmirror.protocol.gen.create_topics_request import CreatableTopic, CreateTopicsRequest
+from kmirror.protocol.headers import encode_request
+from tests.links import opened
+from tests.unit.cluster.stage import controller
+
+
+def create(name: str, correlation_id: int) -> bytes:
+    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    return encode_request(CreateTopicsRequest(topics=[topic]), 7, correlation_id=correlation_id, client_id="c")
+
+
+def replies(effects: list[Effect]) -> list[int]:
+    """Return the correlation ids that are answered."""
+    found = [b"".join(effect.chunks) for effect in effects if isinstance(effect, Reply)]
+    return [int.from_bytes(frame[:4], "big") for frame in found]
+
+
+def jobs(effects: list[Effect]) -> list[DiskWork]:
+    return [effect for effect in effects if isinstance(effect, DiskWork)]
+
+
+def test_an_answer_leaves_when_its_records_are_flushed() -> None:
+    node, one, other = controller(), opened("one"), opened("other")
+    node.handle(0, one)
+    node.handle(0, other)
+    first = node.handle(0, RequestReceived(one.link, create("a", 1)))
+    [flush] = jobs(first)
+    assert replies(first) == [] and "a" in node.image.topics
+    second = node.handle(1, RequestReceived(other.link, create("b", 2)))
+    assert (replies(second), jobs(second)) == ([], []), "one flush at a time"
+    assert node.context.log.log.high_watermark < node.context.log.log.log_end_offset, "brokers do not see them either"
+    third = node.handle(2, DiskDone(flush.key, flush.job.run()))
+    [again] = jobs(third)
+    assert replies(third) == [1]
+    assert replies(node.handle(3, DiskDone(again.key, again.job.run()))) == [2]
+    assert node.context.log.log.high_watermark == node.context.log.log.log_end_offset
+
+
+def test_a_controller_whose_disk_fails_ends_without_an_answer() -> None:
+    node, one = controller(), opened("one")
+    node.handle(0, one)
+    [flush] = jobs(node.handle(0, RequestReceived(one.link, create("a", 1))))
+    effects = node.handle(1, DiskDone(flush.key, None, OSError("no space left")))
+    assert [type(effect) for effect in effects] == [Note, Stopped]
+    assert node.handle(2, RequestReceived(one.link, create("b", 2))) == []
+
+
+def test_a_stop_waits_for_the_disk_and_says_what_was_decided() -> None:
+    node, one = controller(), opened("one")
+    node.handle(0, one)
+    [flush] = jobs(node.handle(0, RequestReceived(one.link, create("a", 1))))
+    assert node.handle(1, Stop()) == []
+    effects = node.handle(2, DiskDone(flush.key, flush.job.run()))
+    [close] = jobs(effects)
+    assert replies(effects) == [1]
+    assert [type(effect) for effect in node.handle(3, DiskDone(close.key, close.job.run()))] == [Stopped]
