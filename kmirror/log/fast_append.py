@@ -27,7 +27,6 @@ def append_one(
     producers: ProducerStates,
     config: LogConfig,
     view: memoryview,
-    *,
     max_epoch: int,
     latest_epoch: int,
     now_ms: int,

@@ -251,9 +251,7 @@ class PartitionLog:
             self.now_ms = now_ms
         view = memoryview(data)
         segments, latest = self.segments, self.epochs.latest_epoch()
-        info = append_one(
-            segments, self.producers, self.config, view, max_epoch=max_epoch, latest_epoch=latest, now_ms=self.now_ms
-        )
+        info = append_one(segments, self.producers, self.config, view, max_epoch, latest, self.now_ms)
         if info is not None:
             return info
         scan = scan_batches(view, segments.active, max_epoch=max_epoch, latest_epoch=latest)
@@ -388,11 +386,12 @@ class PartitionLog:
 
         With `min_one` the first batch is returned whatever its size. Raises OffsetOutOfRange outside the log.
         """
-        if not self.log_start_offset <= offset <= self.log_end_offset:
+        segments = self.segments
+        if not self.log_start_offset <= offset <= segments.end_offset:
             raise self._out_of_range(
                 offset, f"offset {offset} is outside {self.log_start_offset} to {self.log_end_offset}"
             )
-        return self.segments.read(offset, max_bytes=max_bytes, end_offset=end_offset, min_one=min_one)
+        return segments.read(offset, max_bytes, end_offset, min_one)
 
     def _out_of_range(self, offset: int, reason: str) -> OffsetOutOfRange:
         start, end = self.log_start_offset, self.log_end_offset

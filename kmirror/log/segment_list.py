@@ -95,17 +95,20 @@ class SegmentList(Sequence[Segment]):
                     return found
         return found
 
-    def read(self, offset: int, *, max_bytes: int, end_offset: int, min_one: bool) -> ReadResult:
+    def read(self, offset: int, max_bytes: int, end_offset: int, min_one: bool) -> ReadResult:
         """Return the batches from the one that holds `offset`, all below `end_offset`, in at most `max_bytes`.
 
         With `min_one` the first batch is returned whatever its size.
         """
         if offset >= end_offset:
             return ReadResult(_NOTHING, offset, offset)
-        found = self.find(offset)
-        if found is None:
-            return ReadResult(_NOTHING, offset, offset)
-        segment, first = found
+        segment = self._segments[self._number(offset)]
+        first = segment.find(offset)
+        if first is None:  # The offsets up to the end of this segment are in no batch.
+            found = self.find(offset)
+            if found is None:
+                return ReadResult(_NOTHING, offset, offset)
+            segment, first = found
         last, bound = first, segment.size
         if end_offset < self.end_offset:
             beyond = segment.find(end_offset)
