@@ -179,14 +179,13 @@ class Server:
         authorizer: Authorizer,
         *,
         failures: Failures | None = None,
-        accepting: bool = True,
     ) -> None:
         self._routes: dict[type[Message], Handler] = {}
         self._by_key: dict[int, Handler] = {}
         """The same by API key: the body's class is not known before the frame is decoded."""
         self._versions = versions
         self._disabled_versions = disabled_versions
-        self._accepting = accepting
+        self._accepting = False
         self._links: dict[InboundLink, _Link] = {}
         self._ready: deque[InboundLink] = deque()
         self._authorizer = authorizer

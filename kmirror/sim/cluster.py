@@ -75,6 +75,8 @@ class Cluster:
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
         self._starts: dict[int, int] = {}
+        self._newest_controller: Controller | None = None
+        self._image = MetadataImage()
         nodes = (CONTROLLER_ID, *self.broker_ids)
         self._assembly = Assembly(
             cluster_id=self.cluster_id,
@@ -124,7 +126,14 @@ class Cluster:
         return self.rng.split(f"node {node_id} start {start}")
 
     def _maker(self, node_id: int) -> Callable[[], Node]:
-        return lambda: self._assembly.node(node_id, self.disks[node_id], self._node_rng(node_id))
+        def make() -> Node:
+            node = self._assembly.node(node_id, self.disks[node_id], self._node_rng(node_id))
+            if isinstance(node, Controller):
+                self._image = self.image  # The new one knows nothing until it has read its log.
+                self._newest_controller = node
+            return node
+
+        return make
 
     def _lay_down(self, logs: Logs) -> list[Message]:
         """Put real segment files on the disks; returns the records that make their topics known."""
@@ -227,8 +236,12 @@ class Cluster:
 
     @property
     def image(self) -> MetadataImage:
-        """Return the controller's image: what is decided, though brokers may not know it yet."""
-        return self.controller.image
+        """Return the controller's image: what is decided, though brokers may not know it yet.
+
+        While no controller runs, or it still reads its log, it is the image that the last one had.
+        """
+        newest = self._newest_controller
+        return self._image if newest is None or not newest.is_open else newest.image
 
     def broker(self, broker_id: int) -> Broker:
         node = self.simulation.world.processes[self.process(broker_id)].node

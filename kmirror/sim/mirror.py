@@ -21,7 +21,7 @@ from kmirror.protocol.gen.remove_topics_from_mirror_request import RemoveTopicsF
 from kmirror.protocol.gen.remove_topics_from_mirror_request import TopicData as RemovedTopic
 from kmirror.protocol.gen.remove_topics_from_mirror_response import RemoveTopicsFromMirrorResponse
 from kmirror.sim.checkers import Difference, mirror_agrees
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.wire_values import ResourceType
 
@@ -206,7 +206,7 @@ class Mirror:
         return ", ".join(parts) + more
 
     def _source_id(self, topic: str) -> Uuid:
-        known = self.source.image.topics.get(topic) if self.source.runs(CONTROLLER_ID) else None
+        known = self.source.image.topics.get(topic)
         return Uuid.ZERO if known is None else known.topic_id
 
     def _check(self, code: int, message: str | None, what: str) -> None:

@@ -48,7 +48,6 @@ def build_parts(context: BrokerContext, publish: Publish) -> BrokerParts:
         context.outbox,
         context.authorizer,
         failures=context.failures,
-        accepting=False,
     )
     components = Components()
     lifecycle = Lifecycle(context)

@@ -34,12 +34,12 @@ class ControllerContext:
     image: MetadataImage = field(default_factory=MetadataImage)
     outbox: Outbox = field(default_factory=Outbox)
     opened_log: MetadataLog | None = None
-    """None until the controller has started."""
+    """None until it has been opened."""
 
     @property
     def log(self) -> MetadataLog:
-        """Return the metadata log of a controller that has started."""
-        assert self.opened_log is not None, "started"
+        """Return the metadata log of a controller that has opened it."""
+        assert self.opened_log is not None, "opened"
         return self.opened_log
 
     def next_offset(self) -> int:

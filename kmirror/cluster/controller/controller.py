@@ -17,12 +17,17 @@ from kmirror.cluster.controller.apis import fetch
 from kmirror.cluster.controller.apis.routes import DECISIONS, routes
 from kmirror.cluster.controller.context import ControllerContext
 from kmirror.cluster.controller.decisions import Decide
-from kmirror.cluster.controller.metadata_log import CloseMetadataLog, MetadataLog
+from kmirror.cluster.controller.metadata_log import (
+    CloseMetadataLog,
+    MetadataLog,
+    OpenedMetadataLog,
+    OpenMetadataLog,
+)
 from kmirror.cluster.controller.sessions import BrokerSessions
 from kmirror.cluster.images import Delta
 from kmirror.cluster.replication.log_recovery import LOG_DIR
 from kmirror.cluster.server import Inbound, Server
-from kmirror.kernel.clock import Instant
+from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.disk_jobs import DiskJobs
 from kmirror.kernel.events import (
     CloseLink,
@@ -42,14 +47,11 @@ from kmirror.kernel.events import (
     TimerKey,
 )
 from kmirror.kernel.failures import Failures, OnFailure
-from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.ids import Endpoint
 from kmirror.kernel.rng import Rng
 from kmirror.log.disk import Disk
 from kmirror.protocol.message import Message
 from kmirror.spec.configs import broker_configs
-from kmirror.spec.topics import METADATA_TOPIC
-
-METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +156,28 @@ class Controller:
                 raise AssertionError("a controller sends no requests")
 
     def _start(self, now: Instant) -> None:
-        """Open the log and replay it: before that a controller has nothing else to do."""
-        log = self.context.opened_log = MetadataLog(self._disk.open(METADATA_PARTITION), now)
-        log.replay(self.image)
+        self._disk_jobs.order(LOG_DIR, OpenMetadataLog(self._disk, to_ms(now)), self._on_opened)
+
+    def _on_opened(self, now: Instant, done: DiskDone) -> None:
+        """Replay the log, and begin to answer the requests that have come in the meantime."""
+        opened = done.result
+        if done.error is not None:
+            self._give_up(f"the metadata log cannot be opened: {done.error}")
+            return
+        assert isinstance(opened, OpenedMetadataLog)
+        self.context.opened_log = MetadataLog(opened.log)
+        if self._is_ending:
+            return
+        delta = Delta()
+        for batch in opened.batches:
+            for record in batch.records:
+                self.image.apply(record, delta)
+            self.image.offset = batch.last_offset
         self._read_configs()
         if self.image.offset < 0 and self.options.bootstrap:
             self.commit(now, self.options.bootstrap)
         self.sessions.start(now)
+        self.server.accept()
 
     def _flush(self) -> None:
         job = None if self.context.opened_log is None else self.context.log.begin_flush()
@@ -206,6 +223,11 @@ class Controller:
                 self.context.log.force(now, parked)
             case _:
                 raise AssertionError(f"a timer nobody set: {key}")
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the metadata log has been replayed: before that the image knows nothing."""
+        return self.context.opened_log is not None
 
     # -- decisions ----------------------------------------------------------------------------
 

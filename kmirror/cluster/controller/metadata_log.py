@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kmirror.cluster.images import Delta, MetadataImage
 from kmirror.kernel.clock import Instant, to_ms
 from kmirror.kernel.ids import TopicPartition
+from kmirror.log.disk import Disk
 from kmirror.log.flushing import Flush
 from kmirror.log.partition_log import AppendOrigin, LogConfig, PartitionLog
-from kmirror.log.store import PartitionStore
 from kmirror.protocol.keyed_records import decode_metadata_record, encode_metadata_record
 from kmirror.protocol.message import Message
 from kmirror.records.build import build_batch
+from kmirror.records.legacy import AnyBatch
 from kmirror.records.record import RecordData
 from kmirror.spec.topics import METADATA_TOPIC
+
+METADATA_PARTITION = TopicPartition(METADATA_TOPIC, 0)
 
 RECORD_VERSIONS: dict[str, int] = {
     "RegisterBrokerRecord": 3,
@@ -24,6 +26,43 @@ RECORD_VERSIONS: dict[str, int] = {
     "PartitionChangeRecord": 0,
 }
 """Versions at metadata.version 30 without eligible leader replicas or log directories; the rest is 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedBatch:
+    """What one batch of the metadata log says."""
+
+    records: Sequence[Message]
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedMetadataLog:
+    """What the job of opening returns."""
+
+    log: PartitionLog
+    batches: Sequence[ReplayedBatch]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMetadataLog:
+    """A job for the disk: open the metadata log, cut off what a crash has torn, and read all its records."""
+
+    disk: Disk
+    now_ms: int
+
+    def run(self) -> OpenedMetadataLog:
+        """Raise OSError where the disk fails, CorruptBatch where the log is damaged before its end."""
+        log = PartitionLog.open(
+            METADATA_PARTITION, self.disk.open(METADATA_PARTITION), LogConfig(), now_ms=self.now_ms, repair=True
+        )
+        return OpenedMetadataLog(log, [ReplayedBatch(list(_messages(b)), b.last_offset) for b in log.batches()])
+
+
+def _messages(batch: AnyBatch) -> Iterator[Message]:
+    for record in () if batch.is_control else batch.records():
+        assert record.value is not None, f"metadata record {record.offset} has no value"
+        yield decode_metadata_record(record.value)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +79,8 @@ class CloseMetadataLog:
 class MetadataLog:
     """A quorum of one: what is flushed is committed, and nobody hears of anything that is not."""
 
-    def __init__(self, store: PartitionStore, now: Instant) -> None:
-        self._log = PartitionLog.open(
-            TopicPartition(METADATA_TOPIC, 0), store, LogConfig(), now_ms=to_ms(now), repair=True
-        )
+    def __init__(self, log: PartitionLog) -> None:
+        self._log = log
         self._log.flushing.is_deferred = True
         self.epoch = self._log.latest_epoch + 1
         self._log.assign_epoch_start(self.epoch)
@@ -54,16 +91,6 @@ class MetadataLog:
     @property
     def log(self) -> PartitionLog:
         return self._log
-
-    def replay(self, image: MetadataImage) -> None:
-        """Apply every record of the log to `image`, which must be empty."""
-        delta = Delta()
-        for batch in self._log.batches():
-            if not batch.is_control:
-                for record in batch.records():
-                    assert record.value is not None, f"metadata record {record.offset} has no value"
-                    image.apply(decode_metadata_record(record.value)[0], delta)
-            image.offset = batch.last_offset
 
     def append(self, now: Instant, records: Sequence[Message]) -> int:
         """Append one batch; return the offset of its last record. It is committed once it has been flushed."""

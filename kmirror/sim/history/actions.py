@@ -82,7 +82,6 @@ class Hands:
         if not found.runs(node_id):
             raise StepSkipped(f"{cluster}-{node_id} is down")
         kind = "controller" if node_id == CONTROLLER_ID else "broker"
-        scene.image(cluster)  # Remembered while the controller is away.
         found.kill(node_id, power_cut=power_cut)
         scene.begin_span(kind, f"{cluster}-{node_id}")
         scene.note(f"{kind} {cluster}-{node_id} {'loses power' if power_cut else 'dies'}")

@@ -14,7 +14,6 @@ from kmirror.log.compare import compare, parting
 from kmirror.log.partition_log import PartitionLog
 from kmirror.mirror.component import MirrorComponent
 from kmirror.mirror.partition import LogCut, MirrorPartition, StateEntered
-from kmirror.sim.cluster import CONTROLLER_ID
 from kmirror.sim.history.account import Election, LogRow, LogSeen, StateSeen
 from kmirror.sim.history.scene import Scene
 from kmirror.sim.history.values import ValueReader
@@ -93,7 +92,7 @@ class Observer:
 
     def _after_event(self, now: Instant) -> None:
         for name, cluster in self._scene.clusters.items():
-            if cluster.runs(CONTROLLER_ID) and cluster.controller.image.offset != self._offsets[name]:
+            if cluster.image.offset != self._offsets[name]:
                 self._look_for_elections(name, is_news=True)
 
     def _look_for_elections(self, name: str, *, is_news: bool) -> None:

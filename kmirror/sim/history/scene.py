@@ -15,7 +15,7 @@ from kmirror.kernel.clock import MILLISECOND, Duration, Instant
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
-from kmirror.sim.cluster import CONTROLLER_ID, Cluster
+from kmirror.sim.cluster import Cluster
 from kmirror.sim.history.account import Account, Span
 from kmirror.sim.history.directory import Directory
 from kmirror.sim.history.plan import Plan
@@ -46,8 +46,6 @@ class Scene:
     traps: list[Trap] = field(default_factory=list)
     open_spans: dict[tuple[str, str], Instant] = field(default_factory=dict)
     """(kind, subject) of what is away or cut now, with the instant at which it began."""
-    images: dict[str, MetadataImage] = field(default_factory=dict)
-    """The controller's image; of a controller that is down the last one."""
     began: Instant = 0
     writing: bool = True
     """Producers go on; then they end what they are at and stop."""
@@ -95,10 +93,7 @@ class Scene:
 
     def image(self, cluster: str) -> MetadataImage:
         """Return the controller's image, or the last one it had."""
-        found = self.clusters[cluster]
-        if found.runs(CONTROLLER_ID):
-            self.images[cluster] = found.image
-        return self.images[cluster]
+        return self.clusters[cluster].image
 
     def leader(self, cluster: str, tp: TopicPartition) -> Partition | None:
         """Return the partition at the living broker that leads it in the highest epoch, or None."""

@@ -54,6 +54,7 @@ def server(handler: Callable[[Instant, Inbound], None], policy: OnFailure) -> tu
     failures = Failures(outbox, policy)
     made = Server(lambda: VERSIONS, dict, outbox, ALLOW_ALL, failures=failures)
     made.serve(dict.fromkeys(REQUESTS, handler))
+    made.accept()
     made.on_opened(CLIENT)
     return made, failures
 

@@ -35,6 +35,7 @@ class Waiting:
 def server(handler: Handler) -> Server:
     made = Server(lambda: VERSIONS, dict, Outbox(), ALLOW_ALL)
     made.serve({ApiVersionsRequest: handler, FetchRequest: handler})
+    made.accept()
     return made
 
 
