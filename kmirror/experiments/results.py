@@ -32,7 +32,6 @@ from kmirror.experiments.sweep_file import Run
 T = TypeVar("T")
 Row = dict[str, Any]
 RUNS = "runs"
-SCHEMA_VERSION = 1
 _LAG = pa.list_(pa.struct([("ms", pa.int64()), ("records", pa.int64())]))
 _STATES = pa.map_(pa.string(), pa.int64())
 _ARROW: dict[str, Any] = {"lag": _LAG, "state_ms": _STATES}
@@ -62,7 +61,7 @@ SCHEMA = pa.schema(
         pa.field("wall_ms", pa.int64()),
         pa.field("options_json", pa.string()),
     ],
-    metadata={"kmirror.schema": str(SCHEMA_VERSION), "kmirror.version": __version__},
+    metadata={"kmirror.version": __version__},
 )
 
 
@@ -78,7 +77,36 @@ class Results:
         self._runs = str(PurePosixPath(path) / RUNS)
 
     def prepare(self) -> None:
+        """Make the folder, or see that what it holds can be added to; `UsageError` if it cannot."""
         self._fs.create_dir(self._runs, recursive=True)
+        self.check()
+
+    def check(self) -> None:
+        """Raise `UsageError` if a file here has other columns than this version writes: it would be misread."""
+        for path in self.files():
+            with self._fs.open_input_file(path) as stream:
+                self._check(path, pq.read_schema(stream))
+
+    def holds(self, column: str) -> bool:
+        """Return whether a file here has such a column."""
+        for path in self.files():
+            with self._fs.open_input_file(path) as stream:
+                if column in pq.read_schema(stream).names:
+                    return True
+        return False
+
+    def _check(self, path: str, found: Any) -> None:
+        if found.equals(self._schema):
+            return
+        theirs, ours = set(found.names), set(self._schema.names)
+        kinds = {name for name in ours & theirs if found.field(name).type != self._schema.field(name).type}
+        parts = (("lacks", ours - theirs), ("also has", theirs - ours), ("has as another type", kinds))
+        differences = [f"{what} {', '.join(sorted(names))}" for what, names in parts if names]
+        if differences:
+            raise UsageError(
+                f"{path} was not written by this version of kmirror, and its figures may mean something else: it "
+                f"{'; it '.join(differences)}. Read it with the version that wrote it, or run the sweep into another folder"
+            )
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:
         """Write rows as one file, which appears in the folder whole or not at all."""
@@ -121,7 +149,9 @@ class Results:
         tables = []
         for path in self.files():
             with self._fs.open_input_file(path) as stream:
-                tables.append(pq.read_table(stream))
+                table = pq.read_table(stream)
+            self._check(path, table.schema)
+            tables.append(table)
         if not tables:
             return self._schema.empty_table()
         table = pa.concat_tables(tables, promote_options="default")
@@ -146,9 +176,10 @@ class Results:
 
 def read_rows(location: str) -> list[Row]:
     """Return the rows of a sweep's results in the order of their ids; `UsageError` if there are none."""
-    table = Results(location).read()
-    if "options_json" not in table.column_names:
+    results = Results(location)
+    if results.holds("verdict"):
         raise UsageError(f"{location}: holds histories, and `kmirror sim --spark` tells what came of them")
+    table = results.read()
     if not len(table):
         raise UsageError(f"{location}: holds no results of a sweep; `kmirror sweep FILE.toml -o {location}` makes some")
     rows: list[Row] = table.sort_by("run_id").to_pylist()

@@ -13,7 +13,7 @@ from kmirror.errors import UsageError
 from kmirror.experiments.estimates import T_95
 from kmirror.experiments.failover_options import OPTION_NAMES
 from kmirror.experiments.one_run import BROKEN, FAILED
-from kmirror.experiments.results import NUMBERS
+from kmirror.experiments.results import NUMBERS, Results
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +35,7 @@ def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figure
     for name in figures:
         if name not in NUMBERS:
             raise UsageError(f"no figure is named {name!r}: there are {', '.join(NUMBERS)}")
+    Results(location).check()
     spark.read.parquet(f"{location}/runs").createOrReplaceTempView("kmirror_runs")
     columns = [*by, "count(*) AS runs", f"sum(CASE status WHEN '{BROKEN}' THEN 1 ELSE 0 END) AS broken"]
     for figure in figures:

@@ -26,7 +26,7 @@ from kmirror.report.results import AXES, FIGURES, SweepResults
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 
-QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1}
+QUICK = {"failure_ms": 300, "detect_ms": 100, "after_ms": 100, "partitions": 1, "refresh_ms": 100}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
