@@ -105,7 +105,7 @@ class Results:
         if differences:
             raise UsageError(
                 f"{path} was not written by this version of kmirror, and its figures may mean something else: it "
-                f"{'; it '.join(differences)}. Read it with the version that wrote it, or run the sweep into another folder"
+                f"{'; it '.join(differences)}. Read it with the version that wrote it, or sweep into another folder"
             )
 
     def write(self, rows: Sequence[dict[str, Any]], name: str) -> None:

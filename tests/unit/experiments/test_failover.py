@@ -8,8 +8,8 @@ from statistics import fmean
 import pytest
 
 from kmirror.errors import UsageError
-from kmirror.experiments.estimates import Estimate, estimate
 from kmirror.experiments import failover
+from kmirror.experiments.estimates import Estimate, estimate
 from kmirror.experiments.failover import run
 from kmirror.experiments.failover_figures import Outcome
 from kmirror.experiments.failover_options import ExperimentOptions
@@ -84,7 +84,7 @@ def test_an_interval_covers_every_instant_of_the_fetch_cycle() -> None:
 
 
 def test_no_figure_comes_in_steps_of_the_script() -> None:
-    """Once RTO was told in steps of the load's pause, and the failback in steps of the half second between two looks."""
+    """RTO came in steps of the load's pause once, the failback in steps of the half second between two looks."""
     found = [outcome(seed=seed, latency_ms=40).figures for seed in range(6)]
     assert len({figures.rto_ms for figures in found}) > 3
     steps = sorted(figures.failback_ms for figures in found)

@@ -67,6 +67,27 @@ def test_names_and_many_points_are_drawn_too(folder: Path) -> None:
     assert "by-latency_ms" in plots(SweepResults(scattered, "x"))
 
 
+def test_ticks_that_would_collide_stand_in_a_row() -> None:
+    from kmirror.report.plots import _places
+
+    assert _places([5, 25, 50, 100]) == {5: 5, 25: 25, 50: 50, 100: 100}
+    assert _places([0, 100, 500, 10_000]) == {0: 0, 100: 1, 500: 2, 10_000: 3}
+    assert _places(["lz4", "none"]) == {"lz4": 0, "none": 1}
+    assert _places([7]) == {7: 7}
+
+
+def test_a_sweep_with_transactions_draws_what_became_of_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kmirror.report import plots
+
+    drawn: list[str] = []
+    monkeypatch.setattr(plots, "_dress", lambda _panel, label, _axis: drawn.append(label.short))
+    rows = load(folder).good
+    plots.plots(SweepResults(rows, "x"))
+    assert FIGURES["torn_transactions"].short not in drawn
+    plots.plots(SweepResults([{**row, "transaction_ms": 100 * row["loss_ppm"]} for row in rows], "x"))
+    assert FIGURES["torn_transactions"].short in drawn
+
+
 def test_the_page_holds_everything(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     done = CliRunner().invoke(report, [str(folder), "-o", str(page)], catch_exceptions=False)
