@@ -23,11 +23,11 @@ class Api:
     listeners: tuple[str, ...]
     latest_version_unstable: bool
     kafka_max_version: int | None
-    """The last version that Apache Kafka of `gen.registry.KAFKA_RELEASE` has; None for an API that KIP-1279 adds."""
+    """The last version that Kafka has in release `gen.registry.KAFKA_RELEASE`; None for an API that KIP-1279 adds."""
 
     @property
     def kafka_versions(self) -> range:
-        """Return the versions that Apache Kafka of `gen.registry.KAFKA_RELEASE` has, none for an API that KIP-1279 adds."""
+        """Return the versions that Kafka has in release `gen.registry.KAFKA_RELEASE`; none for an API of KIP-1279."""
         released = self.kafka_max_version
         return range(self.min_version, self.min_version if released is None else released + 1)
 
