@@ -36,7 +36,7 @@ PUBLIC_MODULES = (
     "kmirror.spark.sessions", "kmirror.spark.source", "kmirror.spark.options",
     "kmirror.spark.verification", "kmirror.spark.sweep", "kmirror.spark.aggregates", "kmirror.spark.histories",
     "kmirror.report.notebook",
-    "kmirror.testing.strategies", "kmirror.testing.histories",
+    "kmirror.testing.strategies.arbitrary", "kmirror.testing.histories",
     "kmirror.errors", "kmirror.spec.wire_values",
 )  # fmt: skip
 
