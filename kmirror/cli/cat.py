@@ -21,10 +21,9 @@ from kmirror.cli.record_json import json_line, payload, utc_or_none
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
 from kmirror.logdir.consume import ConsumeQuery, consume, hidden_records
-from kmirror.logdir.dump.printers import TIMESTAMP_NAMES
 from kmirror.logdir.kcat_format import compile_format
 from kmirror.logdir.partition import PartitionFolder
-from kmirror.records.layout import TimestampType
+from kmirror.records.layout import TIMESTAMP_NAMES, TimestampType
 from kmirror.records.record import Record
 
 DEFAULT_FORMAT: Final = r"%s\n"
