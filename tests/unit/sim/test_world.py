@@ -11,6 +11,7 @@ from kmirror.kernel.events import (
     CloseLink,
     Effect,
     Event,
+    InboundLink,
     LinkClosed,
     LinkOpened,
     Note,
@@ -228,36 +229,37 @@ def test_a_server_learns_once_who_opened_a_link_before_its_first_frame() -> None
         )
 
 
-def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+def unread() -> tuple[World, Recorder, InboundLink]:
+    """Return a world whose server has read frame 0 of a link and then none; frames 1 and 2 wait."""
     w, _, server = world(echo=False)
     send(w, b"0")
     w.run_for(span_us=SECOND)
     [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
     w.perform("server", [StopReading(first.link)])
     send(w, b"1", b"2")
+    return w, server, first.link
+
+
+def test_frames_of_a_link_that_is_not_read_wait_in_order_and_others_do_not() -> None:
+    w, server, link = unread()
     send(w, b"other", channel="d")
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"other"]
-    w.perform("server", [ResumeReading(first.link)])
+    w.perform("server", [ResumeReading(link)])
     send(w, b"3")
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"other", b"1", b"2", b"3"]
 
 
 def test_a_server_that_stops_reading_between_two_held_frames_gets_one() -> None:
-    w, _, server = world(echo=False)
-    send(w, b"0")
+    w, server, link = unread()
     w.run_for(span_us=SECOND)
-    [first] = [event for _, event in server.seen if isinstance(event, RequestReceived)]
-    w.perform("server", [StopReading(first.link)])
-    send(w, b"1", b"2")
-    w.run_for(span_us=SECOND)
-    w.perform("server", [ResumeReading(first.link)])
+    w.perform("server", [ResumeReading(link)])
     w.step()
-    w.perform("server", [StopReading(first.link)])
+    w.perform("server", [StopReading(link)])
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"1"]
-    w.perform("server", [ResumeReading(first.link)])
+    w.perform("server", [ResumeReading(link)])
     w.run_for(span_us=SECOND)
     assert frames(server) == [b"0", b"1", b"2"]
 
