@@ -1,7 +1,7 @@
 """Where are the logs that real brokers wrote, and what is known about them?
 
-`tests/data/brokers.tar.xz` holds four runs of real clusters, whole: log directories, what Kafka's dump tool prints of each
-file (`expected/`), what a consumer got (`records/`), and which offsets the brokers told (`offsets.json`).
+`tests/data/brokers.tar.xz` holds four runs of real clusters, whole: log directories, what Kafka's dump tool prints
+of each file (`expected/`), what a consumer got (`records/`), and which offsets the brokers told (`offsets.json`).
 
     kraft-4.3    Kafka 4.3.1, one node: codecs, timestamps, transactions, idempotence, compaction, retention, groups
     epochs-4.3   Kafka 4.3.1, three brokers: leaders killed in turn, an unclean election after which a replica truncated
