@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, Self
 
-from kmirror.errors import KafkaError, SimulationFailure
+from kmirror.errors import KafkaError, SimulationFailure, UsageError
 from kmirror.kernel.clock import SECOND, Duration
 from kmirror.sim.disk_work import DiskOptions
+from kmirror.sim.lines import Line
 from kmirror.sim.network import NetworkOptions
 from kmirror.sim.world import World
 from kmirror.spec.error_codes import ErrorCode
@@ -77,11 +78,15 @@ class Simulation:
         within_us: Duration = round(within_s * SECOND)
         self.world.run_until(condition, within_us=within_us, what=what)
 
-    def cut(self, one: Site, other: Site) -> None:
-        """Lose everything that is sent between two clusters from now on."""
-        self.world.network.cut(one.name, other.name)
-        self.world.trace.add(self.world.now, "network", f"cut {one.name} {other.name}")
+    def line(self, one: Site | str, other: Site | str, *, one_way: bool = False) -> Line:
+        """Return the line between two clusters or nodes; with `one_way` what `one` sends to `other`, and not back.
 
-    def heal(self, one: Site, other: Site) -> None:
-        self.world.network.heal(one.name, other.name)
-        self.world.trace.add(self.world.now, "network", f"healed {one.name} {other.name}")
+        A node is named as in the trace: `a-1` is broker 1 of cluster a, `a-controller` its controller. UsageError if
+        nothing bears the name.
+        """
+        ends = [place if isinstance(place, str) else place.name for place in (one, other)]
+        known = self.world.network.places()
+        for place in ends:
+            if place not in known:
+                raise UsageError(f"there is no cluster and no node {place!r}; there are: {', '.join(known)}")
+        return Line(self.world, ends[0], ends[1], one_way)

@@ -274,7 +274,7 @@ class World:
             self._link_count += 1
             link = self._links[key] = Link(key, self._link_count, process.name, server)
             self._served[link.inbound] = link
-        if self.network.is_cut(link.client, link.server):
+        if self.network.is_down(link.client, link.server):
             return
         link.there_at = self.network.arrival(self.now, link.client, link.server, link.there_at, len(frame))
         incarnation = self.processes[link.server].incarnation
@@ -309,7 +309,7 @@ class World:
 
     def _reply(self, name: InboundLink, frame: bytes) -> None:
         link = self._served.get(name)
-        if link is None or not link.open or self.network.is_cut(link.server, link.client):
+        if link is None or not link.open or self.network.is_down(link.server, link.client):
             return
         link.back_at = self.network.arrival(self.now, link.server, link.client, link.back_at, len(frame))
         incarnation = self.processes[link.client].incarnation
@@ -333,11 +333,11 @@ class World:
         link.open = False
         self._links.pop(link.key, None)
         self._served.pop(link.inbound, None)
-        if tell_client and self.runs(link.client) and not self.network.is_cut(link.server, link.client):
+        if tell_client and self.runs(link.client) and not self.network.is_down(link.server, link.client):
             incarnation = self.processes[link.client].incarnation
             when = self.network.arrival(self.now, link.server, link.client, link.back_at)
             self.at(when, lambda: self._deliver(link.client, incarnation, LinkClosed(link.outbound)))
-        if tell_server and self.runs(link.server) and not self.network.is_cut(link.client, link.server):
+        if tell_server and self.runs(link.server) and not self.network.is_down(link.client, link.server):
             served_by = self.processes[link.server].incarnation
             when = self.network.arrival(self.now, link.client, link.server, link.there_at)
             self.at(when, lambda: self._deliver(link.server, served_by, LinkClosed(link.inbound)))

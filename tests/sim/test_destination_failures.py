@@ -117,7 +117,7 @@ def test_leader_dies_at_a_step_of_stopping(step: str, above: bool) -> None:
         p.b.bump(9)
     before = p.b.await_leader().leader_epoch
     assert before == (9 if above else 4)
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     rows = stop_with_a_death_at(p, step)
     assert [row.last_mirrored_epoch for row in rows] == [4]
     assert p.b.persisted().last_mirrored_epoch == 4, "settled once, whichever leader finishes"
@@ -144,7 +144,7 @@ def test_leader_dies_in_stopping_with_an_open_transaction(step: str) -> None:
     p.there.create()
     p.there.add_topics([TOPIC])
     p.run_until(lambda: p.b.leader(TP) is not None and p.b.log().log_end_offset == 5, "all but the last marker")
-    p.simulation.cut(p.a, p.b)
+    p.simulation.line(p.a, p.b).take_down()
     stop_with_a_death_at(p, step)
     for replica in p.b.replicas(TP).values():
         assert values(replica.log) == [(0, "r0")]
