@@ -1,6 +1,6 @@
 """One run of the question that sweeps ask: what does a failover cost, and what does the way back take away?
 
-Cluster a is written to while cluster b mirrors it. At a chosen instant a fails: its link is cut, or its brokers
+Cluster a is written to while cluster b mirrors it. At a chosen instant a fails: its line goes down, or its brokers
 die. After a while the failover is ordered; producers turn to b as soon as b lets them. Later a comes back and
 mirrors from b. What is measured is in `Figures`; what must hold in any run is judged by name, and a run that
 breaks one of these rules ends as usual and says so.
@@ -62,7 +62,7 @@ class ExperimentOptions:
     failure_ms: int = 3_000
     """How long a is written to before it fails."""
     detect_ms: int = 1_000
-    """From the failure to the order to fail over; while the link is cut, producers go on writing to a."""
+    """From the failure to the order to fail over; while the line is down, producers go on writing to a."""
     after_ms: int = 2_000
     """How long b is written to before the failback."""
     fault: str = "none"
@@ -222,7 +222,7 @@ class Experiment:
         self.simulation.world.run_for(span_us=options.failure_ms * MILLISECOND)
         failed_at = world.now
         self.figures.lag_at_failure = self._lag()
-        self.simulation.cut(self.a, self.b)
+        self.simulation.line(self.a, self.b).take_down()
         if options.failure == "site":
             for broker_id in self.a.living():
                 self.a.kill(broker_id)
@@ -259,7 +259,7 @@ class Experiment:
         self._settle(self.a)
         load.settle(within_s=PATIENCE_SECONDS)
         ends = {tp: self._log(self.a, tp).log_end_offset for tp in self.partitions}
-        self.simulation.heal(self.a, self.b)
+        self.simulation.line(self.a, self.b).bring_up()
         self._cuts.clear()
         began = world.now
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)

@@ -1,9 +1,9 @@
-"""The simulated network: ordered links, seeded delays, cuts; between sites also bandwidth, loss, reordering.
+"""The simulated network: ordered links, seeded delays, lines that are down; between sites also bandwidth and loss.
 
 A link belongs to the node that opened it and to one channel. Frames on a link arrive in the order
-in which they were sent, each after the delay drawn for it. A cut between two groups of nodes loses
-whatever is sent across it, without a word, as a firewall does; a node that dies closes its links,
-and the other end is told.
+in which they were sent, each after the delay drawn for it. A line that is down loses whatever is
+sent over it, without a word, as a firewall does; a node that dies closes its links, and the other
+end is told.
 
 Between two sites lies one line in each direction, which all links share:
 - bandwidth: frames leave one after the other, each taking its size over the line's rate;
@@ -11,8 +11,8 @@ Between two sites lies one line in each direction, which all links share:
   packet holds its frame, and what follows on that link, for a retransmission;
 - reordering: a frame is held up, so that frames of other links overtake it.
 
-While a run goes on any two sites or nodes may be cut from each other, both ways or one way, or their line made
-slow or lossy; a line that nobody touched draws the numbers it always drew.
+While a run goes on the line between any two sites or nodes may be taken down, both ways or one way, or made slow or
+lossy; a line that nobody touched draws the numbers it always drew.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Network:
         self.crossed: dict[tuple[str, str], int] = {}
         """Bytes that were sent from one site to another."""
         self._sites: dict[str, str] = {}
-        self._cuts: dict[tuple[str, str], None] = {}
+        self._down: dict[tuple[str, str], None] = {}
         """(sender, receiver), sites or nodes."""
         self._slow: dict[frozenset[str], Duration] = {}
         self._lossy: dict[frozenset[str], int] = {}
@@ -112,18 +112,25 @@ class Network:
         if endpoint is not None:
             self.addresses[endpoint] = name
 
-    def cut(self, one: str, other: str) -> None:
-        """Lose everything between two sites or nodes from now on."""
-        self._cuts[one, other] = self._cuts[other, one] = None
+    def places(self) -> list[str]:
+        """Return the names of all sites and nodes, each site before its nodes."""
+        names: dict[str, None] = {}
+        for site in dict.fromkeys(self._sites.values()):
+            names[site] = None
+            names.update(dict.fromkeys(node for node, where in self._sites.items() if where == site))
+        return list(names)
 
-    def cut_one_way(self, sender: str, receiver: str) -> None:
-        """Lose what one site or node sends to another; what comes back arrives."""
-        self._cuts[sender, receiver] = None
+    def take_down(self, sender: str, receiver: str) -> None:
+        """Lose what one site or node sends to another from now on; what comes back arrives."""
+        self._down[sender, receiver] = None
 
-    def heal(self, one: str, other: str) -> None:
-        """Lose nothing any more between two sites or nodes, in either direction."""
-        self._cuts.pop((one, other), None)
-        self._cuts.pop((other, one), None)
+    def bring_up(self, sender: str, receiver: str) -> None:
+        """Lose nothing any more of what one site or node sends to another."""
+        self._down.pop((sender, receiver), None)
+
+    def was_taken_down(self, sender: str, receiver: str) -> bool:
+        """Return whether `take_down` was called for exactly these two, and `bring_up` not since."""
+        return (sender, receiver) in self._down
 
     def slow_down(self, one: str, other: str, extra_us: Duration) -> None:
         """Let every frame between two sites or nodes take `extra_us` longer; 0 ends it."""
@@ -133,12 +140,12 @@ class Network:
         """Lose packets between two sites or nodes, which are then sent again; 0 ends it."""
         _set(self._lossy, frozenset((one, other)), loss_ppm)
 
-    def is_cut(self, sender: str, receiver: str) -> bool:
-        """Is what `sender` sends to `receiver` lost?"""
-        cuts = self._cuts
-        if not cuts:
+    def is_down(self, sender: str, receiver: str) -> bool:
+        """Is what one node sends to another lost, whether their own line is down or that of a site?"""
+        down = self._down
+        if not down:
             return False
-        return any(pair in cuts for pair in self._ends(sender, receiver))
+        return any(pair in down for pair in self._ends(sender, receiver))
 
     def _ends(self, one: str, other: str) -> tuple[tuple[str, str], ...]:
         """Return every pair of node or site that a line between two nodes belongs to."""

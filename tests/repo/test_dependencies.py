@@ -58,7 +58,7 @@ def complaints(requirements: Sequence[str], reasons: Mapping[str, str], files: S
 def test_what_kmirror_asks_for_is_what_it_imports(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     extras = project["optional-dependencies"]
-    assert set(extras) == {*EXTRAS, "bench", "test"}, "a new extra belongs to one of the two tests"
+    assert set(extras) == {*EXTRAS, "bench", "docs", "test"}, "a new extra belongs to one of these tests"
     requirements = [*project["dependencies"], *(text for extra in EXTRAS for text in extras[extra])]
     files = sources(root, "kmirror")
     assert complaints(requirements, REASONS, files) == []
@@ -68,6 +68,15 @@ def test_the_peers_of_the_benchmarks_are_imported_there(root: Path) -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
     found = complaints(project["optional-dependencies"]["bench"], {}, sources(root, "benchmarks"))
     assert [text for text in found if text.endswith("imported nowhere")] == []
+
+
+def test_the_manual_is_built_by_what_its_extra_brings(root: Path) -> None:
+    extras = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert names(extras["docs"]) == ["zensical", "mkdocstrings-python"]
+    assert '"-m", "zensical"' in (root / "manual/site.py").read_text("utf-8")
+    settings = tomllib.loads((root / "zensical.toml").read_text("utf-8"))
+    assert "python" in settings["project"]["plugins"]["mkdocstrings"]["handlers"]
+    assert "docs" in extras["test"][0], "`check` builds the manual"
 
 
 PLANTED = [
