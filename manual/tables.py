@@ -16,6 +16,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.experiments.failover import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions, Figures
 from kmirror.protocol.registry import by_name, find_key, names
+from kmirror.spark.rows import COLUMNS
+from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs
 from kmirror.spec.error_codes import ErrorCode
 
@@ -130,6 +133,12 @@ def _apis_served() -> str:
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
 
 
+def _log_columns(level: str) -> str:
+    columns = COLUMNS[level].items()
+    rows = ((_code(name), _code(schema_of(level, [name])[name].dataType.simpleString()), c.doc) for name, c in columns)
+    return _table(("column", "type", "what it is"), rows)
+
+
 def _commands() -> str:
     top = build(COMMANDS)
     parts = []
@@ -149,6 +158,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "error codes": _error_codes,
     "messages": _messages,
     "apis served": _apis_served,
+    "record columns": partial(_log_columns, "record"),
+    "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,
 }
 
