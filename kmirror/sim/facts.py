@@ -67,7 +67,7 @@ class LineUp:
 
 @dataclass(frozen=True, slots=True)
 class OrderSent:
-    """A cluster's client sent an order, such as RemoveTopicsFromMirror; `number` counts the orders of a run."""
+    """A cluster's client sent an order, such as RemoveTopicsFromMirror; `number` counts those of its client."""
 
     number: int
     request: Message
