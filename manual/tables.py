@@ -24,7 +24,8 @@ import click
 
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
-from kmirror.experiments.failover import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions, Figures
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
 from kmirror.protocol.registry import by_name, find_key, names
 from kmirror.spark.rows import COLUMNS
 from kmirror.spark.source import schema_of
