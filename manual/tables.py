@@ -25,6 +25,8 @@ from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
 from kmirror.experiments.failover import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions, Figures
 from kmirror.protocol.registry import by_name, find_key, names
+from kmirror.sim.history import profiles
+from kmirror.sim.history.checkers import CHECKERS
 from kmirror.spec import apis, configs
 from kmirror.spec.error_codes import ErrorCode
 
@@ -130,6 +132,15 @@ def _apis_served() -> str:
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
 
 
+def _checkers() -> str:
+    rows = ((_code(name), " ".join(checker.doc.split())) for name, checker in CHECKERS.items())
+    return _table(("anomaly", "what was seen"), rows)
+
+
+def _profiles() -> str:
+    return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
+
+
 def _commands() -> str:
     top = build(COMMANDS)
     parts = []
@@ -150,6 +161,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "messages": _messages,
     "apis served": _apis_served,
     "commands": _commands,
+    "checkers": _checkers,
+    "profiles": _profiles,
 }
 
 
