@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names, few
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
 from kmirror.logdir.available_memory import allowed_bytes, in_words
@@ -106,6 +107,7 @@ def read_log_dirs(
     for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
     """
     folder = Path(path)
+    picked = None if topics is None else as_names(topics)
     names = _list_folder(folder)
     skipped: list[SkippedFolder] = []
     if holds_partition_files(folder):
@@ -115,8 +117,8 @@ def read_log_dirs(
     else:
         facts = read_folder_facts(folder)
         found = list(_find_partitions(folder, names, facts, skipped))
-    if topics is not None:
-        found = _pick(folder, found, topics, skipped)
+    if picked is not None:
+        found = _pick(folder, found, picked, skipped)
         skipped.clear()  # Topics were picked: what else was left out needs no mention.
     if not found:
         raise UsageError(_holds_no_log(folder, names, skipped))
@@ -176,10 +178,12 @@ def _pick(
 ) -> list[PartitionFolder]:
     """Return the partitions of `topics`; raises `UsageError` for one that is not there."""
     reasons = dict(skipped)
+    if not topics:
+        raise UsageError(f"{folder}: an empty list of topics picks nothing; leave it out to read all of them")
     present = sorted({item.tp.topic for item in found})
     for topic in topics:
         if topic not in present:
-            why = reasons.get(topic, f"it has {', '.join(present) or 'no topics'}")
+            why = reasons.get(topic, f"it has {few(present, 'topics')}")
             raise UsageError(f"{folder}: no topic {topic!r} to mirror: {why}")
     return [item for item in found if item.tp.topic in topics]
 

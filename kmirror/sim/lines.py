@@ -11,7 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kmirror.sim.facts import LineDown, LineUp
 from kmirror.sim.world import World
+
+NETWORK = "network"
+"""Who tells of lines, in the trace and as the node of their facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,12 @@ class Line:
         """Lose everything that is sent from now on, without a word to anybody, as a firewall does."""
         for ends in self.directions:
             self.world.network.take_down(*ends)
-        self.world.trace.add(self.world.now, "network", f"line {self} down")
+        self.world.trace.add(self.world.now, NETWORK, f"line {self} down")
+        self.world.tell(NETWORK, LineDown(str(self)))
 
     def bring_up(self) -> None:
         """Lose nothing any more; what was lost stays lost."""
         for ends in self.directions:
             self.world.network.bring_up(*ends)
-        self.world.trace.add(self.world.now, "network", f"line {self} up")
+        self.world.trace.add(self.world.now, NETWORK, f"line {self} up")
+        self.world.tell(NETWORK, LineUp(str(self)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from kmirror.errors import UsageError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
@@ -63,8 +65,12 @@ class Mirror:
         self._check(reply.error_code, reply.error_message, f"create mirror {self.name}")
 
     def add_topics(self, topics: Iterable[str]) -> None:
-        """Add topics, naming their ids if the source can be asked for them; KafkaError if one is refused."""
-        names = list(topics)
+        """Add topics, naming their ids if the source has them; KafkaError if one is refused.
+
+        A topic that the source does not have yet is added as well, as by KIP-1279: it is mirrored once it is there.
+        Until then `catch_up` and `difference` are UsageErrors that name it.
+        """
+        names = as_names(topics)
         request = AddTopicsToMirrorRequest(
             mirror_name=self.name,
             topics=[AddedTopic(topic_name=name, topic_id=self._source_id(name)) for name in names],
@@ -78,7 +84,7 @@ class Mirror:
     def remove_topics(self, topics: Iterable[str]) -> None:
         """Remove topics: failover begins; KafkaError if one is refused."""
         request = RemoveTopicsFromMirrorRequest(
-            mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in topics]
+            mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in as_names(topics)]
         )
         reply = self.destination.order(request)
         assert isinstance(reply, RemoveTopicsFromMirrorResponse)
@@ -112,22 +118,30 @@ class Mirror:
     def catch_up(self, *, within_s: float = 120) -> None:
         """Run until the destination has, on its whole ISR, all that the source has decided.
 
-        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
+        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself. UsageError if
+        the mirror has no topics, or one that the source does not have.
         """
-        self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within_s=within_s, caught_up=True)
+        self.wait_for_state(MirrorState.MIRRORING, self._to_compare(), within_s=within_s, caught_up=True)
 
     def fail_over(self, *, within_s: float = 120) -> list[MirrorRow]:
         """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
 
-        Nothing but the destination need be alive. A topic that never came to be there is removed as well.
+        Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
+        if the mirror has no topics.
         """
-        topics = self.topics()
+        topics = self._some_topics()
         self.remove_topics(topics)
-        return self.wait_for_state(MirrorState.STOPPED, self.destination.partitions(topics), within_s=within_s)
+        partitions = self.destination.partitions([name for name in topics if name in self.destination.image.topics])
+        if not partitions:
+            return []
+        return self.wait_for_state(MirrorState.STOPPED, partitions, within_s=within_s)
 
     def difference(self) -> Difference | None:
-        """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
-        return mirror_agrees(self.source, self.destination, self.partitions())[0]
+        """Compare every replica of the destination with the source, byte for byte, up to what is decided there.
+
+        UsageError if the mirror has no topics, or one that the source does not have: nothing would be compared.
+        """
+        return mirror_agrees(self.source, self.destination, self._to_compare())[0]
 
     def assert_equal(self) -> None:
         """Raise AssertionError with the first difference, if there is one, and the moment of the run."""
@@ -148,8 +162,21 @@ class Mirror:
         )
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions, at the source, of all topics in this mirror."""
-        return self.source.partitions(self.topics())
+        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        return self.source.partitions([name for name in self.topics() if name in self.source.image.topics])
+
+    def _some_topics(self) -> list[str]:
+        topics = self.topics()
+        if not topics:
+            raise UsageError(f"mirror {self.name} of cluster {self.destination.name} has no topics: add some first")
+        return topics
+
+    def _to_compare(self) -> list[TopicPartition]:
+        """Return the partitions of all topics in this mirror; UsageError where the source lacks one, or there is none.
+
+        Over no partitions everything is true.
+        """
+        return self.source.partitions(self._some_topics())
 
     def _has_caught_up(self, tp: TopicPartition) -> bool:
         source, destination = self.source.leader(tp), self.destination.leader(tp)
@@ -171,8 +198,11 @@ class Mirror:
         """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
 
         The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
+        UsageError if there are no partitions to wait for.
         """
         wanted = set(partitions)
+        if not wanted:
+            raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
         simulation = self.destination.simulation
         deadline = simulation.world.now + round(within_s * SECOND)
         while True:

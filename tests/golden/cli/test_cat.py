@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.cat import command
 from kmirror.logdir.partition import partition_paths
+from tests.catted import as_recorded
 from tests.golden.cli.runs import SAMPLE, WHOLE
 from tests.recorded import RUNS
 
@@ -26,7 +27,7 @@ _ANSWERED_WRONG = {("legacy-2.1", "v1-compacted-0"), ("legacy-2.1", "v2-compacte
 def cat(folder: Path, *options: str) -> list[dict[str, Any]]:
     result = CliRunner().invoke(command, [str(folder), "-o", "json", *options])
     assert result.exception is None, result.exception
-    return [json.loads(line) for line in result.stdout.splitlines()]
+    return [as_recorded(json.loads(line)) for line in result.stdout.splitlines()]
 
 
 def told(run: Path, name: str, *, committed: bool = False) -> list[dict[str, Any]]:
