@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from kmirror.cli.sweep import parse_confs
+from kmirror.cli.spark_session import parse_confs, spark_session
 
 SHOWN_MAX = 50
 
@@ -36,16 +36,11 @@ def command(
     Each is a log.dirs folder, a partition's folder or a pattern of them, such as '/kafka/broker-*/data'; every
     replica of the destination is compared. The exit code is 1 if there is a difference.
     """
-    from kmirror.spark.sessions import session
-
     configs = parse_confs(confs)
-    spark = session("kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs)
-    try:
+    with spark_session("kmirror spark-verify", master=master, remote=remote, ui=False, configs=configs) as spark:
         from kmirror.spark.verification import verify  # pyarrow comes with Spark.
 
         found = verify(spark, source, destination, topics=topics or None, internal=internal)
-    finally:
-        spark.stop()
     if output == "json":
         for row in found.rows:
             click.echo(json.dumps(asdict(row)))
