@@ -24,8 +24,11 @@ import click
 
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
-from kmirror.experiments.failover import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions, Figures
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
 from kmirror.protocol.registry import by_name, find_key, names
+from kmirror.sim.history import profiles
+from kmirror.sim.history.checkers import CHECKERS
 from kmirror.spark.rows import COLUMNS
 from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs
@@ -139,6 +142,15 @@ def _log_columns(level: str) -> str:
     return _table(("column", "type", "what it is"), rows)
 
 
+def _checkers() -> str:
+    rows = ((_code(name), " ".join(checker.doc.split())) for name, checker in CHECKERS.items())
+    return _table(("anomaly", "what was seen"), rows)
+
+
+def _profiles() -> str:
+    return _table(("profile", "what it is for"), ((_code(row.name), row.doc) for row in profiles.ROWS))
+
+
 def _commands() -> str:
     top = build(COMMANDS)
     parts = []
@@ -161,6 +173,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "record columns": partial(_log_columns, "record"),
     "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,
+    "checkers": _checkers,
+    "profiles": _profiles,
 }
 
 

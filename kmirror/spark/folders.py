@@ -17,11 +17,18 @@ from urllib.parse import unquote, urlparse
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import few
 from kmirror.log.index import OFFSET_ROW
 from kmirror.log.state_files import INDEX_SUFFIX, LOG_SUFFIX
 from kmirror.logdir.checkpoints import FolderFacts, read_folder_facts
 from kmirror.logdir.names import partition_of
-from kmirror.logdir.partition import PartitionFolder, holds_partition_files, partition_paths, read_partition
+from kmirror.logdir.partition import (
+    PartitionFolder,
+    holds_partition_files,
+    log_dirs_below,
+    partition_paths,
+    read_partition,
+)
 from kmirror.logdir.segments import is_segment_name
 from kmirror.records import layout
 from kmirror.spec.topics import SYSTEM_TOPICS
@@ -69,6 +76,9 @@ def find_segments(paths: str, *, topics: Collection[str] | None = None, internal
                 found += _segments(read_partition(folder, facts), start, path if path.is_file() else None)
         if len(found) == before and not path.exists():
             refused.append(f"{path} does not exist")
+        elif len(found) == before and topics is None:
+            near = log_dirs_below(path) if path.is_dir() else []
+            refused += [f"did you mean {few(near, '')}?"] if near else []
     if not found and topics is None:
         why = f" ({'; '.join(dict.fromkeys(refused))})" if refused else ""
         raise UsageError(f"{paths}: no segment of a Kafka log there{why}")

@@ -10,6 +10,7 @@ from kmirror.kernel.clock import Instant
 from kmirror.mirror.partition import MirrorPartition
 from kmirror.mirror.state_records import NOT_SETTLED
 from kmirror.mirror.states import MirrorState
+from kmirror.sim.facts import ReasonChanged
 from kmirror.sim.mirror import MirrorRow
 from tests.builders import marker
 from tests.sim.stage import TOPIC, TP, Pair, WrittenLogs, assert_equal, pair, plain, resets, transactional, values
@@ -182,6 +183,10 @@ def test_followers_are_waited_for_before_a_stop_begins_to_cut() -> None:
     p.hold(20, lambda: not resets(p.b.log()), "no reset before the followers have what the leader has")
     assert p.b.persisted().last_mirrored_epoch == NOT_SETTLED
     assert p.b.reason().startswith("not every member of ISR")
+    told = [seen.fact for seen in p.simulation.facts(ReasonChanged)]
+    assert (told[-1].state, told[-1].reason) == (MirrorState.STOPPING, p.b.reason())
+    assert all(f"{follower}" in told[-1].reason.rpartition("log end: ")[2] for follower in followers)
+    assert all(fact != before for fact, before in zip(told[1:], told, strict=False)), "told when it changes"
     for follower in followers:
         p.b.restart(follower)
     p.there.wait_for_state(MirrorState.STOPPED, [TP])
