@@ -94,6 +94,11 @@ def run_histories(
     return report
 
 
+def prepare(location: str, seeds: Collection[int], profile: str) -> None:
+    """See that what is missing of these histories can be kept under `location`; raises as `Results.prepare_for`."""
+    Results(location, SCHEMA).prepare_for([history_id(seed, profile) for seed in seeds])
+
+
 def read_histories(location: str, seeds: Collection[int], profile: str) -> list[Row]:
     """Return the objects of those histories that are finished, in the order of the seeds."""
     kept = {row["run_id"]: row for row in Results(location, SCHEMA).read().to_pylist()}
