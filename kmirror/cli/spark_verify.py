@@ -16,6 +16,7 @@ import click
 
 from kmirror.cli.refusing import refusing
 from kmirror.cli.sweep import parse_confs
+from kmirror.errors import KmirrorError
 
 if TYPE_CHECKING:
     from kmirror.spark.verification import Replica, Verification
@@ -56,8 +57,8 @@ def command(
     """
     from kmirror.spark.sessions import session
 
-    configs = parse_confs(confs)
-    with refusing():
+    with refusing(KmirrorError):
+        configs = parse_confs(confs)
         spark = session(
             "kmirror spark-verify", master=master, remote=remote, ui=False, quick_start=True, configs=configs
         )
