@@ -144,14 +144,6 @@ def test_records_are_the_same_in_other_batches(spark: Any, tmp_path: Path) -> No
     assert found.replicas[0].shares.only_expected.records == 1
 
 
-@pytest.mark.parametrize("topics", [["codecs", "nope"], ["nope"]])
-def test_an_unknown_topic_is_not_equal_to_itself(spark: Any, topics: list[str]) -> None:
-    with pytest.raises(UsageError, match="the topic 'nope'"):
-        verify(spark, str(SAMPLE), str(SAMPLE), topics=topics)
-    with pytest.raises(UsageError, match="takes a list of names"):
-        verify(spark, str(SAMPLE), str(SAMPLE), topics="codecs")
-
-
 def test_nothing_compared_is_never_equal(spark: Any, tmp_path: Path) -> None:
     for name in "xy":
         folder = tmp_path / name / "broker-1" / "data" / "t-0"
