@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import glob
 import mmap
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -38,7 +39,7 @@ SPLIT_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class FolderSegment:
-    """One segment file; `end_offset` is the next segment's base offset, None for the last one."""
+    """One segment file, its path from the root; `end_offset` is the next segment's base offset, None for the last."""
 
     tp: TopicPartition
     path: str
@@ -96,20 +97,25 @@ def _expand(paths: str) -> Iterator[Path]:
             matches = sorted(glob.glob(plain))
             if not matches:
                 raise UsageError(f"{plain}: the pattern matches nothing")
-            yield from (Path(match) for match in matches)
+            yield from (_absolute(match) for match in matches)
         else:
-            yield Path(plain)
+            yield _absolute(plain)
+
+
+def _absolute(path: str) -> Path:
+    """Return the path from the root, which is the same for every executor; a link keeps its own name."""
+    return Path(os.path.abspath(path))
 
 
 def _partition_folders(path: Path) -> Iterator[Path]:
     if path.is_file():
         if is_segment_name(path.name):
-            yield path.resolve().parent
+            yield path.parent
         return
     if not path.is_dir():
         raise UsageError(f"{path}: does not exist; give a log.dirs folder, a partition's folder, or a pattern")
     if holds_partition_files(path):
-        yield path.resolve()
+        yield path
         return
     yield from sorted(partition_paths(path))
 
