@@ -14,6 +14,8 @@ from kmirror.client.admin import Admin
 from kmirror.client.requester import Requester
 from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
+from kmirror.errors import KafkaError
+from kmirror.kernel.arguments import instance
 from kmirror.kernel.clock import SECOND, Instant
 from kmirror.kernel.events import (
     Effect,
@@ -150,7 +152,11 @@ class Client:
         return box[0]
 
     def order(self, endpoints: Sequence[Endpoint], body: Message) -> Message:
-        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer."""
+        """Give an order to a cluster, run the world until it is carried out or refused, and return the answer.
+
+        KafkaError, with REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, if there is none; UsageError for what is no order.
+        """
+        instance("an order", body, Message, "such as CreateTopicsRequest(topics=[...])")
         admin = Admin("admin", self.requester, tuple(endpoints))
         for endpoint in endpoints:
             version = self.version(endpoint, body)
@@ -162,5 +168,6 @@ class Client:
         self._world.run_until(lambda: bool(box), within_us=100 * SECOND, what=f"an answer to {body.NAME}")
         answer = box[0]
         if isinstance(answer, ErrorCode):
-            raise self._world.failure(f"{body.NAME} was not answered: {answer.name}")
+            text = f"{body.NAME} was not carried out: {answer.name}: {answer.text}"
+            raise KafkaError(answer, f"{text} ({self._world.moment})")
         return answer

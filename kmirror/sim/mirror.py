@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from kmirror.errors import UsageError
+from kmirror.kernel import arguments
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.ids import TopicPartition
 from kmirror.kernel.uuid import Uuid
@@ -44,6 +46,15 @@ class Mirror:
     """`name` mirrors topics from `source` to `destination`; every method speaks to brokers of the destination."""
 
     def __init__(self, name: str, *, source: Cluster, destination: Cluster) -> None:
+        """Raise UsageError for two clusters that are the same, or of two simulations: no line lies between those."""
+        arguments.text("name", name)
+        for which, cluster in (("source", source), ("destination", destination)):
+            arguments.instance(which, cluster, Cluster)
+        if source is destination:
+            raise UsageError(f"a mirror needs two clusters, and {source.name} is both source and destination")
+        if source.simulation is not destination.simulation:
+            text = f"{source.name} and {destination.name} are clusters of two simulations"
+            raise UsageError(f"{text}: make both with the same Simulation")
         self.name = name
         self.source = source
         self.destination = destination
@@ -53,7 +64,8 @@ class Mirror:
 
     def create(self, configs: Mapping[str, str] | None = None) -> None:
         """Create the mirror; KafkaError if the cluster refuses."""
-        values = {"bootstrap.servers": self.source.bootstrap_servers, **(configs or {})}
+        set_here = {} if configs is None else arguments.texts("configs", configs)
+        values = {"bootstrap.servers": self.source.bootstrap_servers, **set_here}
         request = CreateMirrorRequest(
             mirror_name=self.name,
             config=[MirrorConfig(name=name, value=value) for name, value in values.items()],
@@ -112,17 +124,25 @@ class Mirror:
     def catch_up(self, *, within_s: float = 120) -> None:
         """Run until the destination has, on its whole ISR, all that the source has decided.
 
-        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
+        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself. UsageError if
+        there is nothing that could catch up.
         """
+        if not self.partitions():
+            names = ", ".join(self.topics())
+            why = f"cluster {self.source.name} has none of its topics: {names}" if names else "add_topics comes first"
+            raise UsageError(f"mirror {self.name} has no partitions to catch up with: {why}")
         self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within_s=within_s, caught_up=True)
 
     def fail_over(self, *, within_s: float = 120) -> list[MirrorRow]:
         """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
 
-        Nothing but the destination need be alive. A topic that never came to be there is removed as well.
+        Nothing but the destination need be alive. A topic that never came to be there is removed as well. KafkaError if
+        the mirror was not created, UsageError if it has no topics.
         """
         topics = self.topics()
         self.remove_topics(topics)
+        if not topics:
+            raise UsageError(f"mirror {self.name} has no topics to fail over: add_topics comes first")
         return self.wait_for_state(MirrorState.STOPPED, self.destination.partitions(topics), within_s=within_s)
 
     def difference(self) -> Difference | None:
@@ -172,7 +192,11 @@ class Mirror:
 
         The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
         """
-        wanted = set(partitions)
+        arguments.member("state", state, MirrorState)
+        arguments.seconds("within_s", within_s)
+        if watch is not None:
+            arguments.callback("watch", watch)
+        wanted = set(arguments.partitions(partitions))
         simulation = self.destination.simulation
         deadline = simulation.world.now + round(within_s * SECOND)
         while True:

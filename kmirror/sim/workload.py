@@ -97,7 +97,7 @@ class Load:
 
     def _send(self, tp: TopicPartition, batch: bytes) -> None:
         image = self._cluster.image.partition(tp)
-        if image is None or not self._cluster.runs(image.leader if image.leader in self._cluster.broker_ids else -1):
+        if image is None or image.leader not in self._cluster.living():
             self._again(tp, batch)
             return
         data = TopicProduceData(

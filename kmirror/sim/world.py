@@ -174,6 +174,7 @@ class World:
         deadline = self.now + within_us
         while not condition():
             if not self._heap or self._heap[0][0] > deadline:
+                self.now = deadline  # Nothing that is planned could still bring it about in time.
                 raise self.failure(f"waited {within_us // 1_000_000} virtual seconds for: {what}")
             self.step()
 
