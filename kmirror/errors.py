@@ -27,10 +27,14 @@ they claim raise `ProtocolError`; what the caller gave wrong is a `UsageError`; 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from kmirror.spec.error_codes import ErrorCode
+
+_NEAR_MAX = 3
+_LIKENESS_MIN = 0.75
 
 
 class KmirrorError(Exception):
@@ -114,3 +118,14 @@ def moment_of_run(seed: int, elapsed_us: int) -> str:
     """Return which simulated run it is and how far it has come, as every failure of one says it."""
     seconds, micros = divmod(elapsed_us, 1_000_000)
     return f"seed {seed}, after {seconds}.{micros:06d} virtual seconds"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean A or B?" with the names of `known` nearest to `name`, or the empty text if none is near."""
+    from difflib import get_close_matches  # Most runs give every name right.
+
+    by_lower = {word.lower(): word for word in known}
+    wanted = name.lower()
+    near = [lower for lower in by_lower if wanted and lower.startswith(wanted)][:_NEAR_MAX]
+    near = near or get_close_matches(wanted, by_lower, _NEAR_MAX, _LIKENESS_MIN)
+    return f"did you mean {' or '.join(by_lower[lower] for lower in near)}?" if near else ""

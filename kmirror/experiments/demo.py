@@ -218,8 +218,8 @@ class Demo:
         self._begin("Writing to a while b mirrors: records, and a transaction that b will hold undecided")
         self._write_while_mirroring()
         mirror.catch_up(within_s=PATIENCE_SECONDS)
-        self._begin("Failing over: a is cut off with records that b does not have")
-        self.simulation.cut(self.a, self.b)
+        self._begin("Failing over: the line is down, and a has records that b does not have")
+        self.simulation.line(self.a, self.b).take_down()
         self._write_beyond_the_mirror()
         ends = {tp: self._leader(self.b, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
@@ -249,7 +249,7 @@ class Demo:
         before = {tp: list(self._leader(self.a, tp).any_batches()) for tp in self.partitions}
         ends = {tp: self._leader(self.a, tp).log_end_offset for tp in self.partitions}
         self._cuts.clear()
-        self.simulation.heal(self.a, self.b)
+        self.simulation.line(self.a, self.b).bring_up()
         mirror = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
         mirror.create()
         mirror.add_topics(self.topics)

@@ -1,8 +1,8 @@
 """A run of the demo as a page: a swim lane for each partition, and the trace of what happened.
 
 Time goes from left to right, under one axis for all lanes. The upper half of a lane is the copy on b (mirrored from a,
-then stopped and written to), the lower half is a (the source, then cut off, then mirrored back). Marks show where
-logs were cut and where producers were reset; what was lost stands where a was cut off.
+then stopped and written to), the lower half is a (the source, then out of reach, then mirrored back). Marks show where
+logs were cut and where producers were reset; what was lost stands where a was out of reach.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
         f"<p>{report.topics} topics, {report.mirrored.partitions} partitions, {report.mirrored.bytes} bytes equal "
         f"after mirroring, {report.final.batches} batches equal after failback; {report.events} events in "
         f"{report.virtual_seconds:.1f} virtual seconds, digest <code>{report.digest}</code>.</p><ol>{stages}</ol>"
-        "<h2>Partitions</h2><p>Upper half: the copy on b. Lower half: a, the source, cut off from the failover on, "
-        "then mirrored back from b. ✂ a log was cut, ⟲ producers were reset (MIRROR_PID_RESET), red: records that only "
-        f"a had, and lost. Point at a mark or a bar for offsets and times.</p><p class=key>{key}</p>"
+        "<h2>Partitions</h2><p>Upper half: the copy on b. Lower half: a, the source, out of reach from the failover "
+        "on, then mirrored back from b. ✂ a log was cut, ⟲ producers were reset (MIRROR_PID_RESET), red: records that "
+        f"only a had, and lost. Point at a mark or a bar for offsets and times.</p><p class=key>{key}</p>"
         f"{axis('partition', 'virtual time; circles: the steps above', report.stages, max(recording.end_ms, 1))}"
         f"{lanes}<h2>Table</h2>{_table(report)}"
         f'<h2>Trace</h2><details id="trace"><summary>{len(recording.trace)} events of mirroring</summary>'
@@ -100,16 +100,16 @@ def _summary(over: Failover, back: Failback | None) -> str:
 
 
 def _source(changes: Mapping[str, list[StateChange]], back: Failback | None, end: int) -> list[str]:
-    """Draw what a is before it is mirrored to: the source, then cut off."""
+    """Draw what a is before it is mirrored to: the source, then out of reach."""
     stop = next((c.at_ms for c in changes["b"] if c.state in ("STOPPING", "STOPPED")), end)
     until = changes["a"][0].at_ms if changes["a"] else end
     y = y_of(1)
     shapes = [bar(0, stop, y, end, 'class="idle"', "a is the source"), in_bar("source", 0, stop, y, end, "ink")]
     if until > stop:
         lost = _lost(back)
-        title = "a is cut off" if lost is None else f"a lost offsets {lost}: written while it was cut off"
+        title = "a is out of reach" if lost is None else f"a lost offsets {lost}: written while it was out of reach"
         shapes.append(bar(stop, until, y, end, f'class="{"idle" if lost is None else "gone"}"', title))
-        text = "cut off" if lost is None else f"cut off; lost {lost}"
+        text = "out of reach" if lost is None else f"out of reach; lost {lost}"
         shapes.append(in_bar(text, stop, until, y, end, "ink" if lost is None else "loss"))
     return shapes
 

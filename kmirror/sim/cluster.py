@@ -8,7 +8,7 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
@@ -24,6 +24,7 @@ from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.names import as_names, few
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -34,9 +35,11 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.consumer import read
+from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
 from kmirror.sim.target import unknown_partition
+from kmirror.sim.world import START
 from kmirror.spec.configs import Scope, known, problem_with
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.features import FEATURES, MIRROR_VERSION
@@ -275,6 +278,12 @@ class Cluster:
 
         -1 partitions are as many as `num.partitions` says.
         """
+        self.begin_create_topic(topic, partitions, configs=configs).result()
+
+    def begin_create_topic(
+        self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None
+    ) -> Pending[None]:
+        """Have a topic created, and go on; it is done when each partition has a leader."""
         set_here = {} if configs is None else arguments.texts("configs", configs)
         request = CreateTopicsRequest(
             topics=[
@@ -286,15 +295,23 @@ class Cluster:
                 )
             ]
         )
-        reply = self.order(request)
+        return Pending(
+            self.simulation.world,
+            f"topic {topic} in {self.name}",
+            self._creating(topic, request),
+            lambda: "; ".join(["leaders of its partitions", *self.awaited_sessions()]),
+        )
+
+    def _creating(self, topic: str, request: CreateTopicsRequest) -> Script[None]:
+        reply = yield from self.ordering(request)
         assert isinstance(reply, CreateTopicsResponse)
         code = ErrorCode(reply.topics[0].error_code)
         if code:
             reason = reply.topics[0].error_message or code.text
             raise self.simulation.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
-        wanted = self.partitions([topic])
-        self.simulation.run_until(
-            lambda: all(self.leader(tp) is not None for tp in wanted), what=f"leaders of topic {topic}"
+        yield until(
+            self.simulation.world,
+            lambda: topic in self.image.topics and all(self.leader(tp) is not None for tp in self.partitions([topic])),
         )
 
     def order(self, request: Message) -> Message:
@@ -303,8 +320,18 @@ class Cluster:
         KafkaError with REQUEST_TIMED_OUT if nobody can, as while the controller is down; UsageError for a request
         that the controller does not decide: `client.call` sends any other to one broker.
         """
-        all_of_them = [self.endpoint(broker_id) for broker_id in self.broker_ids]
-        return self.client.order(self.endpoints() or all_of_them, request)
+        return self.client.order(self._servers(), request)
+
+    def begin_order(self, request: Message) -> Pending[Message]:
+        """Have the cluster carry out `request`, and go on; its result is the answer, whatever it says."""
+        return self.client.begin_order(self._servers(), request)
+
+    def ordering(self, request: Message) -> Script[Message]:
+        """Have the cluster carry out `request`, as a part of what takes longer."""
+        return self.client.ordering(self._servers(), request)
+
+    def _servers(self) -> list[Endpoint]:
+        return self.endpoints() or [self.endpoint(broker_id) for broker_id in self.broker_ids]
 
     # -- looking inside -----------------------------------------------------------------------
 
@@ -333,6 +360,25 @@ class Cluster:
         node = self.simulation.world.processes[self.process(broker_id)].node
         assert isinstance(node, Broker), node
         return node
+
+    def session_ends_s(self, broker_id: int) -> float | None:
+        """Return when a broker's session ends unless it is heard from, in seconds since the run began; None if fenced.
+
+        Until then a broker that was killed counts as alive: it leads, and is waited for. None while no controller runs.
+        """
+        if not self.runs(CONTROLLER_ID):
+            return None
+        ends_at = self.controller.sessions.ends_at(broker_id)
+        return None if ends_at is None else (ends_at - START) / SECOND
+
+    def awaited_sessions(self) -> list[str]:
+        """Say of each broker that does not run, and counts as alive still, when its session ends."""
+        ends = {b: self.session_ends_s(b) for b in self.broker_ids if not self.runs(b)}
+        return [
+            f"broker {broker_id} of {self.name} does not run, and its session ends at {end:.3f} s"
+            for broker_id, end in ends.items()
+            if end is not None
+        ]
 
     def living(self) -> list[int]:
         """Return the ids of brokers whose process runs."""
@@ -368,10 +414,14 @@ class Cluster:
         """Return the names of all topics that are not internal, sorted."""
         return sorted(name for name in self.image.topics if not is_internal(name))
 
-    def partitions(self, topics: Sequence[str] | None = None) -> list[TopicPartition]:
-        """Return all partitions of `topics`, or of every topic that is not internal."""
-        names = self.topics() if topics is None else topics
-        return [TopicPartition(n, i) for n in names if n in self.image.topics for i in self.image.topics[n].partitions]
+    def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
+        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
+        names = self.topics() if topics is None else as_names(topics)
+        known = self.image.topics
+        for name in names:
+            if name not in known:
+                raise UsageError(f"cluster {self.name} has no topic {name!r}: it has {few(self.topics(), 'topics')}")
+        return [TopicPartition(name, index) for name in names for index in known[name].partitions]
 
     def is_settled(self) -> bool:
         """Does every partition have a living leader that knows of it, and a full ISR?"""

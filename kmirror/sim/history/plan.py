@@ -46,7 +46,7 @@ class Step:
 
     at_ms: int
     action: str
-    """A row of actions.ACTIONS, such as add, remove, kill_broker, cut_link."""
+    """A row of actions.ACTIONS, such as add, remove, kill_broker, line_down."""
     args: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -60,7 +60,7 @@ class Plan:
     clients: tuple[ClientPlan, ...]
     steps: tuple[Step, ...]
     faults_end_ms: int
-    """Here all faults end: what is down is started, what is cut is healed, clients end their transactions."""
+    """Here all faults end: nodes are started, lines come up, clients end their transactions."""
     converge_ms: int
     """So long everything may take after that to come to rest."""
     topics: Mapping[str, str] = field(default_factory=dict)

@@ -136,15 +136,15 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     ),
     "catch up with nothing": (
         lambda s: s.mirror(topics=()).catch_up(),
-        "m has no partitions to catch up with: add_topics",
+        "mirror m of cluster b has no topics: add some first",
     ),
     "catch up with a mistyped topic": (
         lambda s: s.mirror(topics=("nope",)).catch_up(),
-        "a has none of its topics: nope",
+        "nope",
     ),
     "fail over nothing": (
         lambda s: s.mirror(topics=()).fail_over(),
-        "mirror m has no topics to fail over: add_topics comes",
+        "mirror m of cluster b has no topics: add some first",
     ),
     "a state in quotes": (
         lambda s: s.mirror().wait_for_state(ANY or "STOPPED", [T0]),
@@ -212,7 +212,7 @@ CODES: dict[str, tuple[Misuse, ErrorCode, str]] = {
         "InitProducerId: REQUEST_TIMED_OUT.*run none",
     ),
     "a mirror that is not there": (
-        lambda s: s.mirror(create=False).fail_over(),
+        lambda s: s.mirror(create=False).remove_topics(["t"]),
         ErrorCode.UNKNOWN_MIRROR,
         "Mirror 'm' does not exist",
     ),
