@@ -9,15 +9,12 @@ Rule 3: of many that failed the first seed of the worst kind is shrunk and told.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
 from kmirror.cli.demo import SEED_MAX
-from kmirror.cli.output import complain
+from kmirror.cli.refusing import refusing
 from kmirror.cli.sim_histories import HistoryOptions, again_with, many, one
 from kmirror.cli.sim_spark import on_spark
 from kmirror.errors import UsageError
@@ -29,15 +26,6 @@ from kmirror.sim.history.verdict import Exit
 
 PROFILE = "full"
 RESULTS = "sim.results"
-
-
-class UsageRefusal(click.ClickException):
-    """What cannot be run: one line, and the exit code for usage."""
-
-    exit_code = int(Exit.USAGE)
-
-    def show(self, file: Any = None) -> None:
-        complain(f"kmirror: {self.message}\n")
 
 
 def profiles() -> dict[str, str]:
@@ -134,15 +122,6 @@ def check_target(file: Path | None) -> None:
         raise UsageError(f"{file}: is a folder")
     if file is not None and not file.absolute().parent.is_dir():
         raise UsageError(f"{file}: there is no folder {file.absolute().parent}")
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Let a `UsageError` end in one line and the exit code for usage."""
-    try:
-        yield
-    except UsageError as error:
-        raise UsageRefusal(str(error)) from None
 
 
 def read_plan(file: Path) -> Plan:

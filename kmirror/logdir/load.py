@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names, few
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.store import HIGH_WATERMARK, LEADER_EPOCH_CHECKPOINT, LOG_START_OFFSET, PARTITION_METADATA
 from kmirror.logdir.available_memory import allowed_bytes, in_words
@@ -25,7 +26,7 @@ from kmirror.logdir.checkpoints import (
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.faults import refusal
+from kmirror.logdir.faults import Gap, refusal
 from kmirror.logdir.load_segments import load_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
@@ -56,6 +57,7 @@ class PartitionFiles:
 
     `files` has what a `PartitionStore` keeps by name: the partition's own files, byte for byte, and its lines
     of the common checkpoints. `log_start_offset` and `high_watermark` are those a broker would start with.
+    `gaps` are the offsets between two segments, or below the first, that none of them holds, as after a compaction.
     """
 
     segments: dict[int, bytes]
@@ -65,6 +67,7 @@ class PartitionFiles:
     log_end_offset: int
     high_watermark: int | None
     batches: int
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def size_in_bytes(self) -> int:
@@ -106,6 +109,7 @@ def read_log_dirs(
     for what the machine has free. Raises `UsageError`, `Unreadable`, or `FileFault` at the first fault in a file.
     """
     folder = Path(path)
+    picked = None if topics is None else as_names(topics)
     names = _list_folder(folder)
     skipped: list[SkippedFolder] = []
     if holds_partition_files(folder):
@@ -115,8 +119,8 @@ def read_log_dirs(
     else:
         facts = read_folder_facts(folder)
         found = list(_find_partitions(folder, names, facts, skipped))
-    if topics is not None:
-        found = _pick(folder, found, topics, skipped)
+    if picked is not None:
+        found = _pick(folder, found, picked, skipped)
         skipped.clear()  # Topics were picked: what else was left out needs no mention.
     if not found:
         raise UsageError(_holds_no_log(folder, names, skipped))
@@ -176,10 +180,12 @@ def _pick(
 ) -> list[PartitionFolder]:
     """Return the partitions of `topics`; raises `UsageError` for one that is not there."""
     reasons = dict(skipped)
+    if not topics:
+        raise UsageError(f"{folder}: an empty list of topics picks nothing; leave it out to read all of them")
     present = sorted({item.tp.topic for item in found})
     for topic in topics:
         if topic not in present:
-            why = reasons.get(topic, f"it has {', '.join(present) or 'no topics'}")
+            why = reasons.get(topic, f"it has {few(present, 'topics')}")
             raise UsageError(f"{folder}: no topic {topic!r} to mirror: {why}")
     return [item for item in found if item.tp.topic in topics]
 
@@ -223,20 +229,21 @@ def _read_partition(item: PartitionFolder, facts: FolderFacts, on_read: Callable
         if data is not None:
             files[name] = data
     metadata = files.get(PARTITION_METADATA)
-    segments, end_offset, batches = load_segments(item, facts.recovery_points.get(item.tp), on_read)
+    loaded = load_segments(item, facts.recovery_points.get(item.tp), on_read)
     start, high_watermark = item.log_start_offset, item.high_watermark
     if high_watermark is not None:
-        high_watermark = min(max(high_watermark, start), end_offset)
+        high_watermark = min(max(high_watermark, start), loaded.end_offset)
         files[HIGH_WATERMARK] = b"%d" % high_watermark
     files[LOG_START_OFFSET] = b"%d" % start
     return PartitionFiles(
-        segments=segments,
+        segments=loaded.segments,
         files=files,
         topic_id=None if metadata is None else parse_topic_id(metadata, item.path / PARTITION_METADATA),
         log_start_offset=start,
-        log_end_offset=end_offset,
+        log_end_offset=loaded.end_offset,
         high_watermark=high_watermark,
-        batches=batches,
+        batches=loaded.batches,
+        gaps=tuple(loaded.gaps),
     )
 
 

@@ -7,7 +7,7 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
@@ -17,10 +17,12 @@ from kmirror.cluster.broker.broker import Broker
 from kmirror.cluster.controller.controller import Controller
 from kmirror.cluster.images import MetadataImage
 from kmirror.cluster.replication.partition import Partition
+from kmirror.errors import UsageError
 from kmirror.kernel.clock import SECOND
 from kmirror.kernel.events import Node
 from kmirror.kernel.failures import OnFailure
 from kmirror.kernel.ids import Endpoint, TopicPartition
+from kmirror.kernel.names import as_names, few
 from kmirror.kernel.rng import Rng
 from kmirror.kernel.uuid import Uuid
 from kmirror.log.disk import MemoryDisk
@@ -232,8 +234,10 @@ class Cluster:
         if code:
             reason = reply.topics[0].error_message or code.text
             raise self.simulation.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
-        wanted = self.partitions([topic])
-        yield until(self.simulation.world, lambda: all(self.leader(tp) is not None for tp in wanted))
+        yield until(
+            self.simulation.world,
+            lambda: topic in self.image.topics and all(self.leader(tp) is not None for tp in self.partitions([topic])),
+        )
 
     def order(self, request: Message) -> Message:
         """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says."""
@@ -330,10 +334,14 @@ class Cluster:
         """Return the names of all topics that are not internal, sorted."""
         return sorted(name for name in self.image.topics if not is_internal(name))
 
-    def partitions(self, topics: Sequence[str] | None = None) -> list[TopicPartition]:
-        """Return all partitions of `topics`, or of every topic that is not internal."""
-        names = self.topics() if topics is None else topics
-        return [TopicPartition(n, i) for n in names if n in self.image.topics for i in self.image.topics[n].partitions]
+    def partitions(self, topics: Iterable[str] | None = None) -> list[TopicPartition]:
+        """Return all partitions of `topics`, or of every topic that is not internal; UsageError for an unknown one."""
+        names = self.topics() if topics is None else as_names(topics)
+        known = self.image.topics
+        for name in names:
+            if name not in known:
+                raise UsageError(f"cluster {self.name} has no topic {name!r}: it has {few(self.topics(), 'topics')}")
+        return [TopicPartition(name, index) for name in names for index in known[name].partitions]
 
     def is_settled(self) -> bool:
         """Does every partition have a living leader that knows of it, and a full ISR?"""

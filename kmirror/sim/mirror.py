@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from kmirror.errors import UsageError
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import as_names
 from kmirror.kernel.uuid import Uuid
 from kmirror.mirror.naming import MIRROR_NAME, parse
 from kmirror.mirror.states import MirrorState
@@ -81,12 +83,16 @@ class Mirror:
         return self._begin(f"mirror {self.name} to be created", self._changing(request, "create", ""))
 
     def add_topics(self, topics: Iterable[str]) -> None:
-        """Add topics, naming their ids if the source can be asked for them; KafkaError if one is refused."""
+        """Add topics, naming their ids if the source has them; KafkaError if one is refused.
+
+        A topic that the source does not have yet is added as well, as by KIP-1279: it is mirrored once it is there.
+        Until then `catch_up` and `difference` are UsageErrors that name it.
+        """
         self.begin_add_topics(topics).result()
 
     def begin_add_topics(self, topics: Iterable[str]) -> Pending[None]:
         """Have topics added, and go on; it is done when that is decided, and mirroring begins."""
-        names = list(topics)
+        names = as_names(topics)
         request = AddTopicsToMirrorRequest(
             mirror_name=self.name,
             topics=[AddedTopic(topic_name=name, topic_id=self._source_id(name)) for name in names],
@@ -105,7 +111,7 @@ class Mirror:
 
     def _removing(self, topics: Iterable[str]) -> Script[None]:
         request = RemoveTopicsFromMirrorRequest(
-            mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in topics]
+            mirror_name=self.name, topics=[RemovedTopic(topic_name=name) for name in as_names(topics)]
         )
         return self._changing(request, "remove topics from", "remove topic {} from")
 
@@ -154,14 +160,16 @@ class Mirror:
     def catch_up(self, *, within_s: float = 120) -> None:
         """Run until the destination has, on its whole ISR, all that the source has decided.
 
-        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself.
+        DescribeMirrors tells the source's offset as of the last fetch; this looks at the source itself. UsageError if
+        the mirror has no topics, or one that the source does not have.
         """
-        self.wait_for_state(MirrorState.MIRRORING, self.partitions(), within_s=within_s, caught_up=True)
+        self.wait_for_state(MirrorState.MIRRORING, self._to_compare(), within_s=within_s, caught_up=True)
 
     def fail_over(self, *, within_s: float = 120) -> list[MirrorRow]:
         """Remove every topic and run until all partitions are STOPPED: the destination takes writes.
 
-        Nothing but the destination need be alive. A topic that never came to be there is removed as well.
+        Nothing but the destination need be alive. A topic that never came to be there is removed as well. UsageError
+        if the mirror has no topics.
         """
         return self.begin_fail_over().result(within_s=within_s)
 
@@ -171,10 +179,12 @@ class Mirror:
         `waits_for` names partitions with their states and reasons, and brokers whose session has to end first.
         """
         rows: list[MirrorRow] = []
-        topics = self.topics()
+        topics = self._some_topics()
 
         def goal() -> Goal:
-            return Goal(MirrorState.STOPPED, frozenset(self.destination.partitions(topics)))
+            known = self.destination.image.topics
+            there = self.destination.partitions([name for name in topics if name in known])
+            return Goal(MirrorState.STOPPED, frozenset(there))
 
         def fail_over() -> Script[list[MirrorRow]]:
             yield from self._removing(topics)
@@ -183,8 +193,11 @@ class Mirror:
         return self._begin(f"the failover of mirror {self.name}", fail_over(), lambda: self._missing(goal(), rows))
 
     def difference(self) -> Difference | None:
-        """Compare every replica of the destination with the source, byte for byte, up to what is decided there."""
-        return mirror_agrees(self.source, self.destination, self.partitions())[0]
+        """Compare every replica of the destination with the source, byte for byte, up to what is decided there.
+
+        UsageError if the mirror has no topics, or one that the source does not have: nothing would be compared.
+        """
+        return mirror_agrees(self.source, self.destination, self._to_compare())[0]
 
     def assert_equal(self) -> None:
         """Raise AssertionError with the first difference, if there is one, and the moment of the run."""
@@ -205,8 +218,21 @@ class Mirror:
         )
 
     def partitions(self) -> list[TopicPartition]:
-        """Return the partitions, at the source, of all topics in this mirror."""
-        return self.source.partitions(self.topics())
+        """Return the partitions, at the source, of those topics in this mirror that the source has."""
+        return self.source.partitions([name for name in self.topics() if name in self.source.image.topics])
+
+    def _some_topics(self) -> list[str]:
+        topics = self.topics()
+        if not topics:
+            raise UsageError(f"mirror {self.name} of cluster {self.destination.name} has no topics: add some first")
+        return topics
+
+    def _to_compare(self) -> list[TopicPartition]:
+        """Return the partitions of all topics in this mirror; UsageError where the source lacks one, or there is none.
+
+        Over no partitions everything is true.
+        """
+        return self.source.partitions(self._some_topics())
 
     def _has_caught_up(self, tp: TopicPartition) -> bool:
         source, destination = self.source.leader(tp), self.destination.leader(tp)
@@ -228,9 +254,12 @@ class Mirror:
         """Describe again and again until every partition is in `state` and, if asked, has all that is decided.
 
         The lag that DescribeMirrors tells counts what lies above open transactions as well (D22), and is not 0 then.
+        UsageError if there are no partitions to wait for.
         """
         rows: list[MirrorRow] = []
-        goal = Goal(state, frozenset(partitions), caught_up=caught_up)
+        if not (partitions := frozenset(partitions)):
+            raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
+        goal = Goal(state, partitions, caught_up=caught_up)
         what = f"mirror {self.name} to come to {state.name}{', caught up' * caught_up}"
         script = self._coming_to(goal, rows, watch)
         return self._begin(what, script, lambda: self._missing(goal, rows)).result(within_s=within_s)

@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from kmirror.cli.diff import command
-from tests.golden.cli.runs import FIXTURES, SAMPLE, log_folders
+from tests.golden.cli.runs import SAMPLE, WHOLE, log_folders
 
-pytestmark = pytest.mark.skipif(not FIXTURES.exists(), reason=f"the fixtures are not at {FIXTURES}")
-EPOCHS = FIXTURES / "epochs-4.3"
+EPOCHS = WHOLE / "epochs-4.3"
 
 
 def diff(left: Path, right: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
@@ -61,8 +60,8 @@ def test_a_partition_that_one_side_lacks_is_a_difference() -> None:
     assert rows[-1]["partitions"] == 4
 
 
-def test_the_sample_is_what_the_fixtures_have() -> None:
+def test_the_sample_is_what_the_runs_have() -> None:
     for run in ("kraft-4.3", "legacy-2.1"):
         for folder in sorted((SAMPLE / "logs" / run / "data").glob("*-0")):
-            code, (summary,) = diff(folder, FIXTURES / run / "data" / folder.name)
+            code, (summary,) = diff(folder, WHOLE / run / "data" / folder.name)
             assert (code, summary["differences"]) == (0, 0)

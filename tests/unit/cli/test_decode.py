@@ -56,7 +56,8 @@ def test_a_response_needs_its_api_and_version(kmirror: Run) -> None:
     partition = PartitionData(records=b"abc")
     body = FetchResponse(throttle_time_ms=7, responses=[FetchableTopicResponse(partitions=[partition])])
     frame = headers.encode_response(body, 17, correlation_id=5).hex()
-    code, out, _ = kmirror("decode", "--response", "--api", "fetch", "--version", "17", frame)
+    words = ("decode", "--raw-records", "--response", "--api", "fetch", "--version", "17", frame)
+    code, out, _ = kmirror(*words)
     assert code == 0
     shown = json.loads(out)
     assert shown["header"] == {"correlationId": 5}
@@ -108,12 +109,14 @@ def test_byte_ranges_cover_the_frame(kmirror: Run) -> None:
 def test_unknown_tags_and_trailing_bytes_are_reported(kmirror: Run) -> None:
     raw = FetchRequest(unknown_tags=[UnknownTag(9, b"x")]).encode(17) + b"rest"
     code, out, err = kmirror("decode", "--api", "fetch", "--version", "17", raw.hex())
-    assert code == 0
+    assert code == 1
+    assert json.loads(out)["rackId"] == ""
     assert err.splitlines() == [
         "message: JSON does not show unknown tagged fields; --bytes does",
         f"4 bytes after the message, from byte {len(raw) - 4} on",
     ]
-    code, out, _ = kmirror("decode", "--bytes", "--api", "fetch", "--version", "17", raw.hex())
+    code, out, err = kmirror("decode", "--bytes", "--api", "fetch", "--version", "17", raw.hex())
+    assert (code, err) == (1, f"4 bytes after the message, from byte {len(raw) - 4} on\n")
     assert "tags[9]" in out
     assert "(after the message)" in out
     assert "4 bytes: 72 65 73 74" in out
