@@ -383,13 +383,23 @@ class Cluster:
         return None if ends_at is None else (ends_at - START) / SECOND
 
     def awaited_sessions(self) -> list[str]:
-        """Say of each broker that does not run, and counts as alive still, when its session ends."""
-        ends = {b: self.session_ends_s(b) for b in self.broker_ids if not self.runs(b)}
-        return [
-            f"broker {broker_id} of {self.name} does not run, and its session ends at {end:.3f} s"
-            for broker_id, end in ends.items()
-            if end is not None
-        ]
+        """Say when the session ends of each broker that counts as alive and does not run, or is not heard from.
+
+        A broker that was killed and started again is not heard from until its former session has ended.
+        """
+        found = []
+        for broker_id in self.broker_ids:
+            end = self.session_ends_s(broker_id)
+            if end is None:
+                continue
+            configs = self.controller.context.configs
+            session_ms = configs.integer("broker.session.timeout.ms")
+            silent_s = self.simulation.elapsed_s - (end - session_ms / 1000)
+            is_silent = silent_s > 2 * configs.integer("broker.heartbeat.interval.ms") / 1000
+            if is_silent or not self.runs(broker_id):
+                how = "is not heard from" if self.runs(broker_id) else "does not run"
+                found.append(f"broker {broker_id} of {self.name} {how}, and its session ends at {end:.3f} s")
+        return found
 
     def living(self) -> list[int]:
         """Return the ids of brokers whose process runs."""
