@@ -16,6 +16,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from itertools import dropwhile, islice, takewhile
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,13 @@ import click
 
 from kmirror.cli.commands import COMMANDS
 from kmirror.cli.group import build
-from kmirror.experiments.failover import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions, Figures
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import BOUNDS, CODECS, FAILURES, FAULTS, ExperimentOptions
 from kmirror.protocol.registry import by_name, find_key, names
 from kmirror.sim.history import profiles
 from kmirror.sim.history.checkers import CHECKERS
+from kmirror.spark.rows import COLUMNS
+from kmirror.spark.source import schema_of
 from kmirror.spec import apis, configs
 from kmirror.spec.error_codes import ErrorCode
 
@@ -133,6 +137,12 @@ def _apis_served() -> str:
     return _table(("API", "key", "versions", "of KIP-1279", "served by", "left out"), rows)
 
 
+def _log_columns(level: str) -> str:
+    columns = COLUMNS[level].items()
+    rows = ((_code(name), _code(schema_of(level, [name])[name].dataType.simpleString()), c.doc) for name, c in columns)
+    return _table(("column", "type", "what it is"), rows)
+
+
 def _checkers() -> str:
     rows = ((_code(name), " ".join(checker.doc.split())) for name, checker in CHECKERS.items())
     return _table(("anomaly", "what was seen"), rows)
@@ -161,6 +171,8 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "error codes": _error_codes,
     "messages": _messages,
     "apis served": _apis_served,
+    "record columns": partial(_log_columns, "record"),
+    "batch columns": partial(_log_columns, "batch"),
     "commands": _commands,
     "checkers": _checkers,
     "profiles": _profiles,

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from kmirror.errors import UsageError
 from kmirror.experiments.demo import Demo, DemoReport, Failback, Failover, Observer
-from kmirror.logdir.faults import FileFault
+from kmirror.logdir.faults import FileFault, gaps_in_words
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
@@ -222,6 +222,9 @@ def command(
         logs = read(data, topics, screen)
         for name, reason in logs.skipped:
             screen.say(f"left out {name}: {reason}")
+        if data is not None:
+            for line in gaps_in_words(gap for files in logs.partitions.values() for gap in files.gaps):
+                screen.say(line)
         demo = Demo(logs, seed=seed, faults=faults, observer=screen)
         recorder = None if html is None else Recorder(demo)
         report = demo.run()

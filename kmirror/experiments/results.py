@@ -24,7 +24,8 @@ import pyarrow.parquet as pq
 
 from kmirror import __version__
 from kmirror.errors import UsageError
-from kmirror.experiments.failover import ExperimentOptions, Figures
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import ExperimentOptions
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.sweep_file import Run
 

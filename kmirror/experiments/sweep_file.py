@@ -14,8 +14,8 @@
     loss_ppm = { min = 10, max = 20000, scale = "log" }
     codec = ["none", "lz4"]           # one of
 
-Names are fields of `kmirror.experiments.failover.ExperimentOptions`. With both tables each point of the grid gets
-`draws` random points. A run is named by its options and the version of kmirror, so a file may grow: what was
+Names are fields of `kmirror.experiments.failover_options.ExperimentOptions`. With both tables each point of the grid
+gets `draws` random points. A run is named by its options and the version of kmirror, so a file may grow: what was
 run before is not run again.
 """
 
@@ -34,7 +34,7 @@ from typing import Any
 
 from kmirror import __version__
 from kmirror.errors import UsageError
-from kmirror.experiments.failover import OPTION_NAMES, ExperimentOptions
+from kmirror.experiments.failover_options import OPTION_NAMES, ExperimentOptions
 from kmirror.kernel.rng import Rng
 
 KEYS = ("name", "seeds", "draws", "fixed", "grid", "random")

@@ -26,7 +26,7 @@ from kmirror.logdir.checkpoints import (
     read_folder_facts,
     read_if_present,
 )
-from kmirror.logdir.faults import refusal
+from kmirror.logdir.faults import Gap, refusal
 from kmirror.logdir.load_segments import load_segments
 from kmirror.logdir.names import SET_ASIDE, parse_folder_name
 from kmirror.logdir.partition import PartitionFolder, holds_partition_files, read_partition
@@ -57,6 +57,7 @@ class PartitionFiles:
 
     `files` has what a `PartitionStore` keeps by name: the partition's own files, byte for byte, and its lines
     of the common checkpoints. `log_start_offset` and `high_watermark` are those a broker would start with.
+    `gaps` are the offsets between two segments, or below the first, that none of them holds, as after a compaction.
     """
 
     segments: dict[int, bytes]
@@ -66,6 +67,7 @@ class PartitionFiles:
     log_end_offset: int
     high_watermark: int | None
     batches: int
+    gaps: tuple[Gap, ...] = ()
 
     @property
     def size_in_bytes(self) -> int:
@@ -227,20 +229,21 @@ def _read_partition(item: PartitionFolder, facts: FolderFacts, on_read: Callable
         if data is not None:
             files[name] = data
     metadata = files.get(PARTITION_METADATA)
-    segments, end_offset, batches = load_segments(item, facts.recovery_points.get(item.tp), on_read)
+    loaded = load_segments(item, facts.recovery_points.get(item.tp), on_read)
     start, high_watermark = item.log_start_offset, item.high_watermark
     if high_watermark is not None:
-        high_watermark = min(max(high_watermark, start), end_offset)
+        high_watermark = min(max(high_watermark, start), loaded.end_offset)
         files[HIGH_WATERMARK] = b"%d" % high_watermark
     files[LOG_START_OFFSET] = b"%d" % start
     return PartitionFiles(
-        segments=segments,
+        segments=loaded.segments,
         files=files,
         topic_id=None if metadata is None else parse_topic_id(metadata, item.path / PARTITION_METADATA),
         log_start_offset=start,
-        log_end_offset=end_offset,
+        log_end_offset=loaded.end_offset,
         high_watermark=high_watermark,
-        batches=batches,
+        batches=loaded.batches,
+        gaps=tuple(loaded.gaps),
     )
 
 

@@ -33,8 +33,10 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.consumer import read
+from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
+from kmirror.sim.world import START
 from kmirror.spec.error_codes import ErrorCode
 from kmirror.spec.topics import is_internal
 from kmirror.spec.wire_values import IsolationLevel
@@ -202,6 +204,12 @@ class Cluster:
 
     def create_topic(self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic and wait until each partition has a leader; KafkaError if refused."""
+        self.begin_create_topic(topic, partitions, configs=configs).result()
+
+    def begin_create_topic(
+        self, topic: str, partitions: int = 1, *, configs: Mapping[str, str] | None = None
+    ) -> Pending[None]:
+        """Have a topic created, and go on; it is done when each partition has a leader."""
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
@@ -212,21 +220,39 @@ class Cluster:
                 )
             ]
         )
-        reply = self.order(request)
+        return Pending(
+            self.simulation.world,
+            f"topic {topic} in {self.name}",
+            self._creating(topic, request),
+            lambda: "; ".join(["leaders of its partitions", *self.awaited_sessions()]),
+        )
+
+    def _creating(self, topic: str, request: CreateTopicsRequest) -> Script[None]:
+        reply = yield from self.ordering(request)
         assert isinstance(reply, CreateTopicsResponse)
         code = ErrorCode(reply.topics[0].error_code)
         if code:
             reason = reply.topics[0].error_message or code.text
             raise self.simulation.refusal(code, f"cannot create topic {topic}: {code.name}: {reason}")
-        self.simulation.run_until(
+        yield until(
+            self.simulation.world,
             lambda: topic in self.image.topics and all(self.leader(tp) is not None for tp in self.partitions([topic])),
-            what=f"leaders of topic {topic}",
         )
 
     def order(self, request: Message) -> Message:
         """Have the cluster carry out `request`, such as CreateTopics; returns the answer, whatever it says."""
-        all_of_them = [self.endpoint(broker_id) for broker_id in self.broker_ids]
-        return self.client.order(self.endpoints() or all_of_them, request)
+        return self.client.order(self._servers(), request)
+
+    def begin_order(self, request: Message) -> Pending[Message]:
+        """Have the cluster carry out `request`, and go on; its result is the answer, whatever it says."""
+        return self.client.begin_order(self._servers(), request)
+
+    def ordering(self, request: Message) -> Script[Message]:
+        """Have the cluster carry out `request`, as a part of what takes longer."""
+        return self.client.ordering(self._servers(), request)
+
+    def _servers(self) -> list[Endpoint]:
+        return self.endpoints() or [self.endpoint(broker_id) for broker_id in self.broker_ids]
 
     # -- looking inside -----------------------------------------------------------------------
 
@@ -249,6 +275,25 @@ class Cluster:
         node = self.simulation.world.processes[self.process(broker_id)].node
         assert isinstance(node, Broker), f"broker {broker_id} of {self.name} does not run"
         return node
+
+    def session_ends_s(self, broker_id: int) -> float | None:
+        """Return when a broker's session ends unless it is heard from, in seconds since the run began; None if fenced.
+
+        Until then a broker that was killed counts as alive: it leads, and is waited for. None while no controller runs.
+        """
+        if not self.runs(CONTROLLER_ID):
+            return None
+        ends_at = self.controller.sessions.ends_at(broker_id)
+        return None if ends_at is None else (ends_at - START) / SECOND
+
+    def awaited_sessions(self) -> list[str]:
+        """Say of each broker that does not run, and counts as alive still, when its session ends."""
+        ends = {b: self.session_ends_s(b) for b in self.broker_ids if not self.runs(b)}
+        return [
+            f"broker {broker_id} of {self.name} does not run, and its session ends at {end:.3f} s"
+            for broker_id, end in ends.items()
+            if end is not None
+        ]
 
     def living(self) -> list[int]:
         """Return the ids of brokers whose process runs."""

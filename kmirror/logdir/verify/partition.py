@@ -104,9 +104,10 @@ class PartitionCheck(LogWalk):
 class Job(NamedTuple):
     """What there is to verify."""
 
-    top: Path
+    top: Path  # The log folder, also of a partition by itself.
     folders: list[PartitionFolder]
-    facts: FolderFacts | None  # None for a partition by itself.
+    facts: FolderFacts
+    is_one: bool = False  # Of the log folder only what it says of one partition is verified.
 
     @property
     def size(self) -> int:
@@ -116,9 +117,9 @@ class Job(NamedTuple):
 def open_job(path: Path, tally: Tally) -> Job:
     """Return what is to be verified at `path`: a log folder, or one partition of it; raises `UsageError`."""
     is_one = not is_log_dirs(path)
-    facts = FolderFacts()
+    facts, top = FolderFacts(), Path(os.path.abspath(path)).parent if is_one else path
     try:
-        facts = read_folder_facts(Path(os.path.abspath(path)).parent if is_one else path)
+        facts = read_folder_facts(top)
     except (FileFault, Unreadable) as error:
         tally.wrong(error)
     folders = []
@@ -136,7 +137,7 @@ def open_job(path: Path, tally: Tally) -> Job:
         raise UsageError(f"{path}: no folder in it holds segment files; give what a broker's log.dirs names")
     if not is_one:
         tally.skipped += [f"{path / name}: {why}" for name, why in set_aside(path)]
-    return Job(path, folders, None if is_one else facts)
+    return Job(top, folders, facts, is_one)
 
 
 def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
@@ -148,9 +149,9 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
             _check_topic_id(folder, topic_ids, tally)
             for path in sorted(folder.path.glob("*.checkpoint")):
                 _check_snapshot(path, tally)
-            if job.facts is not None:
+            if not folder.is_set_aside:  # The checkpoints speak of the folder without the suffix.
                 check_offsets(job.top, job.facts, folder.tp, end, tally)
-    if job.facts is not None:
+    if not job.is_one:
         with _telling(tally):
             check_folder_files(job.top, tally)
         for path in sorted(job.top.glob("*.checkpoint")):

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kmirror.cli.main import run
-from kmirror.logdir.compare.partitions import compare, pair_folders
+from kmirror.logdir.compare.pairs import pair_folders
+from kmirror.logdir.compare.partitions import compare
 from kmirror.logdir.faults import Unreadable
 
 SAMPLE = Path(__file__).resolve().parents[2] / "data" / "cli" / "logs"

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from kmirror.cli.demo import command as demo
 from kmirror.cli.report import command as report
 from kmirror.errors import UsageError
-from kmirror.experiments.failover import OPTION_NAMES, ExperimentOptions, Figures
+from kmirror.experiments.failover_figures import Figures
+from kmirror.experiments.failover_options import OPTION_NAMES, ExperimentOptions
 from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, parse_sweep
