@@ -7,7 +7,7 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
@@ -33,6 +33,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.consumer import read
+from kmirror.sim.files import ClusterFiles, files_of
 from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
@@ -74,7 +75,7 @@ class Cluster:
         self.broker_ids = tuple(range(1, brokers + 1))
         # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
         kept = {} if logs is None else {"log.retention.ms": "-1"}
-        self.configs = {**replication_configs(self.replication_factor), **kept, **(configs or {})}
+        self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **(configs or {})}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
@@ -255,6 +256,16 @@ class Cluster:
         return self.endpoints() or [self.endpoint(broker_id) for broker_id in self.broker_ids]
 
     # -- looking inside -----------------------------------------------------------------------
+
+    def files(
+        self, *, brokers: Collection[int] | None = None, partitions: Collection[TopicPartition] | None = None
+    ) -> ClusterFiles:
+        """Return what the brokers' log folders would hold if all were shut down now; the cluster runs on.
+
+        `brokers` and `partitions` pick; UsageError for one that is not there. `kmirror.write_log_dirs` writes it to
+        folders that Kafka's brokers and tools open.
+        """
+        return files_of(self, brokers, partitions)
 
     @property
     def controller(self) -> Controller:

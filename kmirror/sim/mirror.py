@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -53,7 +53,7 @@ class Goal:
     """What a mirror is to come to."""
 
     state: MirrorState
-    partitions: frozenset[TopicPartition]
+    partitions: Collection[TopicPartition]
     caught_up: bool = False
     """They also have, on the whole ISR, all that the source has decided."""
 
@@ -184,7 +184,7 @@ class Mirror:
         def goal() -> Goal:
             known = self.destination.image.topics
             there = self.destination.partitions([name for name in topics if name in known])
-            return Goal(MirrorState.STOPPED, frozenset(there))
+            return Goal(MirrorState.STOPPED, there)
 
         def fail_over() -> Script[list[MirrorRow]]:
             yield from self._removing(topics)
@@ -257,9 +257,9 @@ class Mirror:
         UsageError if there are no partitions to wait for.
         """
         rows: list[MirrorRow] = []
-        if not (partitions := frozenset(partitions)):
+        if not (wanted := tuple(dict.fromkeys(partitions))):
             raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
-        goal = Goal(state, partitions, caught_up=caught_up)
+        goal = Goal(state, wanted, caught_up=caught_up)
         what = f"mirror {self.name} to come to {state.name}{', caught up' * caught_up}"
         script = self._coming_to(goal, rows, watch)
         return self._begin(what, script, lambda: self._missing(goal, rows)).result(within_s=within_s)
@@ -283,7 +283,7 @@ class Mirror:
             for row in rows
             if row.state is goal.state and (not goal.caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
         }
-        return sorted(goal.partitions - ready)
+        return [tp for tp in sorted(goal.partitions) if tp not in ready]
 
     def _missing(self, goal: Goal, rows: list[MirrorRow]) -> str:
         return self.explain(self._not_there(goal, rows), rows)
