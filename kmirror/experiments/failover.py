@@ -1,6 +1,6 @@
 """One run of the question that sweeps ask: what does a failover cost, and what does the way back take away?
 
-Cluster a is written to while cluster b mirrors it. At a chosen instant a fails: its link is cut, or its brokers
+Cluster a is written to while cluster b mirrors it. At a chosen instant a fails: its line goes down, or its brokers
 die. After a while the failover is ordered; producers turn to b as soon as b lets them. Later a comes back and
 mirrors from b. What is measured is in `Figures`; what must hold in any run is judged by name, and a run that
 breaks one of these rules ends as usual and says so.
@@ -77,8 +77,7 @@ class Experiment:
             "min.insync.replicas": "1" if options.brokers < 3 else "2",
         }
         self.a, self.b = (
-            Cluster(self.simulation, name, brokers=options.brokers, replication_factor=3, configs=configs)
-            for name in ("a", "b")
+            Cluster(self.simulation, name, brokers=options.brokers, configs=configs) for name in ("a", "b")
         )
         self.figures = Figures()
         self.broken: list[str] = []
@@ -129,7 +128,7 @@ class Experiment:
         figures.open_transaction_ms = 0 if since is None else (fails_at - since) // MILLISECOND
         leaders = [leader for tp in self.partitions if (leader := self.a.leader(tp)) is not None]
         figures.undecided_at_failure = sum(p.log.high_watermark - p.log.last_stable_offset for p in leaders)
-        self.simulation.cut(self.a, self.b)
+        self.simulation.line(self.a, self.b).take_down()
         if options.failure == "site":
             self._before.crash()
             for broker_id in self.a.living():
@@ -168,7 +167,7 @@ class Experiment:
         self._settle(self.a)
         load.settle(within_s=PATIENCE_SECONDS)
         ends = {tp: self._log(self.a, tp).log_end_offset for tp in self.partitions}
-        self.simulation.heal(self.a, self.b)
+        self.simulation.line(self.a, self.b).bring_up()
         self._cuts.clear()
         began = world.now
         back = Mirror(MIRROR_NAME, source=self.b, destination=self.a)
@@ -363,5 +362,11 @@ class Experiment:
 
 
 def run(options: ExperimentOptions) -> Outcome:
-    """Return the outcome of the run that `options` name; the same options give the same digest."""
+    """Return the outcome of the run that `options` name; the same options give the same digest.
+
+    UsageError for options of which no run can be made.
+    """
+    problem = options.problem()
+    if problem is not None:
+        raise UsageError(problem)
     return Experiment(options).run()
