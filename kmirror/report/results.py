@@ -6,7 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from kmirror.experiments.estimates import Estimate, estimate
@@ -81,7 +82,18 @@ class Group:
     rows: list[dict[str, Any]]
 
     def estimate(self, figure: str) -> Estimate:
-        return estimate([row[figure] for row in self.rows])
+        """Return what these runs say about a figure.
+
+        A seed draws the same at every point. Where runs of several points are taken together, those of one seed count
+        as one observation, and the interval is that of the seeds' means.
+        """
+        by_seed: dict[int, list[float]] = {}
+        for row in self.rows:
+            by_seed.setdefault(row["seed"], []).append(row[figure])
+        found = estimate([row[figure] for row in self.rows])
+        if len(by_seed) == len(self.rows):
+            return found
+        return replace(found, half=estimate([fmean(values) for values in by_seed.values()]).half)
 
 
 class SweepResults:

@@ -28,7 +28,10 @@ def half_width_sql(figure: str) -> str:
 
 
 def aggregate(spark: SparkSession, location: str, by: Sequence[str] = (), figures: Sequence[str] = SHOWN) -> DataFrame:
-    """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out."""
+    """Return the aggregates of the results under `location`, grouped `by` options; failed runs are left out.
+
+    Intervals take the runs of a group for independent. Those of one seed are not: group by all options that differ.
+    """
     for name in by:
         if name not in OPTION_NAMES:
             raise UsageError(f"no option is named {name!r}: there are {', '.join(OPTION_NAMES)}")

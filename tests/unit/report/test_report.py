@@ -22,7 +22,7 @@ from kmirror.experiments.one_run import execute
 from kmirror.experiments.results import Results
 from kmirror.experiments.sweep_file import Run, parse_sweep
 from kmirror.report.notebook import ShownResults, load
-from kmirror.report.results import AXES, FIGURES, SweepResults
+from kmirror.report.results import AXES, FIGURES, Group, SweepResults
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install 'kmirror[report]'")
 
@@ -49,6 +49,14 @@ def test_axes_groups_and_intervals(folder: Path) -> None:
     assert len(results.rows) == 13 and len(results.good) == 12
     groups = results.groups(("latency_ms",))
     assert [(group.point, len(group.rows)) for group in groups] == [((5,), 6), ((80,), 6)]
+
+
+def test_runs_of_one_seed_at_several_points_are_one_observation() -> None:
+    rows = [{"seed": seed, "rto_ms": 10 * seed} for seed in (1, 2, 3)]
+    alone, thrice = Group((), rows).estimate("rto_ms"), Group((), rows * 3).estimate("rto_ms")
+    assert (thrice.mean, thrice.half) == (alone.mean, alone.half), "nothing was learnt by saying it three times"
+    assert thrice.count == 9
+    assert Group((), rows[:1] * 3).estimate("rto_ms").half is None
 
 
 def test_every_option_and_figure_has_a_name() -> None:
