@@ -261,12 +261,10 @@ def test_a_folder_without_files_is_an_empty_log(logs: Logs) -> None:
 
 def test_text(logs: Logs) -> None:
     logs.write(keyed(0), keyed(0, epoch=1))
-    crc = keyed(0)[17:21].hex(" ")
     assert logs.text() == [
-        "t-0 offset 0: leader epoch is 0 on the left and 1 on the right; byte 15 of the batch: "
-        f"00 02 {crc} 00 00 on the left, 01 02 {crc} 00 00 on the right",
-        "t-0: 0 batches (0 offsets) on both sides, 1 batch (1 offset) with other content, "
-        "0 batches (0 offsets) only left, 0 batches (0 offsets) only right",
+        "t-0 offset 0: leader epoch is 0 on the left and 1 on the right; "
+        "byte 15 of the batch: 00 on the left, 01 on the right",
+        "t-0: nothing on both sides, 1 batch (1 offset) with other content",
         "1 difference: 1 partition, 0 equal batches, 0 bytes",
     ]
     logs.write(keyed(0), keyed(0))
@@ -326,7 +324,7 @@ def test_the_byte_of_a_header_field_is_told(logs: Logs) -> None:
     logs.write(keyed(0), keyed(0, epoch=0x0102))
     (row,) = logs.diff()
     assert (row["within"], row["byte"]) == ("batch", 14)
-    assert row["left_bytes"][:4] == "0000" and row["right_bytes"][:4] == "0102"
+    assert (row["left_bytes"], row["right_bytes"]) == ("0000", "0102"), "no more than the field's own"
 
 
 # -- how much is where ------------------------------------------------------------------------
