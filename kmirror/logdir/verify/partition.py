@@ -158,7 +158,7 @@ def verify(job: Job, tally: Tally, *, decodes: bool = False) -> None:
             for path in sorted(folder.path.glob("*.checkpoint")):
                 _check_snapshot(path, tally)
             if not folder.is_set_aside:  # The checkpoints speak of the folder without the suffix.
-                check_offsets(job.top, job.facts, folder.tp, end, tally)
+                check_offsets(job.top, job.facts, folder, end, tally)
     if not job.is_one:
         with _telling(tally):
             check_folder_files(job.top, tally)
