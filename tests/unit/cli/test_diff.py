@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from kmirror.cli.diff import command
 from kmirror.cli.refusing import Refusal
+from kmirror.errors import UsageError
 from kmirror.logdir.compare.pairs import pair_folders
 from kmirror.logdir.compare.partitions import compare
 from kmirror.records.build import build_batch
@@ -574,6 +575,23 @@ def test_logs_that_start_elsewhere_are_compared_from_where_both_have_records(log
     assert logs.diff("--logical") == []
     assert logs.partitions["t-0"]["common"] == {"batches": 1, "offsets": 1, "records": 1}
     assert logs.summary["notes"] == ["t-0: the logs start at 0 and 1; compared from 1"]
+
+
+def test_records_below_the_log_start_are_not_part_of_the_log(logs: Logs) -> None:
+    """Though they stand in a batch that is, and whose bytes are those of the other side's."""
+    logs.write(keyed(0, values=(b"a", b"b"), epoch=1), keyed(0, values=(b"a", b"b"), epoch=2))
+    (logs.left.parent / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
+    (row,) = logs.diff("--logical")
+    assert (row["field"], row["right"]) == ("record", 0)
+    (logs.right.parent / "log-start-offset-checkpoint").write_text("0\n1\nt 0 1\n")
+    assert logs.diff("--logical") == []
+    assert logs.summary["records"] == 1
+
+
+def test_topics_are_a_list_of_names(logs: Logs) -> None:
+    logs.write(keyed(0), keyed(0))
+    with pytest.raises(UsageError, match="takes a list of names"):
+        pair_folders(logs.left.parent, logs.right.parent, topics="t")
 
 
 def test_undecided_records_are_left_out_on_either_side(logs: Logs) -> None:
