@@ -12,6 +12,7 @@ from html import escape
 
 from kmirror.experiments.demo import DemoReport, Failback, Failover
 from kmirror.kernel.ids import TopicPartition
+from kmirror.kernel.names import counted
 from kmirror.report.drawing import (
     LANE_STYLE,
     axis,
@@ -36,18 +37,20 @@ def demo_page(report: DemoReport, recording: Recording) -> str:
     key = key_of({change.state for change in recording.states})
     lanes = "".join(_lane(tp, report, recording, failover, failback) for tp in failover)
     stages = "".join(f"<li>{stage.began_ms / 1000:.1f} s: {escape(stage.title)}</li>" for stage in report.stages)
-    more = f"\n... and {recording.left_out} more lines" if recording.left_out else ""
+    more = f"\n... and {counted(recording.left_out, 'more line')}" if recording.left_out else ""
     body = (
         f"<h1>kmirror demo, seed {report.seed}</h1>"
-        f"<p>{report.topics} topics, {report.mirrored.partitions} partitions, {report.mirrored.bytes} bytes equal "
-        f"after mirroring, {report.final.batches} batches equal after failback; {report.events} events in "
+        f"<p>{counted(report.topics, 'topic')}, {counted(report.mirrored.partitions, 'partition')}, "
+        f"{counted(report.mirrored.bytes, 'byte')} equal "
+        f"after mirroring, {counted(report.final.batches, 'batch')} equal after failback; "
+        f"{counted(report.events, 'event')} in "
         f"{report.virtual_seconds:.1f} virtual seconds, digest <code>{report.digest}</code>.</p><ol>{stages}</ol>"
         "<h2>Partitions</h2><p>Upper half: the copy on b. Lower half: a, the source, out of reach from the failover "
         "on, then mirrored back from b. ✂ a log was cut, ⟲ producers were reset (MIRROR_PID_RESET), red: records that "
         f"only a had, and lost. Point at a mark or a bar for offsets and times.</p><p class=key>{key}</p>"
         f"{axis('partition', 'virtual time; circles: the steps above', report.stages, max(recording.end_ms, 1))}"
         f"{lanes}<h2>Table</h2>{_table(report)}"
-        f'<h2>Trace</h2><details id="trace"><summary>{len(recording.trace)} events of mirroring</summary>'
+        f'<h2>Trace</h2><details id="trace"><summary>{counted(len(recording.trace), "event")} of mirroring</summary>'
         f"<pre>{escape(chr(10).join(recording.trace))}{more}</pre></details>"
     )
     return page(f"kmirror demo, seed {report.seed}", body, LANE_STYLE)

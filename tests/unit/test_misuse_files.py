@@ -36,16 +36,16 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a seed below 0": (lambda at: run_history(seed=-7), "seed is a whole number"),
     "a mistyped profile": (
         lambda at: run_history(profile="smok"),
-        "there is no profile 'smok': did you mean 'smoke'.*; there are full, smoke",
+        "there is no profile 'smok': did you mean smoke",
     ),
-    "a profile that is none": (lambda at: run_history(profile="nope"), "there is no profile 'nope'; there are full"),
+    "a profile that is none": (lambda at: run_history(profile="nope"), "there is no profile 'nope': there are full"),
     "a number for a profile": (lambda at: run_history(profile=ANY or 4), "profile is a text, not 4"),
     "text for a plan": (lambda at: run_history(ANY or "{}"), r"a plan is a Plan, not '\{\}'; Plan\.from_json"),
     "a plan without a seed": (lambda at: Plan.from_json("{}"), "this is not a plan: it has no 'seed'"),
     "a plan that is a list": (lambda at: Plan.from_json("[]"), "this is not a plan: list indices"),
     "a plan that is no JSON": (lambda at: Plan.from_json("nope"), "this is not a plan: Expecting value"),
     "no plan": (lambda at: Plan.from_json(ANY), "this is not a plan: the JSON object must be str"),
-    "a clean history of a mistyped profile": (lambda at: assert_history_clean(profile="ful"), "did you mean 'full'"),
+    "a clean history of a mistyped profile": (lambda at: assert_history_clean(profile="ful"), "did you mean full"),
     "a plan that is not there": (lambda at: assert_history_clean(plan=at / "nope"), "nope: cannot be read: No such"),
     "a folder for a plan": (lambda at: assert_history_clean(plan=at), "cannot be read: Is a directory"),
     "a file without a plan": (lambda at: assert_history_clean(plan=at / "text"), "text: this is not a plan: Expecting"),
@@ -54,7 +54,7 @@ ROWS: dict[str, tuple[Callable[[Path], object], str]] = {
     "fewer than no runs": (lambda at: assert_history_clean(shrink_runs=-1), "shrink_runs is a whole number from 0 on"),
     # sweeps
     "a sweep as a list": (lambda at: parse_sweep(ANY or []), r"a sweep is a table of keys, such as \[grid\], not \[\]"),
-    "a sweep's mistyped option": (lambda at: parse_sweep({"grid": {"broker": [1]}}), "did you mean 'brokers'"),
+    "a sweep's mistyped option": (lambda at: parse_sweep({"grid": {"broker": [1]}}), "did you mean brokers"),
     "a run without brokers": (lambda at: run(ExperimentOptions(brokers=0)), "brokers is a whole number from 1 to 9"),
     "a run of no codec": (lambda at: run(ExperimentOptions(codec="zip")), "codec is one of none, gzip.*not 'zip'"),
 }

@@ -79,7 +79,7 @@ ROWS: dict[str, tuple[Misuse, str]] = {
     "an unknown config": (cluster(configs={"nope": "1"}), "Unknown broker config name: nope$"),
     "a mistyped config": (
         cluster(configs={"log.segment.byte": "1"}),
-        r"log\.segment\.byte: did you mean 'log\.segment\.bytes'\?",
+        r"log\.segment\.byte: did you mean log\.segment\.bytes",
     ),
     "a topic's config": (
         cluster(configs={"segment.bytes": "1048576"}),
