@@ -25,7 +25,7 @@ from kmirror.logdir.faults import FileFault, gaps_in_words
 from kmirror.logdir.load import LogDirs, read_log_dirs, read_sample
 from kmirror.mirror.states import MirrorState
 from kmirror.report.lanes import demo_page
-from kmirror.report.recorder import Recorder
+from kmirror.report.timeline import write_page
 from kmirror.sim.mirror import MirrorRow
 
 LIVE_ROWS_MAX = 16
@@ -188,14 +188,6 @@ def read(data: Path | None, topics: Sequence[str], screen: Screen) -> LogDirs:
         raise UsageError(f"{error}; {REMEDY}") from None
 
 
-def write_page(file: Path, text: str) -> None:
-    """Write a page; `UsageError` if it cannot be written."""
-    try:
-        file.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror or error}") from None
-
-
 @click.command("demo")
 @click.option("--seed", type=click.IntRange(0, SEED_MAX), default=0, show_default=True, help="Names the run.")
 @click.option(
@@ -227,10 +219,9 @@ def command(
             for line in gaps_in_words(gap for files in logs.partitions.values() for gap in files.gaps):
                 screen.say(line)
         demo = Demo(logs, seed=seed, faults=faults, observer=screen)
-        recorder = None if html is None else Recorder(demo)
         report = demo.run()
-    if html is not None and recorder is not None:
-        write_page(html, demo_page(report, recorder.recording))
+    if html is not None:
+        write_page(html, demo_page(report, demo.simulation))
     if output == "json":
         click.echo(json.dumps(report.as_json()))
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from kmirror.cli.screen import make_console, tables_that_fit
+from kmirror.cli.spark_session import parse_confs, spark_session
 from kmirror.errors import UsageError
 from kmirror.experiments.one_run import OK, execute
 from kmirror.experiments.sweep_file import Sweep, read_sweep
@@ -21,16 +21,7 @@ from kmirror.kernel.names import counted
 if TYPE_CHECKING:
     from kmirror.spark.sweep import SweepReport
 
-
-def parse_confs(confs: tuple[str, ...]) -> Mapping[str, str]:
-    """Return `KEY=VALUE` pairs as a mapping."""
-    pairs = {}
-    for text in confs:
-        key, found, value = text.partition("=")
-        if not found:
-            raise UsageError(f"--conf takes KEY=VALUE, not {text!r}")
-        pairs[key] = value
-    return pairs
+GOES_ON = "the same command goes on from there"
 
 
 @click.command("sweep")
@@ -67,22 +58,32 @@ def command(
         return 0
     if is_list or only is not None:
         return _without_spark(sweep, only)
-    from kmirror.spark.sessions import session
-
     location = output or str(file.with_suffix(".results").resolve())
-    console = make_console(stderr=True)
-    name, configs = f"kmirror sweep {sweep.name}", parse_confs(confs)
-    spark = session(name, master=master, remote=remote, quick_start=True, configs=configs)
+    prepare(location, sweep)
+    console, configs = make_console(stderr=True), parse_confs(confs)
     out = make_console()
     try:
-        report = _run(spark, sweep, location, tasks, console)
-        tables = _aggregates(spark, sweep, location, out.width)
-    finally:
-        spark.stop()
+        with spark_session(f"kmirror sweep {sweep.name}", master=master, remote=remote, configs=configs) as spark:
+            report = _run(spark, sweep, location, tasks, console)
+            tables = _aggregates(spark, sweep, location, out.width)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"what is finished is kept in {location}, the same command goes on from there"
+        ) from None
     for table in tables:
         out.print(table)
     out.print(_told(report, location), highlight=False, soft_wrap=True)
     return 1 if report.bad else 0
+
+
+def prepare(location: str, sweep: Sweep) -> None:
+    """Refuse a folder that cannot be written, or whose results are damaged, before an hour is spent on more of them."""
+    from kmirror.spark.sessions import require_pyspark
+
+    require_pyspark()
+    from kmirror.experiments.results import Results  # Arrow comes with Spark.
+
+    Results(location).prepare_for([item.run_id for item in sweep.runs])
 
 
 def _without_spark(sweep: Sweep, only: str | None) -> int:
@@ -103,12 +104,12 @@ def _run(spark: Any, sweep: Sweep, location: str, tasks: int | None, console: Co
     from kmirror.spark.sweep import run_sweep
 
     url = _ui(spark)
-    if url:
+    if url and console.is_terminal:
         console.print(f"Spark UI: {url}", highlight=False)
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    with Progress(*columns, console=console) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         runs = bar.add_task(f"sweep {sweep.name}", total=len(sweep.runs))
         return run_sweep(
             spark, sweep, location, tasks=tasks, progress=lambda done, total: bar.update(runs, completed=done)

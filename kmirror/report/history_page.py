@@ -17,6 +17,7 @@ from kmirror.kernel.names import counted
 from kmirror.report.drawing import (
     HALF,
     LANE_STYLE,
+    StateChange,
     axis,
     bar,
     in_bar,
@@ -29,7 +30,6 @@ from kmirror.report.drawing import (
     y_of,
 )
 from kmirror.report.page import page, table
-from kmirror.report.recorder import StateChange
 from kmirror.sim.history.account import Order
 from kmirror.sim.history.diagram import side_by_side
 from kmirror.sim.history.shrink import first_anomaly

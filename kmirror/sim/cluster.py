@@ -8,7 +8,7 @@ with Cluster(simulation, "a", brokers=3) as a:      # starts it, and stops it in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from kmirror.assembly import Assembly, Logs, existing_topics, feature_records, replication_configs
@@ -35,6 +35,7 @@ from kmirror.protocol.message import Message
 from kmirror.records.record import RecordData
 from kmirror.sim.client import Client
 from kmirror.sim.consumer import read
+from kmirror.sim.files import ClusterFiles, files_of
 from kmirror.sim.pending import Pending, Script, until
 from kmirror.sim.producer import Producer
 from kmirror.sim.simulation import Simulation
@@ -97,7 +98,7 @@ class Cluster:
         # Logs from elsewhere are of years before the simulated clock's: Kafka would delete them at its first look.
         kept = {} if logs is None else {"log.retention.ms": "-1"}
         set_here = {} if configs is None else checked_configs(configs)
-        self.configs = {**replication_configs(self.replication_factor), **kept, **set_here}
+        self.configs: dict[str, str] = {**replication_configs(self.replication_factor), **kept, **set_here}
         self.rng = simulation.world.rng.split(f"cluster {name}")
         self.cluster_id = str(Uuid(self.rng.split("cluster id").octets(16)))
         self.disks = {node_id: MemoryDisk() for node_id in (*self.broker_ids, CONTROLLER_ID)}
@@ -335,6 +336,16 @@ class Cluster:
 
     # -- looking inside -----------------------------------------------------------------------
 
+    def files(
+        self, *, brokers: Collection[int] | None = None, partitions: Collection[TopicPartition] | None = None
+    ) -> ClusterFiles:
+        """Return what the brokers' log folders would hold if all were shut down now; the cluster runs on.
+
+        `brokers` and `partitions` pick; UsageError for one that is not there. `kmirror.write_log_dirs` writes it to
+        folders that Kafka's brokers and tools open.
+        """
+        return files_of(self, brokers, partitions)
+
     @property
     def controller(self) -> Controller:
         """Return the controller's node; UsageError while it is down. `image` has what it decided last."""
@@ -372,13 +383,23 @@ class Cluster:
         return None if ends_at is None else (ends_at - START) / SECOND
 
     def awaited_sessions(self) -> list[str]:
-        """Say of each broker that does not run, and counts as alive still, when its session ends."""
-        ends = {b: self.session_ends_s(b) for b in self.broker_ids if not self.runs(b)}
-        return [
-            f"broker {broker_id} of {self.name} does not run, and its session ends at {end:.3f} s"
-            for broker_id, end in ends.items()
-            if end is not None
-        ]
+        """Say when the session ends of each broker that counts as alive and does not run, or is not heard from.
+
+        A broker that was killed and started again is not heard from until its former session has ended.
+        """
+        found = []
+        for broker_id in self.broker_ids:
+            end = self.session_ends_s(broker_id)
+            if end is None:
+                continue
+            configs = self.controller.context.configs
+            session_ms = configs.integer("broker.session.timeout.ms")
+            silent_s = self.simulation.elapsed_s - (end - session_ms / 1000)
+            is_silent = silent_s > 2 * configs.integer("broker.heartbeat.interval.ms") / 1000
+            if is_silent or not self.runs(broker_id):
+                how = "is not heard from" if self.runs(broker_id) else "does not run"
+                found.append(f"broker {broker_id} of {self.name} {how}, and its session ends at {end:.3f} s")
+        return found
 
     def living(self) -> list[int]:
         """Return the ids of brokers whose process runs."""

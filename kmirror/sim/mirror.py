@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -54,7 +54,7 @@ class Goal:
     """What a mirror is to come to."""
 
     state: MirrorState
-    partitions: frozenset[TopicPartition]
+    partitions: Collection[TopicPartition]
     caught_up: bool = False
     """They also have, on the whole ISR, all that the source has decided."""
 
@@ -195,7 +195,7 @@ class Mirror:
         def goal() -> Goal:
             known = self.destination.image.topics
             there = self.destination.partitions([name for name in topics if name in known])
-            return Goal(MirrorState.STOPPED, frozenset(there))
+            return Goal(MirrorState.STOPPED, there)
 
         def fail_over() -> Script[list[MirrorRow]]:
             yield from self._removing(topics)
@@ -272,7 +272,7 @@ class Mirror:
         if watch is not None:
             arguments.callback("watch", watch)
         rows: list[MirrorRow] = []
-        if not (wanted := frozenset(arguments.partitions(partitions))):
+        if not (wanted := tuple(dict.fromkeys(arguments.partitions(partitions)))):
             raise UsageError(f"mirror {self.name}: name at least one partition to wait for")
         goal = Goal(state, wanted, caught_up=caught_up)
         what = f"mirror {self.name} to come to {state.name}{', caught up' * caught_up}"
@@ -298,7 +298,7 @@ class Mirror:
             for row in rows
             if row.state is goal.state and (not goal.caught_up or (row.lag >= 0 and self._has_caught_up(row.tp)))
         }
-        return sorted(goal.partitions - ready)
+        return [tp for tp in sorted(goal.partitions) if tp not in ready]
 
     def _missing(self, goal: Goal, rows: list[MirrorRow]) -> str:
         return self.explain(self._not_there(goal, rows), rows)
