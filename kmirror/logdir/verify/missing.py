@@ -149,12 +149,7 @@ def _orphans_of(folder: PartitionFolder) -> list[tuple[int, str]]:
             logs.add(offset)
         elif any(offset_of(name, suffix) is not None for suffix in _INDEX_SUFFIXES):
             indexes.setdefault(offset, name)
-    # A start that is killed may have deleted the `.log` of a segment that a swap file replaces, and not yet the rest.
-    swapped_from = min(
-        (segment.base_offset for segment in folder.segments if segment.path.suffix == SWAP_SUFFIX), default=None
-    )
-    return [
-        (offset, name)
-        for offset, name in sorted(indexes.items())
-        if offset not in logs and (swapped_from is None or offset < swapped_from)
-    ]
+    # A start that is killed may have deleted the `.log` of a segment that swap files replace, and not yet the rest.
+    swaps = [segment.base_offset for segment in folder.segments if segment.path.suffix == SWAP_SUFFIX] or [0]
+    swapped = range(swaps[0], swaps[-1])
+    return [found for found in sorted(indexes.items()) if found[0] not in logs and found[0] not in swapped]
